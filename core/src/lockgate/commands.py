@@ -1,0 +1,203 @@
+"""What readers may do to their group: register, report, tell progress, leave.
+
+The rule. A command makes a new group, or raises a `Refused` and changes nothing.
+
+* Fencing. Each registration opens a new epoch of its reader; a command with any other epoch than the newest, older or newer, is
+  stale. What the older epoch had reported goes on counting until the newer one's first report or the end of the lease, so that a
+  restart lets nobody run ahead.
+* Ownership. Another owner's living lease is respected (`ReaderBusy`), for a second query under the same names is far more often
+  a mistake than a successor. The same owner replaces itself at once, and `takeover` anybody.
+* Beginning. A reader that has never reported does not count, and a report of MIN says no more than silence: as in Flink, where a
+  source joins when its watermark first leaves MIN. A later MIN does count.
+* Progress. Executors speak in the middle of a batch, in any order and more than once. Per split only the newest (batch, attempt)
+  is heard, and within it values only rise. The reader's watermark may be raised by it, never lowered, and only if its last
+  report named its splits: from one task's word alone nobody knows where the others stand.
+
+Flink's `SourceCoordinator` (seed 001) fences by the attempt of a subtask and hears its own job only; owners and takeover stand
+in for what its job manager knows. Used by the coordinator service.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
+from lockgate.events import (
+    OnLostReader,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    SplitProgress,
+    SplitReport,
+    SplitState,
+)
+from lockgate.group import Attempt, Group, Reader, ReaderKey, tick
+from lockgate.leases import after_silence, has_finished, is_lost, lease_ends, without_reach
+from lockgate.watermark import MIN
+
+RESTING = (SplitState.IDLE, SplitState.FINISHED)
+"""The states of splits that hold nobody back."""
+
+BEFORE_ALL: Attempt = (-1, -1)
+
+
+def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int) -> Group:
+    """Opens a new epoch of the reader; it is found in the new group's `readers`. Raises `ReaderBusy`."""
+    group = after_silence(group, now_ms)
+    key = (source, event.subtask)
+    old = group.readers.get(key)
+    if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms):
+        raise ReaderBusy(source, event.subtask, old.owner)
+    reader = Reader(
+        epoch=tick(group.left_epoch if old is None else old.epoch, now_ms),
+        heard_at=now_ms,
+        owner=event.owner,
+        attributes=dict(event.attributes),
+        reported=None if old is None else _inherited(old, group, now_ms),
+    )
+    cap = group.cap
+    if event.ceiling is not None and now_ms < group.grace_until:
+        cap = event.ceiling if cap is None else min(cap, event.ceiling)
+    return replace(_with_reader(group, key, reader, now_ms), cap=cap)
+
+
+def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
+    """The reader's word, and a new lease. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
+    group, (refusal,) = report_all(group, [(source, event)], now_ms)
+    if refusal is not None:
+        raise refusal
+    return group
+
+
+def report_all(group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int) -> tuple[Group, list[Refused | None]]:
+    """Many reports, each judged alone: what refuses one stands in its place. With all refused the group is unchanged."""
+    after = after_silence(group, now_ms)
+    readers, counting, refusals = dict(after.readers), set[str](), list[Refused | None]()
+    for source, event in reports:
+        key = (source, event.subtask)
+        try:
+            reader = _current(readers.get(key), group, key, event.epoch)
+        except Refused as refusal:
+            refusals.append(refusal)
+            continue
+        readers[key] = _reported(reader, event, now_ms)
+        refusals.append(None)
+        if readers[key].reported is not None:
+            counting.add(source)
+    if all(refusal is not None for refusal in refusals):
+        return group, refusals
+    return _heard(_seen(replace(after, readers=readers), counting), now_ms), refusals
+
+
+def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
+    """A task's word about its splits, and a new lease. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
+    key = (source, event.subtask)
+    _current(group.readers.get(key), group, key, event.epoch)
+    group = after_silence(group, now_ms)
+    reader = group.readers[key]
+    if is_lost(reader, group.config, now_ms):
+        reader = without_reach(reader)
+    reader = replace(_merged(reader, event), heard_at=now_ms, excused=False)
+    return _with_reader(group, key, reader, now_ms)
+
+
+def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
+    """The reader no longer counts, at once. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
+    key = (source, subtask)
+    _current(group.readers.get(key), group, key, epoch)
+    return _heard(_without(after_silence(group, now_ms), key), now_ms)
+
+
+def evict(group: Group, source: str, subtask: int) -> Group:
+    """As `leave`, by an operator's hand: whatever the epoch. Raises `UnknownSource`, `UnknownReader`."""
+    key = (source, subtask)
+    if key not in group.readers:
+        raise _unknown(group, key)
+    return _without(group, key)
+
+
+def _current(reader: Reader | None, group: Group, key: ReaderKey, epoch: int) -> Reader:
+    if reader is None:
+        raise _unknown(group, key)
+    if reader.epoch != epoch:
+        raise StaleEpoch(*key, epoch, reader.epoch)
+    return reader
+
+
+def _unknown(group: Group, key: ReaderKey) -> Refused:
+    source, subtask = key
+    if any(known == source for known, _ in group.readers):
+        return UnknownReader(group.name, source, subtask)
+    return UnknownSource(group.name, source)
+
+
+def _lives(reader: Reader, group: Group, now_ms: int) -> bool:
+    return lease_ends(reader, group.config) > now_ms and not has_finished(reader)
+
+
+def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent | None:
+    """What goes on counting when a newer epoch opens: a lost reader does not begin to count again by registering alone."""
+    if not is_lost(old, group.config, now_ms):
+        return old.reported
+    return without_reach(old).reported if group.config.on_lost_reader is OnLostReader.HOLD else None
+
+
+def _reported(reader: Reader, event: ReportedWatermarkEvent, now_ms: int) -> Reader:
+    first = reader.reported is None or reader.reported.epoch != event.epoch
+    if first and event.watermark == MIN and not event.idle and not event.finished:
+        return replace(reader, heard_at=now_ms, excused=False)
+    attempts = {name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
+    return replace(reader, heard_at=now_ms, excused=False, reported=event, splits_named=bool(event.splits), attempts=attempts)
+
+
+def _merged(reader: Reader, event: ProgressEvent) -> Reader:
+    """Nothing is merged before the epoch's first report: there is nothing yet to merge it into."""
+    reported = reader.reported
+    if reported is None or reported.epoch != event.epoch:
+        return reader
+    attempt = (event.batch_id, event.attempt)
+    newest = {name: split for name, split in event.splits.items() if reader.attempts.get(name, BEFORE_ALL) <= attempt}
+    splits = dict(reported.splits)
+    for name, split in newest.items():
+        splits[name] = _risen(splits.get(name), split, same_attempt=reader.attempts.get(name) == attempt)
+    lowest = min((split.watermark for split in splits.values() if split.state not in RESTING), default=MIN)
+    raised = max(reported.watermark, lowest) if reader.splits_named else reported.watermark
+    return replace(
+        reader,
+        reported=replace(reported, splits=splits, watermark=raised),
+        attempts={**reader.attempts, **dict.fromkeys(newest, attempt)},
+        progress_ignored=reader.progress_ignored + len(event.splits) - len(newest),
+    )
+
+
+def _risen(old: SplitReport | None, new: SplitProgress, *, same_attempt: bool) -> SplitReport:
+    if old is None:
+        return SplitReport(watermark=new.watermark, position=new.position, rows=new.rows)
+    if not same_attempt:
+        return replace(old, watermark=new.watermark, position=new.position, rows=new.rows)
+    return replace(
+        old,
+        watermark=max(old.watermark, new.watermark),
+        position=max(old.position or 0, new.position),
+        rows=max(old.rows or 0, new.rows),
+    )
+
+
+def _heard(group: Group, now_ms: int) -> Group:
+    return replace(group, heard_at=now_ms if group.heard_at is None else max(group.heard_at, now_ms))
+
+
+def _seen(group: Group, counting: set[str]) -> Group:
+    if not counting:
+        return group
+    seen = group.sources_seen | (counting & set(group.config.expected_sources))
+    return replace(group, started=True, sources_seen=seen)
+
+
+def _with_reader(group: Group, key: ReaderKey, reader: Reader, now_ms: int) -> Group:
+    return _heard(replace(group, readers={**group.readers, key: reader}), now_ms)
+
+
+def _without(group: Group, key: ReaderKey) -> Group:
+    left = group.readers[key]
+    readers = {other: reader for other, reader in group.readers.items() if other != key}
+    return replace(group, readers=readers, left_epoch=max(group.left_epoch, left.epoch))

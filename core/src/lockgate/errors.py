@@ -1,0 +1,113 @@
+"""What lockgate's core raises.
+
+    LockgateError
+    ├── InvalidValue          a value breaks a rule: names the field, the value and the rule (also a ValueError)
+    │   └── UnreadableBytes   serialised state that is too short or garbled
+    ├── UnknownName           a channel, an output, a split or a subtask that nobody registered: carries it (also a LookupError)
+    ├── WrongState            the object is not in a state for this call: says which state it is in (also a RuntimeError)
+    ├── CannotPause           the reader cannot pause single splits, and unaligned splits were not allowed
+    ├── InvalidMessage        a message on the wire breaks the protocol: carries every fault, each with its field (also a ValueError)
+    └── Refused               a group's rules refuse a command; nothing was changed
+        ├── UnknownGroup
+        ├── UnknownSource
+        ├── UnknownReader     never registered, or it has left
+        ├── StaleEpoch        another registration of this reader is the newest: carries its epoch
+        └── ReaderBusy        somebody else's lease on this reader lives: carries the owner
+
+The coordinator raises the `Refused` ones from its rules, the client from the problem documents that it gets: one tree on both sides.
+"""
+
+from collections.abc import Sequence
+
+
+class LockgateError(Exception):
+    """Base of everything that lockgate raises on purpose."""
+
+
+class InvalidValue(LockgateError, ValueError):
+    """A value breaks a rule. `field` names it, in the caller's own words; the text says what was expected."""
+
+    def __init__(self, field: str, expectation: str) -> None:
+        super().__init__(f"{field}: {expectation}")
+        self.field = field
+        self.expectation = expectation
+
+
+class UnreadableBytes(InvalidValue):
+    """Serialised state ends too early or breaks its own format. `field` names the part that could not be read."""
+
+
+class UnknownName(LockgateError, LookupError):
+    """Nobody registered this. `kind` says what was looked for (channel, output, split, …), `name` what was asked for."""
+
+    def __init__(self, kind: str, name: object, expectation: str) -> None:
+        super().__init__(f"{kind} {name!r} is unknown: {expectation}")
+        self.kind = kind
+        self.name = name
+
+
+class WrongState(LockgateError, RuntimeError):
+    """The call is not allowed now. The text says in which state the object is and what has to come first."""
+
+
+class CannotPause(LockgateError):
+    """A reader that cannot pause single splits was asked to. Readers raise it; see `allow_unaligned_splits` of the source operator."""
+
+
+class InvalidMessage(LockgateError, ValueError):
+    """A message breaks the protocol. `faults` holds `(field, what is wrong)` for every fault, in the order of the fields."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{field}: {detail}" for field, detail in faults))
+        self.faults = tuple(faults)
+
+
+class Refused(LockgateError):
+    """A group's rules refuse a command. Nothing was changed."""
+
+
+class UnknownGroup(Refused):
+    """No such group: nobody has created it, it was deleted, or the store has lost it. Registering a reader creates it again."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(f"there is no group {group!r}: create it, or register a reader, which creates it")
+        self.group = group
+
+
+class UnknownSource(Refused):
+    """No reader of this source is in the group."""
+
+    def __init__(self, group: str, source: str) -> None:
+        super().__init__(f"group {group!r} has no reader of source {source!r}: register one")
+        self.source = source
+
+
+class UnknownReader(Refused):
+    """The source has readers in the group, but not this one."""
+
+    def __init__(self, group: str, source: str, subtask: int) -> None:
+        super().__init__(f"reader {subtask} of source {source!r} is not in group {group!r}: register it")
+        self.source = source
+        self.subtask = subtask
+
+
+class StaleEpoch(Refused):
+    """The command's epoch is not the newest of its reader, `current_epoch`: another registration has fenced it."""
+
+    def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
+        super().__init__(
+            f"reader {subtask} of source {source!r}: epoch {epoch} is not the newest, which is {current_epoch}; "
+            "whoever registered last may report"
+        )
+        self.current_epoch = current_epoch
+
+
+class ReaderBusy(Refused):
+    """Another owner's lease on this reader lives. `owner` is whose."""
+
+    def __init__(self, source: str, subtask: int, owner: str) -> None:
+        super().__init__(
+            f"reader {subtask} of source {source!r} belongs to {owner!r}, whose lease lives: name another source, "
+            "wait for the end of the lease, or register with takeover"
+        )
+        self.owner = owner

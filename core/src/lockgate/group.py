@@ -1,0 +1,103 @@
+"""A group of readers, as it stands at one moment: values, and how a group comes to be.
+
+A group is an immutable value. The readers' commands make a new one of it (`commands`), time ends leases (`leases`), and out of both
+follow the group's watermark and its ceiling (`alignment`). Nothing here does I/O or looks at a clock: time comes in as `now_ms`.
+
+* What is given out only rises. Revisions, epochs and configuration versions are max(previous + 1, now): also over readers that left,
+  and over a lost store, for its clock went on. So "newer" can be told from "older" by the number alone.
+* A new group is careful. Its first readers present the ceiling that they were last told. Until one lease has passed, its own stays
+  at or below the lowest of them (`cap`): after a lost store nobody runs free while the others are still on their way back.
+
+Follows `SourceCoordinator` with its `WatermarkAggregator` (seed 001), which holds the same in one job's memory and dies with it.
+Used by the coordinator service.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from lockgate.events import GroupConfig, Mode, ReportedWatermarkEvent
+from lockgate.watermark import MAX, MIN
+
+ReaderKey = tuple[str, int]
+"""A reader's source and subtask."""
+
+Attempt = tuple[int, int]
+"""Batch and attempt, which order what tasks say about one split."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """One reader. `reported` is what counts of it: the last report, of this epoch or of the one before; None: it does not count.
+
+    The lease runs from `heard_at`; `excused` says that an outage has been added to it since the reader was last heard (`leases`).
+    """
+
+    epoch: int
+    heard_at: int
+    owner: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    reported: ReportedWatermarkEvent | None = None
+    excused: bool = False
+    splits_named: bool = False
+    attempts: Mapping[str, Attempt] = field(default_factory=dict)
+    progress_ignored: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group as it stands. `revision` and the two watermarks are what was announced last; `heard_at` is the last word of any reader."""
+
+    name: str
+    config: GroupConfig
+    config_version: int
+    created_at: int
+    grace_until: int
+    revision: int
+    group_watermark: int
+    max_desired_watermark: int
+    cap: int | None = None
+    started: bool = False
+    sources_seen: frozenset[str] = frozenset()
+    heard_at: int | None = None
+    left_epoch: int = 0
+    readers: Mapping[ReaderKey, Reader] = field(default_factory=dict)
+
+    @property
+    def sources_missing(self) -> tuple[str, ...]:
+        """The expected sources that have not reported yet."""
+        return tuple(source for source in self.config.expected_sources if source not in self.sources_seen)
+
+    @property
+    def high_water(self) -> int:
+        """At least every revision, epoch and configuration version that was given out: what a successor has to begin above."""
+        epochs = (reader.epoch for reader in self.readers.values())
+        return max(self.revision, self.config_version, self.left_epoch, *epochs)
+
+
+def tick(previous: int, now_ms: int) -> int:
+    """The next revision, epoch or version: the clock's reading, or one more than the previous if the clock has not got there yet."""
+    return max(previous + 1, now_ms)
+
+
+def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
+    """A new group without readers. `floor`: the `high_water` of a predecessor of the same name, if it is known."""
+    first = tick(floor, now_ms)
+    held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
+    return Group(
+        name=name,
+        config=config,
+        config_version=first,
+        created_at=now_ms,
+        grace_until=now_ms + config.lease_ms,
+        revision=first,
+        group_watermark=MIN,
+        max_desired_watermark=MIN if held else MAX,
+        left_epoch=floor,
+    )
+
+
+def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
+    """The same readers under other rules. A source that is newly expected and has a reader that reported is not waited for."""
+    reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
+    seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
+    return replace(group, config=config, config_version=tick(group.config_version, now_ms), sources_seen=seen)

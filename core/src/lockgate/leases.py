@@ -1,0 +1,65 @@
+"""Leases: when a reader is lost, and why an outage is not a loss.
+
+The rule. A reader that has reported and is then silent for `lease_ms` is lost: from that very millisecond on it no longer counts, or
+holds on, as the group's configuration says, and its reach is forgotten, since it will never redeem it. A finished reader needs no
+lease. Flink has none at all: a dead subtask's last watermark holds its group for ever (FLINK-40505).
+
+The silence of one is a loss; the silence of all is an outage. If no reader at all was heard for longer than a living group can be
+silent (`tolerance_ms`), then the service, the store or the network was away, and a lease that ran out meanwhile proves nothing.
+Taken as a loss it would do harm: whoever comes back first would find himself alone, with no ceiling but his own. So the first
+command after such a silence adds its length to the leases of all that were not lost when it began: they have the time left that
+they had then, and hold the ceiling meanwhile with what they had reported.
+
+Why this is safe. It only ever lengthens leases, so it can hold readers back but set none free. It cannot hold for ever: a reader
+is excused once and not again until it has been heard, so a dead reader among slow ones is lost after its lease and one silence.
+
+Used by `commands`, `alignment` and the service's inspection.
+"""
+
+from dataclasses import replace
+
+from lockgate.events import GroupConfig
+from lockgate.group import Group, Reader
+
+
+def lease_ends(reader: Reader, config: GroupConfig) -> int:
+    """The first millisecond at which the reader, if it is not heard before, is lost."""
+    return reader.heard_at + config.lease_ms
+
+
+def has_finished(reader: Reader) -> bool:
+    return reader.reported is not None and reader.reported.finished
+
+
+def is_lost(reader: Reader, config: GroupConfig, now_ms: int) -> bool:
+    """Whether the lease has ended. A reader that never reported can lose its lease too, though nobody misses it."""
+    return lease_ends(reader, config) <= now_ms and not has_finished(reader)
+
+
+def tolerance_ms(config: GroupConfig) -> int:
+    """How long a group with living readers can be silent as a whole: readers are heard every third of a lease, or sooner."""
+    return max(2 * config.update_interval_ms, config.lease_ms // 3)
+
+
+def after_silence(group: Group, now_ms: int) -> Group:
+    """The group in which a command arrives at `now_ms`: if all were silent for too long, leases are longer by the silence."""
+    if group.heard_at is None or now_ms - group.heard_at <= tolerance_ms(group.config):
+        return group
+    silence = now_ms - group.heard_at
+    readers = {key: _excused(reader, group.config, silence, now_ms) for key, reader in group.readers.items()}
+    return replace(group, readers=readers)
+
+
+def without_reach(reader: Reader) -> Reader:
+    if reader.reported is None or reader.reported.reach is None:
+        return reader
+    return replace(reader, reported=replace(reader.reported, reach=None))
+
+
+def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> Reader:
+    """Who had been lost when the silence began stays lost: the end of its lease moves from before the silence to before now."""
+    if reader.excused:
+        return reader
+    if is_lost(reader, config, now_ms):
+        reader = without_reach(reader)
+    return replace(reader, heard_at=reader.heard_at + silence, excused=True)

@@ -1,0 +1,68 @@
+"""The least of many numbers, each under a key of its own, without looking at all of them.
+
+A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the least one changes seldom; so each
+key has one entry in a heap with a *bound*, a number it was once at or above. A number that rises leaves its entry alone. Only when
+the entry comes to the top is it looked at: still true, it is the answer; risen, it sinks to its new place; gone, it is dropped. A
+number that falls below its bound gets a new entry. So a rise costs nothing but a store, a fall or a removal O(log n), and asking
+O(log n) on average over the changes that came before. Flink's valve and aggregator keep a `HeapPriorityQueue` for this.
+
+Used by the valve, the combined status of multiplexer and multi-input operators, and the aggregator of alignment.
+"""
+
+import heapq
+
+_SLACK = 64
+
+
+class Lowest:
+    """Numbers by key; `lowest()` is the least of them."""
+
+    __slots__ = ("_bounds", "_heap", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[int, int] = {}
+        self._bounds: dict[int, int] = {}
+        self._heap: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._values
+
+    def set(self, key: int, value: int) -> None:
+        """Put `value` under `key`, in place of what was there."""
+        self._values[key] = value
+        bound = self._bounds.get(key)
+        if bound is None or value < bound:
+            self._bounds[key] = value
+            heapq.heappush(self._heap, (value, key))
+            if len(self._heap) > 2 * len(self._values) + _SLACK:
+                self._rebuild()
+
+    def discard(self, key: int) -> None:
+        """Forget `key`, if it is there."""
+        self._values.pop(key, None)
+
+    def lowest(self) -> int | None:
+        """The least number, None when there is none."""
+        while self._heap:
+            bound, key = self._heap[0]
+            if self._bounds.get(key) != bound:  # an entry from before the number fell
+                heapq.heappop(self._heap)
+                continue
+            value = self._values.get(key)
+            if value is None:
+                heapq.heappop(self._heap)
+                del self._bounds[key]
+            elif value > bound:
+                self._bounds[key] = value
+                heapq.heapreplace(self._heap, (value, key))
+            else:
+                return value
+        return None
+
+    def _rebuild(self) -> None:
+        self._bounds = dict(self._values)
+        self._heap = [(value, key) for key, value in self._values.items()]
+        heapq.heapify(self._heap)

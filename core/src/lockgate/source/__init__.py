@@ -1,0 +1,1 @@
+"""The operator that runs a source: its events, its reader, and how alignment holds it back."""
