@@ -1,0 +1,1 @@
+"""The SourceCoordinator service of lockgate."""

@@ -1,0 +1,1 @@
+"""HTTP: paths, bodies and status codes, one file for each subject. No rule is made here."""

@@ -1,0 +1,91 @@
+"""Everything that goes wrong, as `application/problem+json` (RFC 9457), through one table."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup, UnknownReader, UnknownSource
+from lockgate.fields import Json
+from lockgate_coordinator.service.turns import PreconditionFailed
+from lockgate_coordinator.store import StoreUnavailable
+
+
+class BodyTooLarge(Exception):
+    """A request's body is over the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One row of the table: `more` are the members that this problem has beyond the usual ones."""
+
+    status: int
+    type: str
+    title: str
+    more: Callable[[Any], Json] = lambda error: {}
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def _faults(error: InvalidMessage) -> Json:
+    return {"errors": [{"field": name, "detail": detail} for name, detail in error.faults]}
+
+
+TABLE: Mapping[type[Exception], Problem] = {
+    InvalidMessage: Problem(422, "invalid-request", "The request breaks the protocol", _faults),
+    UnknownGroup: Problem(404, "unknown-group", "There is no such group"),
+    UnknownSource: Problem(404, "unknown-source", "The group has no such source"),
+    UnknownReader: Problem(404, "unknown-reader", "The source has no such reader"),
+    StaleEpoch: Problem(409, "stale-epoch", "The epoch is not the newest", lambda error: {"current_epoch": error.current_epoch}),
+    ReaderBusy: Problem(409, "reader-busy", "Another owner's lease lives", lambda error: {"owner": error.owner}),
+    PreconditionFailed: Problem(412, "precondition-failed", "The configuration is not the one that the request names"),
+    BodyTooLarge: Problem(413, "too-large", "The body is too large"),
+    StoreUnavailable: Problem(503, "store-unavailable", "The store does not answer", headers={"Retry-After": "1"}),
+}
+
+
+def described(error: Exception) -> Json:
+    """The problem's members without `instance`; also what a rejected report of a batch carries."""
+    row = TABLE[type(error)]
+    return {"type": f"urn:lockgate:{row.type}", "title": row.title, "status": row.status, "detail": str(error), **row.more(error)}
+
+
+def install(app: FastAPI) -> None:
+    """Every error of `app` becomes a problem document, those of FastAPI and of its router too."""
+    for kind in TABLE:
+        app.add_exception_handler(kind, _of_the_table)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(Exception, _of_a_fault)
+
+
+def _of_the_table(request: Request, error: Exception) -> Response:
+    return _answer(request, described(error), TABLE[type(error)].headers)
+
+
+def _of_validation(request: Request, error: Exception) -> Response:
+    """Paths and queries are all that FastAPI validates here."""
+    assert isinstance(error, RequestValidationError)
+    faults = [(".".join(str(part) for part in fault["loc"][1:]), str(fault["msg"])) for fault in error.errors()]
+    return _of_the_table(request, InvalidMessage(faults))
+
+
+def _of_http(request: Request, error: Exception) -> Response:
+    """What the router says: no such route, or not with this method. RFC 9457 calls what has no type of its own about:blank."""
+    assert isinstance(error, HTTPException)
+    problem = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": f"{request.method} {request.url.path}"}
+    return _answer(request, problem, error.headers or {})
+
+
+def _of_a_fault(request: Request, error: Exception) -> Response:
+    problem = {"type": "about:blank", "title": "Internal Server Error", "status": 500, "detail": "a fault of the service: see its log"}
+    return _answer(request, problem, {})
+
+
+def _answer(request: Request, problem: Json, headers: Mapping[str, str]) -> Response:
+    """ASCII, so that text which UTF-8 cannot carry, repeated from a request, does not break the answer."""
+    text = json.dumps({**problem, "instance": request.url.path})
+    return Response(text, problem["status"], headers, media_type="application/problem+json")

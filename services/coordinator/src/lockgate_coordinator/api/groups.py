@@ -1,0 +1,87 @@
+"""Groups: configure, list, look into, forget."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import JSONResponse
+
+from lockgate.codec import config_from_json, config_to_json
+from lockgate.errors import UnknownGroup, UnknownSource
+from lockgate.events import GroupConfig
+from lockgate.group import Group
+from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.api.schemas import described
+from lockgate_coordinator.service.coordinator import Precondition
+from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
+
+router = APIRouter(prefix="/v1/groups", tags=["groups"])
+
+Tags = Annotated[str | None, Header()]
+
+
+@router.put("/{group}", openapi_extra=described(body=GroupConfig, answer=GroupConfig))
+async def configure(
+    group: GroupName, body: Body, coordinator: TheCoordinator, if_match: Tags = None, if_none_match: Tags = None
+) -> Response:
+    """Creates the group or replaces its configuration. `If-Match` and `If-None-Match` guard it."""
+    done = await coordinator.configure(group, config_from_json(body), _precondition(if_match, if_none_match))
+    return JSONResponse(config_to_json(done.config), 201 if done.created else 200, {"ETag": _etag(done.version)})
+
+
+@router.get("")
+async def listed(
+    coordinator: TheCoordinator, limit: Annotated[int, Query(ge=1, le=1000)] = 100, after: Annotated[str, Query(max_length=255)] = ""
+) -> Response:
+    """Groups in the order of their names, from the one above `after`; `next` is the `after` of the next page."""
+    names = await coordinator.names(after, limit + 1)
+    items = []
+    for name in names[:limit]:
+        try:
+            turn = await coordinator.look(name)
+        except UnknownGroup:  # deleted a moment ago
+            continue
+        items.append(summary(turn.group, turn.event))
+    return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None})
+
+
+@router.get("/{group}")
+async def one(group: GroupName, coordinator: TheCoordinator) -> Response:
+    """The group with its readers. The `ETag` is the configuration's."""
+    turn = await coordinator.look(group)
+    return JSONResponse(inspected(turn.group, turn.event, turn.now_ms), headers={"ETag": _etag(turn.group.config_version)})
+
+
+@router.delete("/{group}", status_code=204)
+async def forget(group: GroupName, coordinator: TheCoordinator) -> None:
+    """Forgets the group and all in it."""
+    await coordinator.forget(group)
+
+
+@router.get("/{group}/sources/{source}")
+async def source(group: GroupName, source: SourceName, coordinator: TheCoordinator) -> Response:
+    """The source's readers and splits."""
+    turn = await coordinator.look(group)
+    found = inspected_source(turn.group, source, turn.now_ms)
+    if not found["readers"]:
+        raise UnknownSource(group, source)
+    return JSONResponse(found)
+
+
+def _etag(version: int) -> str:
+    return f'"{version}"'
+
+
+def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
+    """RFC 9110, 13.1: `If-Match` needs the group as one of those named, `If-None-Match` as none of them; `*` is any."""
+
+    def holds(group: Group | None) -> bool:
+        if if_match is not None and not _named(group, if_match):
+            return False
+        return if_none_match is None or not _named(group, if_none_match)
+
+    return holds
+
+
+def _named(group: Group | None, header: str) -> bool:
+    tags = [tag.strip() for tag in header.split(",")]
+    return group is not None and ("*" in tags or _etag(group.config_version) in tags)

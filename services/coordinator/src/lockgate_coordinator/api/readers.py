@@ -1,0 +1,40 @@
+"""Readers: register, leave, evict."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import JSONResponse
+
+from lockgate.codec import answer_to_json, registration_from_json
+from lockgate.errors import InvalidMessage
+from lockgate.events import ReaderRegistrationEvent, RegistrationAnswer
+from lockgate.watermark import MAX
+from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.api.schemas import described
+
+router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
+
+
+@router.post("", status_code=201, openapi_extra=described(body=ReaderRegistrationEvent, answer=RegistrationAnswer, status=201))
+async def register(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
+    """Opens a new epoch of the reader and fences every older one; an unknown group is created."""
+    answer = await coordinator.register(group, source, registration_from_json(body))
+    return JSONResponse(answer_to_json(answer), 201)
+
+
+@router.delete("/{subtask}", status_code=204)
+async def leave(
+    group: GroupName,
+    source: SourceName,
+    subtask: Annotated[int, Path(ge=0, le=MAX)],
+    coordinator: TheCoordinator,
+    epoch: Annotated[int | None, Query(ge=1, le=MAX)] = None,
+    force: bool = False,
+) -> None:
+    """The reader no longer counts, at once: by its own `epoch`, or by an operator's `force`."""
+    if force and epoch is None:
+        await coordinator.evict(group, source, subtask)
+    elif epoch is not None and not force:
+        await coordinator.leave(group, source, subtask, epoch)
+    else:
+        raise InvalidMessage([("epoch", "is needed, unless force=true evicts whatever the epoch; not both")])

@@ -1,0 +1,166 @@
+"""The coordinator: every command of the protocol, as load, core's rule, commit.
+
+Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this one is any number of processes over one store, and
+none of them holds anything that the others need.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from lockgate import commands
+from lockgate.errors import InvalidMessage, Refused, UnknownGroup
+from lockgate.events import (
+    GroupConfig,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    RegistrationAnswer,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
+from lockgate.group import Group, create, replace_config
+from lockgate_coordinator.service.announcer import Announcer
+from lockgate_coordinator.service.turns import PreconditionFailed, Turn, Turns
+from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
+
+DELETE_ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The answer to a configuration: it, its version, and whether the group is new."""
+
+    config: GroupConfig
+    version: int
+    created: bool
+
+
+Precondition = Callable[[Group | None], bool]
+
+
+class Coordinator:
+    """All methods raise `Refused` for what core's rules refuse and `StoreUnavailable` when the store does not answer."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._announcer = Announcer(self.look, shared=store.shared)
+        self._turns = Turns(store, self._announcer.announce)
+
+    async def configure(self, name: str, config: GroupConfig, precondition: Precondition) -> Configured:
+        """Creates the group or gives it another configuration. Raises `PreconditionFailed` if `precondition` says no."""
+        created = False
+
+        def command(loaded: Loaded, group: Group | None) -> Group:
+            nonlocal created
+            if not precondition(group):
+                raise PreconditionFailed(
+                    "there is no such group yet" if group is None else "the group has another configuration: GET it first"
+                )
+            created = group is None
+            if group is None:
+                return create(name, config, loaded.now_ms, floor=loaded.version)
+            return group if group.config == config else replace_config(group, config, loaded.now_ms)
+
+        own = (await self._turns.take(name, command)).own
+        return Configured(own.config, own.config_version, created)
+
+    async def look(self, name: str) -> Turn:
+        """The group as it stands now, leases and all."""
+        return await self._turns.take(name, lambda loaded, group: group)
+
+    async def names(self, after: str, limit: int) -> list[str]:
+        return await self._store.names(after, limit)
+
+    async def forget(self, name: str) -> None:
+        """Deletes the group. Its revisions and epochs do not come again."""
+        for _ in range(DELETE_ATTEMPTS):
+            loaded = await self._store.load(name)
+            if loaded.group is None:
+                raise UnknownGroup(name)
+            if await self._store.delete(loaded):
+                self._announcer.deleted(name)
+                return
+        raise StoreUnavailable(f"group {name!r} was changed by others {DELETE_ATTEMPTS} times in a row: send again")
+
+    async def register(self, name: str, source: str, event: ReaderRegistrationEvent) -> RegistrationAnswer:
+        """An unknown group is created with what the reader was last told, or with the defaults."""
+
+        def command(loaded: Loaded, group: Group | None) -> Group:
+            if group is None:
+                group = create(name, event.config or GroupConfig(), loaded.now_ms, floor=loaded.version)
+            return commands.register(group, source, event, loaded.now_ms)
+
+        turn = await self._turns.take(name, command)
+        return RegistrationAnswer(
+            subtask=event.subtask,
+            epoch=turn.own.readers[source, event.subtask].epoch,
+            lease_ms=turn.group.config.lease_ms,
+            update_interval_ms=turn.group.config.update_interval_ms,
+            alignment=turn.event,
+        )
+
+    async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
+        return await self._change(name, partial(_report, source=source, event=event))
+
+    async def report_all(
+        self, name: str, reports: list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
+    ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
+        """Each report is judged alone. Answers the event and what was rejected, with its index."""
+        valid = [(index, item) for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
+        refusals: list[Refused | None] = []
+
+        def change(group: Group, now_ms: int) -> Group:
+            nonlocal refusals
+            group, refusals = commands.report_all(group, [item for _, item in valid], now_ms)
+            return group
+
+        event = await self._change(name, change)
+        rejected: dict[int, InvalidMessage | Refused] = {i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)}
+        rejected |= {index: refusal for (index, _), refusal in zip(valid, refusals, strict=True) if refusal is not None}
+        return event, sorted(rejected.items())
+
+    async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
+        return await self._change(name, partial(_progress, source=source, event=event))
+
+    async def leave(self, name: str, source: str, subtask: int, epoch: int) -> None:
+        await self._change(name, partial(_leave, source=source, subtask=subtask, epoch=epoch))
+
+    async def evict(self, name: str, source: str, subtask: int) -> None:
+        await self._change(name, lambda group, now_ms: commands.evict(group, source, subtask))
+
+    async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
+        """The event once its revision is above `after`; None when the time ran out."""
+        event = (await self.look(name)).event
+        return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
+
+    async def ready(self) -> None:
+        """Returns if the store can be read and written."""
+        await self._store.ping()
+
+    def end_waiting(self) -> None:
+        """Ends all long polls as if their time had run out: the service is about to stop."""
+        self._announcer.close()
+
+    async def close(self) -> None:
+        self.end_waiting()
+        await self._store.close()
+
+    async def _change(self, name: str, change: Callable[[Group, int], Group]) -> WatermarkAlignmentEvent:
+        def command(loaded: Loaded, group: Group | None) -> Group:
+            if group is None:
+                raise UnknownGroup(name)
+            return change(group, loaded.now_ms)
+
+        return (await self._turns.take(name, command)).event
+
+
+def _report(group: Group, now_ms: int, *, source: str, event: ReportedWatermarkEvent) -> Group:
+    return commands.report(group, source, event, now_ms)
+
+
+def _progress(group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
+    return commands.progress(group, source, event, now_ms)
+
+
+def _leave(group: Group, now_ms: int, *, source: str, subtask: int, epoch: int) -> Group:
+    return commands.leave(group, source, subtask, epoch, now_ms)

@@ -1,0 +1,106 @@
+"""Turns: load, the commands that are waiting, evaluate, commit; and again from the start if somebody else was faster.
+
+Commands for one group that come while a turn is under way wait and make the next turn together: one load, one evaluation and one
+commit for all of them. So a burst of reports costs a few turns and not one each, and two processes seldom meet. Each command is
+judged alone: a refused one takes nothing from the others. All are answered with the event of their turn, so each answer takes its
+own command into account.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lockgate.alignment import evaluate
+from lockgate.errors import Refused, UnknownGroup
+from lockgate.events import WatermarkAlignmentEvent
+from lockgate.group import Group
+from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
+
+Command = Callable[[Loaded, Group | None], Group | None]
+"""From what was loaded (its time and its version) and the group as the commands before have left it to the group after this one."""
+
+ATTEMPTS = 100
+"""How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
+
+
+class PreconditionFailed(Exception):
+    """A command's condition on the group's configuration does not hold. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A command's outcome: the group right after it, the group after the whole turn, and the event that holds now."""
+
+    own: Group
+    group: Group
+    event: WatermarkAlignmentEvent
+    now_ms: int
+
+
+_Waiting = tuple[Command, "asyncio.Future[Turn]"]
+
+
+class Turns:
+    """One turn at a time for each group. `committed` is told each turn's outcome before the commands' callers are."""
+
+    def __init__(self, store: Store, committed: Callable[[Turn], None]) -> None:
+        self._store = store
+        self._committed = committed
+        self._waiting: dict[str, list[_Waiting]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def take(self, name: str, command: Command) -> Turn:
+        """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
+        outcome: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(name, []).append((command, outcome))
+        if name not in self._running:
+            self._running[name] = asyncio.create_task(self._run(name))
+        return await outcome
+
+    async def _run(self, name: str) -> None:
+        try:
+            while waiting := self._waiting.pop(name, None):
+                await self._turn(name, waiting)
+        finally:
+            del self._running[name]
+
+    async def _turn(self, name: str, waiting: list[_Waiting]) -> None:
+        try:
+            outcomes = await self._committed_outcomes(name, [command for command, _ in waiting])
+        except Exception as error:  # whatever it is, somebody waits for it
+            outcomes = [error] * len(waiting)
+        for (_, future), outcome in zip(waiting, outcomes, strict=True):
+            if future.done():  # the caller has gone away
+                continue
+            if isinstance(outcome, Turn):
+                future.set_result(outcome)
+            else:
+                future.set_exception(outcome)
+
+    async def _committed_outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
+        for attempt in range(ATTEMPTS):
+            loaded = await self._store.load(name)
+            group, owns = _applied(loaded, commands)
+            if group is None:
+                return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
+            group, event = evaluate(group, loaded.now_ms)
+            if group is loaded.group or await self._store.commit(loaded, group):
+                turns = [own if isinstance(own, Exception) else Turn(own, group, event, loaded.now_ms) for own in owns]
+                self._committed(Turn(group, group, event, loaded.now_ms))
+                return turns
+            await asyncio.sleep(random.random() * 0.001 * min(attempt, 10))
+        raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
+
+
+def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[Group | Exception]]:
+    group, owns = loaded.group, list[Group | Exception]()
+    for command in commands:
+        try:
+            after = command(loaded, group)
+        except (Refused, PreconditionFailed) as refusal:
+            owns.append(refusal)
+        else:
+            owns.append(UnknownGroup(loaded.name) if after is None else after)
+            group = after
+    return group, owns

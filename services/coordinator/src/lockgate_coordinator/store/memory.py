@@ -1,0 +1,49 @@
+"""Groups in this process's memory: for one coordinator, whose readers bring a lost store back by registering again."""
+
+import time
+from collections.abc import Callable
+
+from lockgate.group import Group
+from lockgate_coordinator.store.base import Loaded
+
+
+def wall_clock_ms() -> int:
+    """Milliseconds since the Unix epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class MemoryStore:
+    """A dict of groups. `clock` tells the store's time in ms."""
+
+    shared = False
+
+    def __init__(self, clock: Callable[[], int] = wall_clock_ms) -> None:
+        self._clock = clock
+        self._versions: dict[str, int] = {}
+        self._groups: dict[str, Group] = {}
+
+    async def load(self, name: str) -> Loaded:
+        return Loaded(name, self._versions.get(name, 0), self._clock(), self._groups.get(name))
+
+    async def commit(self, loaded: Loaded, group: Group) -> bool:
+        if self._versions.get(loaded.name, 0) != loaded.version:
+            return False
+        self._versions[loaded.name] = loaded.next_version
+        self._groups[loaded.name] = group
+        return True
+
+    async def delete(self, loaded: Loaded) -> bool:
+        if self._versions.get(loaded.name, 0) != loaded.version:
+            return False
+        self._versions[loaded.name] = loaded.last_version
+        self._groups.pop(loaded.name, None)
+        return True
+
+    async def names(self, after: str, limit: int) -> list[str]:
+        return sorted(name for name in self._groups if name > after)[:limit]
+
+    async def ping(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
