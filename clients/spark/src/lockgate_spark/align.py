@@ -1,0 +1,124 @@
+"""`align` and `align_all`: Kafka sources whose splits stay level in event time; `alignment_of`: what a batch was made by."""
+
+import logging
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pyspark
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame
+
+from lockgate_spark.client import CoordinatorClient, NotRegistered, Unreachable
+from lockgate_spark.config import Alignment
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.query import QUERY_ID, QueryRun
+from lockgate_spark.jvm.relation import with_tables
+from lockgate_spark.jvm.stream import Table
+from lockgate_spark.membership import Membership, check_config, source_name
+from lockgate_spark.session import Session
+from lockgate_spark.view import BatchAlignment
+
+log = logging.getLogger("lockgate")
+
+TESTED = ("4.0", "4.1", "4.2")
+"""Spark versions whose internals the proxies are known to fit."""
+
+_V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
+
+_sessions: dict[tuple[str, str, Alignment], Session] = {}  # by query and run
+_sessions_lock = threading.Lock()
+
+
+def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
+    """`df`, read from Kafka, so that in each batch all its splits are read up to one event time.
+
+    `df`: a streaming DataFrame from `readStream.format("kafka")`, or made from one by transformations. Options, schema, stateful
+    operators and checkpoint stay what they are; the budget of a batch is the source's `maxOffsetsPerTrigger`. Event time is Kafka's
+    record timestamp. Raises `UnsupportedQuery`, `ConfigurationError` and `CoordinatorRefused`; a coordinator that is down is waited for.
+    """
+    return align_all([df], alignment)[0]
+
+
+def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
+    """Several streams of one query, planned together: all their splits stand level at every batch boundary. See `align`."""
+    alignment = alignment or Alignment()
+    for df in dfs:
+        _check(df)
+    if not dfs or dfs[0].sparkSession.conf.get("spark.lockgate.enabled", "true") == "false":
+        return list(dfs)
+    if alignment.coordinator is not None:
+        _check_coordinator(alignment)
+    return [_align(df, alignment) for df in dfs]
+
+
+def alignment_of(batch: DataFrame) -> BatchAlignment | None:
+    """The plan that made `batch`, inside the foreachBatch function of an aligned query.
+
+    None where no plan of this run made it: a query without alignment, or a batch that Spark replays from the checkpoint.
+    """
+    session = session_of(batch)
+    return None if session is None else session.view
+
+
+def session_of(batch: DataFrame) -> Session | None:
+    """The session of the query that handed out `batch`; None where that is not aligned."""
+    query_id = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
+    with _sessions_lock:
+        return next((session for key, session in _sessions.items() if key[0] == query_id and not session.closed), None)
+
+
+def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
+    spark = df.sparkSession
+    gateway: Any = spark.sparkContext._gateway
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    return with_tables(df, gateway, lambda table: Table(table, gateway, lambda: _session(spark, alignment)))
+
+
+def _session(spark: Any, alignment: Alignment) -> Session:
+    """The session of the run that the calling thread plans for. State is made per run, so an aligned DataFrame may be started twice."""
+    run = QueryRun.current(spark)
+    key = (run.query_id, run.run_id, alignment)
+    with _sessions_lock:
+        for old in [known for known, session in _sessions.items() if session.closed]:
+            del _sessions[old]
+        if key not in _sessions:
+            _sessions[key] = Session(alignment, run, _membership(alignment, run))
+        return _sessions[key]
+
+
+def _membership(alignment: Alignment, run: QueryRun) -> Membership | None:
+    if alignment.coordinator is None:
+        return None
+    source = source_name(alignment.coordinator.source, run.name, run.query_id)
+    return Membership(CoordinatorClient(alignment.coordinator), alignment, source, owner=run.query_id, run=run.run_id)
+
+
+def _check(df: DataFrame) -> None:
+    if type(df).__module__.startswith("pyspark.sql.connect"):
+        raise UnsupportedQuery("this is a Spark Connect session: it has no JVM to reach, and align() needs a classic one")
+    if not isinstance(df, DataFrame):
+        raise UnsupportedQuery(f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])")
+    if not df.isStreaming:
+        raise UnsupportedQuery("expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame")
+    spark = df.sparkSession
+    version = ".".join(spark.version.split(".")[:2])
+    if version not in TESTED:
+        raise UnsupportedQuery(
+            f"Spark {spark.version} (pyspark {pyspark.__version__}) is unknown to this version of lockgate, which leans on internals of"
+            f" Spark {', '.join(TESTED)}. Use one of these, or a newer lockgate"
+        )
+    if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
+        raise UnsupportedQuery(f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it")
+
+
+def _check_coordinator(alignment: Alignment) -> None:
+    """What can be known before the query runs: a refused token, a group with another configuration."""
+    assert alignment.coordinator is not None
+    with CoordinatorClient(alignment.coordinator) as client:
+        try:
+            check_config(alignment, client.config())
+        except NotRegistered:
+            pass  # the first reader creates the group
+        except Unreachable as error:
+            log.warning("%s. The query will wait for it", error)

@@ -1,0 +1,101 @@
+"""What a user sets: `Alignment` for a query, `Coordinator` for the group it belongs to. Frozen, checked when made."""
+
+import re
+from dataclasses import KW_ONLY, dataclass, field
+from urllib.parse import urlsplit
+
+from lockgate.events import NAME, NAME_RULE, CatchUp
+from lockgate.planner import Bounds
+from lockgate_spark.duration import Duration, milliseconds
+from lockgate_spark.errors import ConfigurationError
+
+DEFAULT_MAX_DRIFT = "5 minutes"
+
+_TOKEN = re.compile(r"[!-~]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """The coordinator and the group through which queries stay level with each other.
+
+    `group`: the queries of one group wait for each other. `source`: this query's name in the group (default: the query's name, or
+    its id). `catch_up`: `joint` or `strict`, for a group that this query creates (see docs/protocol.md). `token`: bearer token.
+    `ca`: file with the CA of an https coordinator. `timeout`: of one request. `on_outage="hold"`: while the coordinator cannot be
+    reached the query goes on to the last ceiling and waits there. Raises `ConfigurationError`.
+    """
+
+    url: str
+    _: KW_ONLY
+    group: str
+    source: str | None = None
+    catch_up: str = "joint"
+    token: str | None = field(default=None, repr=False)
+    ca: str | None = None
+    timeout: Duration = "2 seconds"
+    on_outage: str = "hold"
+
+    def __post_init__(self) -> None:
+        _check_url(self.url)
+        for key in ("group", "source"):
+            name = getattr(self, key)
+            if name is not None and not (isinstance(name, str) and NAME.match(name)):
+                raise ConfigurationError(f"Coordinator({key}={name!r}): {NAME_RULE}")
+        if self.token is not None and not (isinstance(self.token, str) and _TOKEN.match(self.token)):
+            # The token is not repeated.
+            raise ConfigurationError("Coordinator(token): expected printable ASCII without blanks and line ends, as a header carries it")
+        if self.catch_up not in {way.value for way in CatchUp}:
+            raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
+        if self.on_outage != "hold":
+            raise ConfigurationError(f'Coordinator(on_outage={self.on_outage!r}): expected "hold"; there is no other policy yet')
+        if milliseconds("Coordinator(timeout)", self.timeout) == 0:
+            raise ConfigurationError("Coordinator(timeout): must be above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """How a query's splits are kept level in event time.
+
+    `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes; in a group the
+    group's value rules). `idle_timeout`: how far behind the clock a live producer may be. `disorder`: how far records of one
+    split are out of order. `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it
+    waits). No row is late while `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
+    """
+
+    max_drift: Duration | None = None
+    idle_timeout: Duration = "1 minute"
+    disorder: Duration = 0
+    max_hold: Duration | None = None
+    coordinator: Coordinator | None = None
+
+    def __post_init__(self) -> None:
+        if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
+            raise ConfigurationError(f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator")
+        if self.max_hold is not None:
+            milliseconds("Alignment(max_hold)", self.max_hold)
+        _ = self.bounds  # checks the durations
+
+    @property
+    def bounds(self) -> Bounds:
+        """The planner's bounds, in ms."""
+        drift = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift)
+        idle = milliseconds("Alignment(idle_timeout)", self.idle_timeout)
+        disorder = milliseconds("Alignment(disorder)", self.disorder)
+        if drift <= disorder:
+            raise ConfigurationError(
+                f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater than disorder, and than 0"
+            )
+        return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
+
+
+def _check_url(url: object) -> None:
+    # The URL may hold a password, so it is not repeated.
+    wrong = ConfigurationError("Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query")
+    if not isinstance(url, str):
+        raise wrong
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise wrong from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+        raise wrong

@@ -1,0 +1,38 @@
+"""What the Spark client raises.
+
+    lockgate.errors.LockgateError
+    └── AlignmentError
+        ├── ConfigurationError       a value of Alignment or Coordinator, or a Spark option, that cannot work (also a ValueError)
+        ├── UnsupportedQuery         alignment cannot be put on this DataFrame, session, Spark version or mode of execution
+        ├── CoordinatorRefused       the coordinator said no, and will say so again: token, role, a busy reader
+        ├── Fenced                   another run of the same reader took over; this one must stop
+        └── HeldTooLong              paused for longer than max_hold
+
+A coordinator that cannot be reached is no error: the query holds (see `membership`).
+"""
+
+from lockgate.errors import LockgateError
+
+
+class AlignmentError(LockgateError):
+    """Base of the Spark client's errors."""
+
+
+class ConfigurationError(AlignmentError, ValueError):
+    """A value of the configuration cannot work; the text names it, where it stands and what is expected."""
+
+
+class UnsupportedQuery(AlignmentError):
+    """Alignment cannot be put on this DataFrame, session, Spark version or mode of execution; the text says what can be done."""
+
+
+class CoordinatorRefused(AlignmentError):
+    """The coordinator refused this reader, and trying again would not help."""
+
+
+class Fenced(AlignmentError):
+    """A newer epoch of this reader exists: another run of the query took over."""
+
+
+class HeldTooLong(AlignmentError):
+    """The query was paused for longer than `max_hold`."""

@@ -1,0 +1,119 @@
+"""The run of a streaming query, read off Spark's `StreamExecution` on the JVM.
+
+Spark plans on a thread of its own and tells there, by local properties, which query it plans for; py4j answers a callback on the same
+thread, so that they can be read from Python.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.names import class_name, option
+from lockgate_spark.logs.kafka import Offsets
+
+QUERY_ID = "sql.streaming.queryId"
+
+_REFUSED = {
+    "ContinuousTrigger": "Trigger.Continuous reads without batches, so that there is nothing to plan",
+    "OneTimeTrigger": "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for it",
+    "RealTimeTrigger": "real-time mode refuses rate limits, and with them alignment",
+}
+
+
+@dataclass(frozen=True)
+class QueryRun:
+    """One run of one query. Raises `UnsupportedQuery` where the way it runs cannot be aligned."""
+
+    execution: Any
+    jvm: Any
+
+    @classmethod
+    def current(cls, spark: Any) -> "QueryRun":
+        """The run that the calling (stream) thread plans for. `spark`: the Python session in which the query was started."""
+        query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
+        query = spark._jsparkSession.streams().get(query_id) if query_id else None
+        if query is None:
+            raise UnsupportedQuery("the stream is read outside of a streaming query that this session knows; start it with writeStream")
+        run = cls(query.streamingQuery(), spark._jvm)
+        run._refuse_modes()
+        return run
+
+    @property
+    def query_id(self) -> str:
+        """Spark's id of the query; it lives in the checkpoint."""
+        return str(self.execution.id().toString())
+
+    @property
+    def run_id(self) -> str:
+        """Spark's id of this run."""
+        return str(self.execution.runId().toString())
+
+    @property
+    def name(self) -> str | None:
+        """The query's name, if it was given one."""
+        name = self.execution.name()
+        return None if name is None else str(name)
+
+    @property
+    def available_now(self) -> bool:
+        """Whether the run ends when it has read what was there at its start."""
+        return class_name(self.execution.trigger()) == "AvailableNowTrigger"
+
+    def is_active(self) -> bool:
+        """False once the query was told to stop."""
+        return bool(self.execution.isActive())
+
+    def failed(self) -> bool:
+        """Whether the run has ended with an error."""
+        return bool(self.execution.exception().isDefined())
+
+    def logged_offsets(self, source: int) -> Offsets | None:
+        """Where the checkpoint's last batch ends for this source; None without one."""
+        entry = option(self.execution.offsetLog().getLatest())
+        if entry is None:
+            return None
+        offsets = entry._2().offsets()
+        logged = option(offsets.apply(source)) if source < offsets.size() else None
+        return None if logged is None else parse(logged.json())
+
+    def logged_watermark(self) -> int | None:
+        """Spark's own watermark (ms) in the checkpoint; None without one."""
+        entry = option(self.execution.offsetLog().getLatest())
+        metadata = None if entry is None else option(entry._2().productElement(1))  # an Option, under names that differ by version
+        return None if metadata is None else int(metadata.batchWatermarkMs()) or None
+
+    def watermark_delays(self) -> list[int]:
+        """The delays (ms) of the query's own `withWatermark`s."""
+        delays, nodes = [], [self.execution.logicalPlan()]
+        while nodes:
+            node = nodes.pop()
+            if class_name(node) == "EventTimeWatermark":
+                delays.append(int(self.jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs(node.delay())))
+            children = node.children()
+            nodes += [children.apply(i) for i in range(children.size())]
+        return delays
+
+    def _refuse_modes(self) -> None:
+        trigger = class_name(self.execution.trigger())
+        if trigger in _REFUSED:
+            raise UnsupportedQuery(f"{trigger}: {_REFUSED[trigger]}. Use another trigger, or leave align() out")
+        if class_name(self.execution) != "MicroBatchExecution":
+            raise UnsupportedQuery(
+                f"{class_name(self.execution)}: offsets are not logged before a batch runs, so a plan could come out differently after a"
+                " failure. Leave out asyncProgressTrackingEnabled, or align()"
+            )
+
+
+def parse(offsets: str) -> Offsets:
+    """Spark's JSON of Kafka offsets, `{"topic": {"0": 5}}`, by split name."""
+    return {f"{topic}-{partition}": offset for topic, of_topic in json.loads(offsets).items() for partition, offset in of_topic.items()}
+
+
+def render(offsets: Offsets) -> str:
+    """The other way round."""
+    found: dict[str, dict[str, int]] = {}
+    for split, offset in offsets.items():
+        topic, _, partition = split.rpartition("-")
+        found.setdefault(topic, {})[partition] = offset
+    return json.dumps(found)

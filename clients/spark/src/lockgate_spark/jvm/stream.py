@@ -1,0 +1,176 @@
+"""Spark's own Kafka source with one method decided in Python: where the next batch ends.
+
+Every class here is a py4j proxy that forwards each call to Spark's object. Only `Stream.latestOffset` answers itself. The readers, the
+`kafka.*` options and the checkpoint's format stay Spark's own, so that a checkpoint goes from native to aligned and back.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from lockgate_spark.errors import AlignmentError, ConfigurationError, UnsupportedQuery
+from lockgate_spark.jvm.compiler import new_kafka_log
+from lockgate_spark.jvm.names import class_name
+from lockgate_spark.jvm.query import parse, render
+from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.session import Session
+
+log = logging.getLogger("lockgate")
+
+_CONNECTOR = "org.apache.spark.sql.connector."
+
+OpenSession = Callable[[], Session]
+"""Finds or opens the session of the query run that the calling thread plans for."""
+
+
+class _Forward:
+    """Forwards to the Java object. py4j asks a proxy for default methods too, so everything must answer."""
+
+    def __init__(self, java: Any, gateway: Any, open_session: OpenSession) -> None:
+        self._java, self._gateway, self._open_session = java, gateway, open_session
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.__dict__["_java"], name)
+
+    def toString(self) -> str:
+        return f"aligned {self._java.toString()}"
+
+    def hashCode(self) -> int:
+        return id(self) & 0x7FFFFFFF
+
+    def equals(self, other: object) -> bool:
+        return other is self
+
+
+class Table(_Forward):
+    """The Kafka table; reads through `ScanBuilder`."""
+
+    class Java:
+        implements = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
+
+    def newScanBuilder(self, options: Any) -> "ScanBuilder":
+        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, self._open_session)
+
+
+class ScanBuilder(_Forward):
+    """Builds `Scan`."""
+
+    class Java:
+        implements = (_CONNECTOR + "read.ScanBuilder",)
+
+    def build(self) -> "Scan":
+        return Scan(self._java.build(), self._gateway, self._open_session)
+
+
+class Scan(_Forward):
+    """Opens `Stream` for a query run."""
+
+    class Java:
+        implements = (_CONNECTOR + "read.Scan",)
+
+    def toMicroBatchStream(self, checkpoint: str) -> "Stream":
+        with _Told():
+            session = self._open_session()
+            index = int(checkpoint.rstrip("/").rpartition("/")[2])  # <checkpoint>/sources/<index>
+            stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index)
+            session.add(index, stream)
+            return stream
+
+    def toContinuousStream(self, checkpoint: str) -> Any:
+        with _Told():
+            raise UnsupportedQuery("Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger")
+
+
+class Stream(_Forward):
+    """The source of one query run, and the session's `Source`."""
+
+    class Java:
+        implements = tuple(
+            _CONNECTOR + "read.streaming." + name for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
+        )
+
+    def __init__(self, java: Any, gateway: Any, session: Session, index: int) -> None:
+        super().__init__(java, gateway, lambda: session)
+        self._session, self._index = session, index
+        self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
+        self.log = KafkaSplitLog(new_kafka_log(gateway, java, _driver_params(gateway, java)))
+        self.budget = _most_rows(java.getDefaultReadLimit())
+        self.fixed_at: int | None = None
+        self._fixed_ends: Offsets | None = None
+
+    def latestOffset(self, start: Any, limit: Any) -> Any:
+        with _Told():
+            try:
+                end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit))
+            except Exception:
+                if self._session.run.is_active():
+                    raise
+                return start  # the query was told to stop, and our calls into the JVM were interrupted
+            return self._java.deserializeOffset(render(end))
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.fixed_at = int(time.time() * 1000)
+        self._java.prepareForTriggerAvailableNow()
+
+    def metrics(self, latest_consumed: Any) -> Any:
+        try:
+            return self._java.metrics(latest_consumed)
+        except Py4JJavaError as error:
+            # Spark 4.1 has no metrics before the first latestOffset; a batch that is replayed at the start must not die of that.
+            log.debug("no source metrics yet: %s", error)
+            return self._gateway.jvm.java.util.HashMap()
+
+    def stop(self) -> None:
+        try:
+            self._session.close()
+        finally:
+            self._java.stop()
+
+    def initial(self) -> Offsets:
+        return parse(self._java.initialOffset().json())
+
+    def ends(self, start: Offsets) -> Offsets:
+        if self._fixed_ends is not None:
+            return self._fixed_ends
+        # Spark's object is the one to ask: it finds new partitions, fixes the end under AvailableNow, and its metrics need the answer.
+        ends = parse(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available).json())
+        self._fixed_ends = None if self.fixed_at is None else ends
+        return ends
+
+
+class _Told:
+    """Logs what goes wrong in a callback: Spark shows of a Python error little more than its last line."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, AlignmentError):
+            log.error("%s", error)
+        elif error is not None:
+            log.error("planning failed", exc_info=error)
+
+
+def _most_rows(limit: Any) -> int | None:
+    """The offsets that a `ReadLimit` allows a batch; None for no limit."""
+    name = class_name(limit)
+    if name == "ReadMaxRows":
+        rows = int(limit.maxRows())
+        if rows < 1:
+            raise ConfigurationError(f"maxOffsetsPerTrigger={rows}: must be at least 1, or be left out")
+        return rows
+    if name == "CompositeReadLimit":
+        most = [_most_rows(part) for part in limit.getReadLimits()]
+        return min((rows for rows in most if rows is not None), default=None)
+    return None  # everything, or a lower bound: what is there is read
+
+
+def _driver_params(gateway: Any, stream: Any) -> Any:
+    """Kafka's client params of the source, as its own driver side uses them: all `kafka.*` options, security and tokens included."""
+    params = gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(stream.kafkaOffsetReader().driverKafkaParams())
+    updater = gateway.jvm.org.apache.spark.kafka010.KafkaConfigUpdater("source", params)
+    return updater.setAuthenticationConfigIfNeeded().build()

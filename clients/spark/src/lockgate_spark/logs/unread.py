@@ -1,0 +1,97 @@
+"""What is unread in all sources of a query at one moment: the planner's `SplitLog` over several source's logs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from lockgate.planner import Backlog, Head
+from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+
+Key = tuple[int, str]
+"""A split of a query: the index of its source, and its name."""
+
+
+class Source(Protocol):
+    """One aligned source of a query. `budget`: offsets a batch, None for no limit. `fixed_at`: wall clock in ms before the ends were
+    fixed for a run under AvailableNow, None where they follow the log.
+    """
+
+    log: KafkaSplitLog
+    budget: int | None
+    fixed_at: int | None
+
+    def initial(self) -> Offsets:
+        """Where the source starts without a checkpoint."""
+
+    def ends(self, start: Offsets) -> Offsets:
+        """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Positions and ends of all sources' splits. Asks their logs through `KafkaSplitLog`, whose answers it only tells apart."""
+
+    sources: Mapping[int, Source]
+    positions: Mapping[int, Offsets]
+    ends: Mapping[int, Offsets]
+
+    @classmethod
+    def ask(cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int) -> "Unread":
+        """Asks every source for its ends; `now` is the wall clock in ms before that."""
+        positions, ends = {}, {}
+        for i, source in sources.items():
+            start = dict(starts[i])
+            # What fixed ends hide matters only where the horizon does: a replay need not ask.
+            hides = source.log.jvm.readsCommitted() or (source.fixed_at is not None and source.log.asks_before_ends)
+            if hides or source.log.asks_before_ends or not source.log.follows(start):  # of a split that is gone Kafka answers nothing
+                found = source.ends(start)
+                start = {split: position for split, position in start.items() if split in found}
+            source.log.follow(start)
+            source.log.before_ends()
+            live = source.log.uncommitted_ends() if hides else None
+            found = source.ends(start)
+            if found.keys() != start.keys():
+                source.log.follow(found)
+                begins = source.log.begins()
+                start = {split: start.get(split, begins[split]) for split in found}
+                live = source.log.uncommitted_ends() if hides else None
+            # A split that is gone is left out, and one that ends below its position ends there: what that means is for Spark to say
+            # (failOnDataLoss). If we kept their positions, a topic made anew would pass unnoticed, and its first records with it.
+            ends[i] = found
+            positions[i] = {split: min(position, found[split]) for split, position in start.items()}
+            source.log.witness(now, positions[i], ends[i], live, source.fixed_at)
+        return cls(sources, positions, ends)
+
+    def same_as(self, other: "Unread") -> bool:
+        """Whether no position and no end has moved."""
+        return self.positions == other.positions and self.ends == other.ends
+
+    def backlogs(self) -> dict[Key, Backlog]:
+        """What the planner plans."""
+        return {
+            (i, split): Backlog(
+                source=i,
+                position=position,
+                end=self.ends[i][split],
+                known_until=source.log.known_until(split),
+                caught_up_since=source.log.caught_up_since(split),
+            )
+            for i, source in self.sources.items()
+            for split, position in self.positions[i].items()
+        }
+
+    def heads(self) -> dict[Key, Head]:
+        """The first unread record of each split."""
+        return {(i, s): h for i, source in self.sources.items() for s, h in source.log.heads(self.positions[i], self.ends[i]).items()}
+
+    def first_after(self, event_time: int) -> dict[Key, Head]:
+        """For each split its first unread record above `event_time` (ms)."""
+        return {
+            (i, split): head
+            for i, source in self.sources.items()
+            for split, head in source.log.first_after(event_time, self.positions[i], self.ends[i]).items()
+        }
+
+    def highest(self) -> dict[Key, int]:
+        """The highest event time (ms) below each end."""
+        return {(i, split): time for i, source in self.sources.items() for split, time in source.log.highest(self.ends[i]).items()}

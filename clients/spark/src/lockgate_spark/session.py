@@ -1,0 +1,283 @@
+"""The planning of one query run: all its aligned sources together, as Spark asks for them one by one.
+
+Spark asks each source in turn where the next batch ends. The first in Spark's order leads: when it is asked, the plan for all is
+made, and the others are answered from it; so whatever a batch holds was planned together. What is done is the `start` that Spark
+passes (a batch is committed to its sources only when the next one is built); of the others it is what they were last answered,
+and after a restart the end of the last batch in the checkpoint's offset log.
+
+While nothing may be read a plan answers `start`, and Spark asks again; under `Trigger.AvailableNow` Spark would take that for the end
+of the data, so there the plan waits as long as the query runs.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from lockgate import watermark
+from lockgate.events import SplitReport
+from lockgate.events import SplitState as ReportedState
+from lockgate.planner import Bounds, Hint, Limit, Plan, SplitState, Survey
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import milliseconds
+from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.membership import Membership, Standing
+from lockgate_spark.start import Checkpointed, warn_at_start
+from lockgate_spark.view import BatchAlignment, SplitAlignment
+
+log = logging.getLogger("lockgate")
+
+STEP_MS = 100  # a waiting plan looks this often whether the query still runs
+_REST_S = 0.05  # "nothing yet" is good for so long: Spark asks up to a hundred times a second
+_FRESH_S = 1.0  # what was found is good for so long while no position and no end has moved
+_STALLED_S = 2.0  # a horizon that stands still for so long will not rise in this run
+
+
+class Run(Checkpointed, Protocol):
+    """The run of a query, as Spark knows it."""
+
+    @property
+    def available_now(self) -> bool:
+        """Whether the run ends when it has read what was there at its start."""
+
+    def is_active(self) -> bool:
+        """False once the query was told to stop."""
+
+    def failed(self) -> bool:
+        """Whether the run has ended with an error."""
+
+    def logged_offsets(self, source: int) -> Offsets | None:
+        """Where the checkpoint's last batch ends for this source; None without one."""
+
+
+class Session:
+    """One run of one query. `clock`: wall clock in seconds."""
+
+    def __init__(
+        self, alignment: Alignment, run: Run, membership: Membership | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.alignment, self.run, self.membership = alignment, run, membership
+        self.sources: dict[int, Source] = {}
+        self.view: BatchAlignment | None = None
+        self._clock = clock
+        self._leader: int | None = None
+        self._served: dict[int, Offsets] = {}  # what each source was last answered
+        self._answers: dict[int, Offsets] = {}  # of this round, not yet asked for
+        self._found: tuple[float, Unread, Survey[Key]] | None = None
+        self._plan: Plan[Key] | None = None
+        self._hint: Hint | None = None
+        self._rest_until = 0.0
+        self._open = 0
+        self._closed = threading.Event()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended."""
+        return self._closed.is_set()
+
+    def add(self, index: int, source: Source) -> None:
+        """Lets a source take part in the joint plan."""
+        self.sources[index] = source
+        self._open += 1
+
+    def latest_offset(self, index: int, start: Offsets, budget: int | None) -> Offsets:
+        """Where the next batch of source `index` ends, given where the last one did. `budget`: offsets, None for no limit."""
+        self.sources[index].budget = budget
+        if self._leader is None:
+            self._leader = index
+        if index == self._leader:
+            self._answers = {} if time.monotonic() < self._rest_until else self._next_round(index, start)
+        answer = self._answers.pop(index, start)
+        self._served[index] = answer
+        return answer
+
+    def close(self) -> None:
+        """To be called by each source when the query ends. The last one reports that the readers are finished, unless the run
+        failed: then they keep their leases for the run that follows.
+        """
+        self._open -= 1
+        if self._open > 0 or self._closed.is_set():
+            return
+        self._closed.set()
+        # Each is closed, whatever the others say: a lease that is kept on would hold the group for ever.
+        for close in (self._leave, *(source.log.close for source in self.sources.values())):
+            try:
+                close()
+            except Exception as error:
+                log.warning("at the end of the query: %s", error)
+
+    def _leave(self) -> None:
+        if self.membership is None:
+            return
+        finished = None
+        try:
+            if self._found is not None and not self.run.failed():
+                finished = self._standings(*self._found[1:])
+        finally:
+            self.membership.close(finished)
+
+    # -- a round: one plan for all sources --
+
+    def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
+        positions = {i: start if i == index else self._position(i) for i in self.sources}
+        plan, seconds = self._plan_once(positions)
+        if self._held(plan):
+            plan, seconds = self._wait(positions, plan, seconds)
+            self._rest_until = time.monotonic() + _REST_S if plan.offsets == 0 else 0.0
+        elif plan.offsets == 0:
+            self._rest_until = time.monotonic() + _REST_S
+        return self._adopt(plan, seconds)
+
+    def _position(self, index: int) -> Offsets:
+        if index in self._served:
+            return self._served[index]
+        return self.run.logged_offsets(index) or self.sources[index].initial()
+
+    def _held(self, plan: Plan[Key]) -> bool:
+        return plan.offsets == 0 and bool(plan.paused) and self.run.is_active()
+
+    def _wait(self, positions: dict[int, Offsets], plan: Plan[Key], seconds: float) -> tuple[Plan[Key], float]:
+        """One step, or under AvailableNow as many as it takes."""
+        since = risen = time.monotonic()
+        horizon = plan.ceiling
+        while self._held(plan):
+            self._step(plan)
+            plan, seconds = self._plan_once(positions)
+            if not self.run.available_now:
+                break
+            now = time.monotonic()
+            if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and self._comes_soon(plan)):
+                horizon, risen = plan.ceiling, now
+            if now - risen > _STALLED_S:
+                log.warning(
+                    "what is newer than %s is left to the next run: a live split may still bring older records", watermark.iso(plan.ceiling)
+                )
+                break
+            self._check_hold(now - since, plan)
+        return plan, seconds
+
+    def _comes_soon(self, plan: Plan[Key]) -> bool:
+        """Whether a horizon that rises with the clock gets to an unread record while live producers may be behind, not in 2099."""
+        heads = [split.next.event_time for split in plan.splits.values() if split.next is not None]
+        return min(heads, default=watermark.MAX) - plan.ceiling <= self.alignment.bounds.idle_timeout
+
+    def _step(self, plan: Plan[Key]) -> None:
+        if plan.limit is Limit.GROUP and self.membership is not None:
+            self.membership.wait_for_change(STEP_MS)
+        else:
+            self._closed.wait(STEP_MS / 1000)
+
+    def _check_hold(self, held_s: float, plan: Plan[Key]) -> None:
+        most = self.alignment.max_hold
+        if most is not None and held_s * 1000 > milliseconds("Alignment(max_hold)", most):
+            raise HeldTooLong(
+                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is {most!r}; {self._holder()}"
+            )
+
+    def _holder(self) -> str:
+        last = self.membership.last if self.membership is not None else None
+        if last is None or not last.held_by:
+            return "no other reader holds the group"
+        return "held by " + ", ".join(f"{h.source}/{h.subtask} at {watermark.iso(h.watermark)}" for h in last.held_by)
+
+    # -- one plan --
+
+    def _plan_once(self, positions: dict[int, Offsets]) -> tuple[Plan[Key], float]:
+        began = time.perf_counter()
+        unread, survey = self._survey(positions)
+        bounds = self._bounds()
+        ceiling = watermark.MAX if self.membership is None else self.membership.exchange(self._standings(unread, survey))
+        if self.membership is not None and self._bounds() != bounds:  # only now the group has told its drift
+            unread, survey = self._survey(positions, again=True)
+            ceiling = self.membership.exchange(self._standings(unread, survey))
+        plan = survey.plan(ceiling)
+        return plan, time.perf_counter() - began
+
+    def _survey(self, positions: dict[int, Offsets], again: bool = False) -> tuple[Unread, Survey[Key]]:
+        now = self._clock()
+        unread = Unread.ask(self.sources, positions, int(now * 1000))
+        if self._found is None:
+            warn_at_start(self.run, unread, self._bounds())
+        else:
+            made_at, before, survey = self._found
+            if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
+                return before, survey
+        budgets = {i: source.budget for i, source in self.sources.items()}
+        survey = Survey(unread.backlogs(), unread, self._bounds(), budgets, self._hint)
+        self._found = (now, unread, survey)
+        self._hint = survey.hint or self._hint
+        return unread, survey
+
+    def _bounds(self) -> Bounds:
+        bounds = self.alignment.bounds
+        drift = None if self.membership is None else self.membership.max_drift
+        return bounds if drift is None else replace(bounds, max_drift=drift)
+
+    def _standings(self, unread: Unread, survey: Survey[Key]) -> dict[int, Standing]:
+        """What to report: each source is a reader of its own, with its own watermark and the reach of the joint plan."""
+        reach = survey.reach if self.membership is not None and self.membership.joint else None
+        states = {} if self._plan is None else {key: split.state for key, split in self._plan.splits.items()}
+        watermarks = survey.reported_watermarks()
+        standings = {}
+        for i, positions in unread.positions.items():
+            splits = {
+                split: SplitReport(
+                    watermark=watermarks[i, split],
+                    state=ReportedState(states.get((i, split), SplitState.ACTIVE).value),
+                    position=position,
+                    end=unread.ends[i][split],
+                )
+                for split, position in positions.items()
+            }
+            lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)  # without a split it holds nobody
+            standings[i] = Standing(lowest, reach if reach is not None and reach > lowest else None, splits)
+        return standings
+
+    def _adopt(self, plan: Plan[Key], seconds: float) -> dict[int, Offsets]:
+        answers: dict[int, Offsets] = {i: {} for i in self.sources}
+        for (i, split), made in plan.splits.items():
+            answers[i][split] = made.end
+        for i, source in self.sources.items():
+            stops = {split: made.next for (j, split), made in plan.splits.items() if j == i and made.next and made.next.offset == made.end}
+            source.log.planned(plan.target, {split: head for split, head in stops.items() if head is not None})
+        self.view = self._describe(plan, seconds)
+        self._tell(plan)
+        self._plan = plan
+        return answers
+
+    def _describe(self, plan: Plan[Key], seconds: float) -> BatchAlignment:
+        before = frozenset() if self._plan is None else self._plan.paused
+        last = None if self.membership is None else self.membership.last
+        return BatchAlignment(
+            target=plan.target,
+            ceiling=plan.ceiling,
+            limit=plan.limit,
+            splits=tuple(
+                SplitAlignment(i, name, s.position, s.end, s.state, s.watermark, s.next.event_time if s.next else None)
+                for (i, name), s in plan.splits.items()
+            ),
+            paused=tuple(sorted(name for _, name in plan.paused)),
+            resumed=tuple(
+                sorted(name for i, name in before & plan.splits.keys() if plan.splits[i, name].end > plan.splits[i, name].position)
+            ),
+            group_watermark=None if last is None else last.group_watermark,
+            held_by=() if last is None else last.held_by,
+            planned_at=self._clock(),
+            seconds=seconds,
+        )
+
+    def _tell(self, plan: Plan[Key]) -> None:
+        """One line when the group stops the query and one when it lets it go on; never one a poll."""
+        was, held = self._plan is not None and _stopped(self._plan), _stopped(plan)
+        if held and not was:
+            log.info("paused at %s by the group; %s", watermark.iso(plan.ceiling), self._holder())
+        elif was and not held:
+            log.info("goes on to %s", watermark.iso(plan.target))
+
+
+def _stopped(plan: Plan[Key]) -> bool:
+    return plan.offsets == 0 and plan.limit is Limit.GROUP and bool(plan.paused)
