@@ -1,0 +1,56 @@
+"""Which jars the test bed needs. Data only: `jars.py` brings them."""
+
+from dataclasses import dataclass, field
+
+KAFKA_VERSION = "4.4.0"
+SCALA = "2.13"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A Maven artifact; `versions` in order of preference, for repositories do not always hold all of them."""
+
+    group: str
+    name: str
+    versions: tuple[str, ...]
+
+    def at(self, version: str) -> str:
+        """Its coordinates, group:name:version."""
+        return f"{self.group}:{self.name}:{version}"
+
+
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """Artifacts that make one classpath. `transitive`: with all they depend on, but for `excluded` ones (group, name)."""
+
+    name: str
+    artifacts: tuple[Artifact, ...]
+    transitive: bool
+    excluded: tuple[tuple[str, str], ...] = field(default=())
+
+
+KAFKA_BROKER = JarSet(
+    name=f"kafka-broker-{KAFKA_VERSION}",
+    artifacts=(
+        Artifact("org.apache.kafka", f"kafka_{SCALA}", (KAFKA_VERSION,)),
+        Artifact("org.slf4j", "slf4j-simple", ("1.7.36",)),  # kafka brings slf4j-api 1.7 and no backend: without one it runs silently
+    ),
+    transitive=True,
+    excluded=(("org.apache.kafka", "kafka-tools-api"),),  # named in kafka's POM, not published for 4.4.0, not needed by a broker
+)
+
+
+def spark_connector(spark_version: str) -> JarSet:
+    """Spark's Kafka source for one Spark version; what is not named here (lz4, snappy, zstd, slf4j) Spark brings itself."""
+    # The token provider is a few classes that hardly change, so another release serves where a mirror lacks the right one.
+    providers = tuple(dict.fromkeys((spark_version, "4.1.0", "4.0.0")))
+    return JarSet(
+        name=f"spark-connector-{spark_version}",
+        artifacts=(
+            Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", (spark_version,)),
+            Artifact("org.apache.spark", f"spark-token-provider-kafka-0-10_{SCALA}", providers),
+            Artifact("org.apache.kafka", "kafka-clients", ("3.9.1",)),
+            Artifact("org.apache.commons", "commons-pool2", ("2.12.1",)),
+        ),
+        transitive=False,
+    )

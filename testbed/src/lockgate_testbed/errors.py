@@ -1,0 +1,35 @@
+"""What the test bed raises. Each names what is missing or broken, and what to do about it.
+
+TestbedError
+├── ChildFailed          a child process ended, or did not become ready in time; carries the tail of its log
+└── Missing              something that the machine has to bring
+    ├── JavaMissing      no Java 17 or newer
+    ├── JarsUnavailable  neither Maven nor Ivy could bring the jars
+    └── RedisMissing     no redis-server on the PATH
+"""
+
+
+class TestbedError(Exception):
+    """Base of everything that the test bed raises on purpose."""
+
+    __test__ = False  # pytest takes every class named Test… for a suite
+
+
+class ChildFailed(TestbedError):
+    """A child process ended before its time, or did not become ready."""
+
+
+class Missing(TestbedError):
+    """Something that this machine has to bring is not there; the text says how to get it."""
+
+
+class JavaMissing(Missing):
+    """No Java 17 or newer."""
+
+
+class JarsUnavailable(Missing):
+    """Neither Maven nor Ivy could bring the jars."""
+
+
+class RedisMissing(Missing):
+    """No `redis-server` on the PATH."""

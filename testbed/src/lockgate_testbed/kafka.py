@@ -1,0 +1,108 @@
+"""A real single-node Kafka (KRaft) as a child process, on loopback ports of its own."""
+
+import base64
+import os
+import subprocess
+import uuid
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from lockgate_testbed import jars
+from lockgate_testbed.errors import ChildFailed
+from lockgate_testbed.java import java
+from lockgate_testbed.process import Child, free_ports, port_open
+from lockgate_testbed.server import Server
+
+READY_WITHIN_S = 90.0
+
+# A broker that was killed may come back once its former session is over: 5 s rather than 9.
+# CreateTime is event time here, possibly far in the past or in the future: nothing is deleted, rolled or refused by its age. A stock
+# broker refuses records from more than an hour ahead, and would delete a replay's as soon as they are a week old.
+PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs={logs}
+num.network.threads=2
+num.io.threads=4
+num.partitions=1
+auto.create.topics.enable=false
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=5000
+log.cleaner.dedupe.buffer.size=16777216
+log.retention.ms=-1
+log.retention.bytes=-1
+log.roll.ms=9223372036854775807
+log.message.timestamp.before.max.ms=9223372036854775807
+log.message.timestamp.after.max.ms=9223372036854775807
+"""
+JVM = (
+    "-XX:+UseSerialGC",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+)
+
+
+class KafkaBroker(Server):
+    """A broker that runs inside `with KafkaBroker() as broker:`; its address is `broker.bootstrap`.
+
+    `heap` is Java's, such as "512m". Raises `ChildFailed`, `JavaMissing`, `JarsUnavailable` when it starts. After `kill()` a
+    start takes some 5 s more, for the broker's former session has to end.
+    """
+
+    def __init__(self, data: Path | None = None, heap: str = "512m") -> None:
+        super().__init__("kafka", data)
+        self._heap = heap
+        self._port, self._controller = free_ports(2)
+
+    @property
+    def bootstrap(self) -> str:
+        """The broker's address, host:port."""
+        return f"127.0.0.1:{self._port}"
+
+    def _launch(self) -> Child:
+        classpath = os.pathsep.join(str(jar) for jar in jars.kafka_broker())
+        config = self._prepare(classpath)
+        command = [java(), f"-Xms{self._heap}", f"-Xmx{self._heap}", *JVM, "-cp", classpath, "kafka.Kafka", str(config)]
+        return Child("the Kafka broker", command, self.log).await_ready(self._answers, READY_WITHIN_S)
+
+    def _prepare(self, classpath: str) -> Path:
+        config = self.data / "server.properties"
+        logs = self.data / "logs"
+        config.write_text(PROPERTIES.format(port=self._port, controller=self._controller, logs=logs))
+        if not (logs / "meta.properties").exists():
+            _format(config, classpath)
+        return config
+
+    def _answers(self) -> bool:
+        # A broker accepts connections a little before it takes part in the cluster; until then topics cannot be created.
+        if not port_open(self._port):
+            return False
+        try:
+            return bool(AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}).list_topics(timeout=2).brokers)
+        except KafkaException:
+            return False
+
+
+def _format(config: Path, classpath: str) -> None:
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    command = [java(), "-XX:TieredStopAtLevel=1", *JVM, "-cp", classpath, "kafka.tools.StorageTool"]
+    command += ["format", f"--cluster-id={cluster}", "-c", str(config)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise ChildFailed(f"Kafka's storage tool could not format {config.parent}:\n{done.stdout}")

@@ -1,0 +1,47 @@
+"""A local Spark session with the Kafka connector on its classpath."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockgate_testbed import jars
+from lockgate_testbed.java import java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+def session(app_name: str, cores: int = 2, conf: Mapping[str, str] | None = None) -> "SparkSession":
+    """Start a classic session on this machine, or give the one that runs. `conf` is laid over the defaults.
+
+    Event times are read and printed in UTC; only errors are logged. Raises `JavaMissing`, `JarsUnavailable`.
+    """
+    from pyspark.sql import SparkSession
+
+    java()
+    # Workers run this very interpreter: with another Python than the driver's they die with a bare time-out.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.appName(app_name).master(f"local[{cores}]")
+    for key, value in {**_defaults(cores), **(conf or {})}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _defaults(cores: int) -> dict[str, str]:
+    classpath = os.pathsep.join(str(jar) for jar in jars.kafka_connector())
+    return {
+        # The classpath rather than spark.jars: nothing is copied, and py4j sees the connector's classes from the start.
+        "spark.driver.extraClassPath": classpath,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "2g",
+    }
