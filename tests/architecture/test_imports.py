@@ -1,0 +1,145 @@
+"""The arrows of the architecture point down only:
+
+services/coordinator   __main__ → server → app → api → service → store ─┐
+                                                                        ├→ lockgate (core)
+clients/spark          align | gate | datasource → session → client    ─┘
+"""
+
+import sys
+
+import pytest
+
+from support.imports import SOURCES, Import, When, imports_in, imports_of, inside, modules
+
+ARROWS = {
+    "lockgate": {"lockgate"},
+    "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
+    "lockgate_spark": {"lockgate", "lockgate_spark"},
+}
+COLUMNS = {"numpy", "pyarrow"}  # the core's column forms take them as an extra; its event-by-event forms need nothing
+
+# The client's outermost modules, one for each way to use it.
+WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "datasource", "progress", "testing"))
+
+# Third-party packages and the modules that may know them.
+KNOWN_TO = {
+    "lockgate_coordinator": {
+        "redis": ("lockgate_coordinator.store.redis",),
+        "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
+        "starlette": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
+        "uvicorn": ("lockgate_coordinator.server",),
+        "typer": ("lockgate_coordinator.cli", "lockgate_coordinator.__main__"),
+    },
+    "lockgate_spark": {
+        "pyspark": (*WAYS_IN, "lockgate_spark.jvm"),
+        "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
+        "httpx": ("lockgate_spark.client",),
+        "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
+    },
+}
+LAYERS = ("store", "service", "api", "app", "server", "cli", "__main__")  # of the coordinator, lowest first
+
+
+def root(module: str) -> str:
+    """The package that a module belongs to."""
+    return module.split(".")[0]
+
+
+def is_column_form(module: str) -> bool:
+    """Whether a module of the core works on whole columns: `columns` and `…_columns`."""
+    return inside(module, "lockgate") and module.endswith("columns")
+
+
+def layer(module: str) -> int:
+    """How high in the coordinator a module stands; -1 for a leaf such as settings, which all may use and which uses none of them."""
+    part = module.split(".")[1] if "." in module else ""
+    return LAYERS.index(part) if part in LAYERS else -1
+
+
+@pytest.mark.parametrize("package", ARROWS)
+def test_packages_know_only_the_core_and_themselves(package: str) -> None:
+    assert [i for i in imports_of(package) if root(i.imported) in SOURCES and root(i.imported) not in ARROWS[package]] == []
+
+
+def test_the_core_needs_nothing_but_the_standard_library() -> None:
+    allowed = sys.stdlib_module_names | COLUMNS | {"lockgate"}
+
+    assert [i for i in imports_of("lockgate") if root(i.imported) not in allowed] == []
+
+
+def test_the_core_loads_without_its_extra() -> None:
+    eager = [i for i in imports_of("lockgate") if i.when is When.LOADED and not is_column_form(i.importer)]
+
+    assert [i for i in eager if root(i.imported) in COLUMNS or is_column_form(i.imported)] == []
+
+
+@pytest.mark.parametrize(("package", "library"), [(package, library) for package, known in KNOWN_TO.items() for library in known])
+def test_a_library_is_known_to_its_own_modules_alone(package: str, library: str) -> None:
+    may = KNOWN_TO[package][library]
+
+    assert [
+        i for i in imports_of(package) if root(i.imported) == library and i.when is not When.TYPED and not inside(i.importer, *may)
+    ] == []
+
+
+def test_inside_the_coordinator_imports_point_down() -> None:
+    upwards = [
+        i
+        for i in imports_of("lockgate_coordinator")
+        if root(i.imported) == "lockgate_coordinator" and layer(i.imported) > layer(i.importer)
+    ]
+
+    assert upwards == []
+
+
+def test_of_the_store_the_api_knows_its_errors_alone() -> None:
+    known = {i.name for i in imports_of("lockgate_coordinator") if layer(i.importer) == LAYERS.index("api") and layer(i.imported) == 0}
+
+    assert known <= {"StoreUnavailable"}
+
+
+def test_the_redis_store_is_known_to_the_factory_alone() -> None:
+    knowing = {i.importer for i in imports_of("lockgate_coordinator") if inside(i.imported, "lockgate_coordinator.store.redis")}
+
+    assert knowing <= {"lockgate_coordinator.store"}
+
+
+def test_inside_the_client_the_ways_in_are_known_to_each_other_alone() -> None:
+    knowing = {i.importer for i in imports_of("lockgate_spark") if inside(i.imported, *WAYS_IN) and i.when is not When.TYPED}
+
+    assert [module for module in knowing - {"lockgate_spark"} if not inside(module, *WAYS_IN)] == []
+
+
+@pytest.mark.parametrize("package", SOURCES)
+def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
+    edges: dict[str, set[str]] = {}
+    for each in imports_of(package):
+        if each.when is not When.TYPED and each.imported in modules():
+            edges.setdefault(each.importer, set()).add(each.imported)
+    open_, closed = [], set[str]()
+
+    def visit(module: str) -> None:
+        assert module not in open_, " → ".join([*open_[open_.index(module) :], module])
+        if module not in closed:
+            open_.append(module)
+            for imported in sorted(edges.get(module, ())):
+                visit(imported)
+            closed.add(open_.pop())
+
+    for module in sorted(edges):
+        visit(module)
+
+
+def test_imports_are_seen_wherever_they_stand() -> None:
+    source = """
+import redis.asyncio
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+def late():
+    from lockgate import watermark
+"""
+    assert list(imports_in("m", source)) == [
+        Import("m", "redis.asyncio", "", When.LOADED),
+        Import("m", "pyspark.sql", "DataFrame", When.TYPED),
+        Import("m", "lockgate.watermark", "", When.CALLED),
+    ]

@@ -1,0 +1,1 @@
+"""Replays what Flink's own classes answered against lockgate's."""

@@ -1,0 +1,1 @@
+"""Breaks one rule at a time and looks who notices."""

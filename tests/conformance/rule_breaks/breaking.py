@@ -1,0 +1,14 @@
+"""One broken rule: a small change of a source file, and the tests beside the replay that should notice."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Break:
+    """`rule` is what no longer holds when `old` (which occurs once in `file`) becomes `new`."""
+
+    rule: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]

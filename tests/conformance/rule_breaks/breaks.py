@@ -1,0 +1,8 @@
+"""The list of all breaks."""
+
+from rule_breaks.breaking import Break
+from rule_breaks.combining import COMBINING
+from rule_breaks.edges import EDGES
+from rule_breaks.sources import SOURCES
+
+BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES)

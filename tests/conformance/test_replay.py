@@ -1,0 +1,61 @@
+"""Every trace of Flink's own classes, replayed against lockgate's."""
+
+import json
+from pathlib import Path
+
+import pytest
+from flink_replay.runner import COMPONENTS, Outcome, Trace, folder, replay, summary, traces
+
+ALL = list(traces(folder()))
+
+
+@pytest.mark.parametrize("trace", ALL, ids=str)
+def test_lockgate_answers_as_flink_did(trace: Trace, outcomes: list[Outcome]) -> None:
+    outcome = replay(trace)
+    outcomes.append(outcome)
+    assert outcome.difference is None
+
+
+def test_there_are_traces_to_replay() -> None:
+    assert ALL, f"no *.jsonl in {folder()}"
+
+
+def test_the_traces_kept_here_speak_of_every_component_and_at_most_ten_deviate() -> None:
+    kept = list(traces(Path(__file__).parent / "traces"))
+    assert {trace.content["component"] for trace in kept} == set(COMPONENTS)
+    assert len(kept) >= 478
+    assert sum(bool(replay(trace).deviations) for trace in kept) <= 10
+
+
+def test_another_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    line = {"component": "watermark_aggregator", "params": {}, "ops": [], "out": [], "state": []}
+    (tmp_path / "other.jsonl").write_text(json.dumps(line) + "\n")
+    monkeypatch.setenv("LOCKGATE_TRACES", str(tmp_path))
+    assert [str(trace) for trace in traces(folder())] == ["other:1:None"]
+
+
+def test_a_trace_of_an_unknown_component_fails() -> None:
+    outcome = replay(Trace("other", 1, {"component": "time_machine", "params": {}, "ops": [], "out": [], "state": []}))
+    assert outcome.difference == "unknown component 'time_machine'"
+
+
+@pytest.mark.parametrize(
+    ("out", "state"),
+    [([{"return": 6}], {"aggregated": 5, "keys": ["a"]}), ([{"return": 5}], {"aggregated": 6, "keys": ["a"]})],
+    ids=["another answer", "another state"],
+)
+def test_another_answer_or_another_state_fails(out: list[object], state: object) -> None:
+    content = {"component": "watermark_aggregator", "params": {}, "ops": [{"op": "aggregate", "key": "a", "ts": 5}]}
+    assert replay(Trace("other", 1, {**content, "out": [out], "state": [state]})).difference is not None
+
+
+def test_an_error_that_flink_did_not_throw_fails_and_so_does_one_of_another_kind() -> None:
+    content = {"component": "status_watermark_valve", "params": {}, "state": [None, None]}
+    ops = [{"op": "new", "channels": 1}, {"op": "watermark", "ch": 1, "ts": 5}]
+    for out in ([], [{"error": "IllegalStateException"}]):
+        assert replay(Trace("other", 1, {**content, "ops": ops, "out": [[], out]})).difference is not None
+
+
+def test_the_closing_line_counts_what_was_replayed_equal_and_deviating() -> None:
+    outcomes = [Outcome(), Outcome(deviations=("one",)), Outcome("differs")]
+    assert summary(outcomes) == "3 traces replayed: 1 equal, 1 equal but for a deviation of the table, 1 different"

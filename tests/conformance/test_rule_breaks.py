@@ -1,0 +1,22 @@
+"""The list of broken rules stays true: each can be made, and (in the long run) each is caught."""
+
+import pytest
+from rule_breaks.breaking import Break
+from rule_breaks.breaks import BREAKS
+from rule_breaks.catching import CORE, caught_by
+
+
+@pytest.mark.parametrize("each", BREAKS, ids=lambda each: each.rule)
+def test_a_break_changes_one_place_of_the_source(each: Break) -> None:
+    assert (CORE / each.file).read_text().count(each.old) == 1
+    assert each.old != each.new
+
+
+def test_no_rule_is_listed_twice() -> None:
+    assert len({each.rule for each in BREAKS}) == len(BREAKS) >= 20
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("each", BREAKS, ids=lambda each: each.rule)
+def test_a_broken_rule_is_caught(each: Break) -> None:
+    assert any(caught_by(each))

@@ -1,0 +1,81 @@
+"""The real collaborators of the tests: one Kafka, one Redis and one Spark for the whole run.
+
+Where the machine lacks one, its tests are left out with the reason and the remedy; with CI=true they fail instead, so that a build
+that tests less than it should is not green.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+import pytest
+
+from lockgate_testbed import jars
+from lockgate_testbed.errors import Missing
+from lockgate_testbed.java import java
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.redis import RedisServer
+from lockgate_testbed.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+# Fixture → marker: `-m "not kafka"` leaves out whatever needs a broker, without a mark on every test.
+MARKS = {"kafka": "kafka", "redis_server": "redis"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests by the servers that they ask for."""
+    for item in items:
+        for fixture, mark in MARKS.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaBroker]:
+    """A broker for all tests; take a `topic` of your own, and start a `KafkaBroker` of your own to stop it."""
+    with _or_left_out(_broker) as broker:
+        yield broker
+
+
+def _broker() -> KafkaBroker:
+    jars.kafka_broker()  # what is missing shows here already
+    java()
+    return KafkaBroker()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis for all tests; flush it, or use keys of your own."""
+    with _or_left_out(RedisServer) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    """A classic local session with two cores and the Kafka connector."""
+    found = _or_left_out(lambda: session("lockgate tests", cores=2))
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic name of the test's own; the topic itself is the test's to create."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:200]
+
+
+def _or_left_out(start: Callable[[], T]) -> T:
+    try:
+        return start()
+    except Missing as missing:
+        _left_out(str(missing))
+
+
+def _left_out(reason: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI must not leave this out: {reason}", pytrace=False)
+    pytest.skip(reason)

@@ -1,0 +1,36 @@
+"""Both stores, for every test that is to hold over each, and the service in this process over either."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from redis import Redis
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.store import Store, open_store
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+def store_address(request: pytest.FixtureRequest) -> str:
+    """The address of an empty store of each kind."""
+    if request.param == "memory":
+        return "memory://"
+    url: str = request.getfixturevalue("redis_server").url
+    with Redis.from_url(url) as client:
+        client.flushall()
+    return url
+
+
+@pytest.fixture
+async def store(store_address: str) -> AsyncIterator[Store]:
+    opened = open_store(store_address)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def api(store: Store) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the whole service, without a socket."""
+    transport = httpx.ASGITransport(create_app(store), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
+        yield client

@@ -1,0 +1,29 @@
+"""A deleted group's successor, on a clock that stands still."""
+
+from lockgate.events import GroupConfig, ReaderRegistrationEvent
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.store import MemoryStore
+
+
+def standing_still() -> Coordinator:
+    return Coordinator(MemoryStore(lambda: 1_000))
+
+
+async def test_its_revision_and_configuration_version_are_above_all_of_its_predecessors() -> None:
+    coordinator = standing_still()
+    versions, revisions = [], []
+    for _ in range(3):
+        versions.append((await coordinator.configure("g", GroupConfig(), lambda group: True)).version)
+        revisions.append((await coordinator.look("g")).event.revision)
+        await coordinator.forget("g")
+    assert versions == sorted(set(versions))
+    assert revisions == sorted(set(revisions))
+
+
+async def test_its_epochs_are_above_all_of_its_predecessors_when_a_registration_creates_it() -> None:
+    coordinator = standing_still()
+    epochs = []
+    for _ in range(3):
+        epochs += [(await coordinator.register("g", "a", ReaderRegistrationEvent(subtask=0))).epoch for _ in range(5)]
+        await coordinator.forget("g")
+    assert epochs == sorted(set(epochs))

@@ -1,0 +1,152 @@
+"""What every store promises (store/base.py), over memory and a real Redis."""
+
+import asyncio
+from dataclasses import replace
+
+from lockgate.commands import evict, progress, register, report
+from lockgate.events import (
+    GroupConfig,
+    Mode,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    SplitProgress,
+    SplitReport,
+    SplitState,
+)
+from lockgate.group import Group, create
+from lockgate.watermark import MAX, MIN
+from lockgate_coordinator.store import Store, open_store
+
+
+async def created(store: Store, name: str = "g", config: GroupConfig | None = None) -> Group:
+    loaded = await store.load(name)
+    group = create(name, config or GroupConfig(), loaded.now_ms, floor=loaded.version)
+    assert await store.commit(loaded, group)
+    return group
+
+
+def full(group: Group, now_ms: int) -> Group:
+    """A group with a value in every field."""
+    group = register(group, "a:b", ReaderRegistrationEvent(subtask=7, owner="ü", attributes={"k": "v"}, ceiling=MIN + 1), now_ms)
+    epoch = group.readers["a:b", 7].epoch
+    splits = {"p-0": SplitReport(watermark=MIN, state=SplitState.CAUGHT_UP, position=2**63 - 1, end=3, rows=4)}
+    event = ReportedWatermarkEvent(subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, splits=splits)
+    group = report(group, "a:b", event, now_ms)
+    step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
+    group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)
+    reader = replace(group.readers["a:b", 7], excused=True, progress_ignored=3)
+    return replace(group, readers={("a:b", 7): reader}, left_epoch=2**62, group_watermark=-1, max_desired_watermark=1)
+
+
+async def test_an_unknown_group_is_none_at_version_0(store: Store) -> None:
+    loaded = await store.load("g")
+    assert (loaded.version, loaded.group) == (0, None)
+    assert loaded.now_ms > 1_600_000_000_000
+
+
+async def test_a_group_comes_back_exactly_to_whoever_loads_it(store: Store, store_address: str) -> None:
+    config = GroupConfig(max_drift_ms=2**53 + 1, mode=Mode.OBSERVE, expected_sources=("a:b", "c"))
+    await created(store, config=config)
+    loaded = await store.load("g")
+    assert loaded.group is not None
+    group = full(loaded.group, loaded.now_ms)
+    assert await store.commit(loaded, group)
+    assert (await store.load("g")).group == group
+    if store.shared:
+        stranger = open_store(store_address)
+        assert (await stranger.load("g")).group == group
+        await stranger.close()
+
+
+async def test_of_two_commits_of_one_version_one_wins_and_the_other_changes_nothing(store: Store) -> None:
+    group = await created(store)
+    loaded = await store.load("g")
+    assert await store.commit(loaded, replace(group, heard_at=1))
+    assert not await store.commit(loaded, replace(group, heard_at=2))
+    after = (await store.load("g")).group
+    assert after is not None
+    assert after.heard_at == 1
+
+
+async def test_racing_commits_lose_no_update(store: Store, store_address: str) -> None:
+    group = await created(store)
+    stores = [store, open_store(store_address)] if store.shared else [store, store]
+
+    async def add(each: Store) -> None:
+        for _ in range(20):
+            while True:
+                loaded = await each.load("g")
+                assert loaded.group is not None
+                await asyncio.sleep(0)
+                if await each.commit(loaded, replace(loaded.group, left_epoch=loaded.group.left_epoch + 1)):
+                    break
+
+    await asyncio.gather(*(add(each) for each in stores))
+    after = (await store.load("g")).group
+    assert after is not None
+    assert after.left_epoch == group.left_epoch + 40
+
+
+async def test_a_reader_that_left_is_gone_for_whoever_loads(store: Store, store_address: str) -> None:
+    group = await created(store)
+    loaded = await store.load("g")
+    assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms))
+    loaded = await store.load("g")
+    assert loaded.group is not None
+    assert await store.commit(loaded, evict(loaded.group, "a", 0))
+    reader = open_store(store_address) if store.shared else store
+    after = (await reader.load("g")).group
+    assert after is not None
+    assert after.readers == {}
+    await reader.close()
+
+
+async def test_the_version_rises_with_every_commit_and_over_a_delete(store: Store) -> None:
+    versions = []
+    for _ in range(3):
+        await created(store)
+        versions.append((await store.load("g")).version)
+        assert await store.delete(await store.load("g"))
+        versions.append((await store.load("g")).version)
+    assert versions == sorted(set(versions))
+    assert versions[0] > 0
+
+
+async def test_a_successor_begins_above_all_that_a_deleted_group_gave_out(store: Store) -> None:
+    group = await created(store)
+    loaded = await store.load("g")
+    ahead = loaded.now_ms + 10**9
+    assert await store.commit(loaded, replace(group, left_epoch=ahead))
+    assert await store.delete(await store.load("g"))
+    successor = await created(store)
+    assert successor.revision > ahead
+    assert register(successor, "a", ReaderRegistrationEvent(subtask=0), 1).readers["a", 0].epoch > ahead
+
+
+async def test_a_delete_of_an_older_version_changes_nothing(store: Store) -> None:
+    group = await created(store)
+    loaded = await store.load("g")
+    assert await store.commit(loaded, replace(group, heard_at=1))
+    assert not await store.delete(loaded)
+    assert (await store.load("g")).group is not None
+    assert await store.names("", 10) == ["g"]
+
+
+async def test_names_come_in_order_a_page_at_a_time_without_deleted_groups(store: Store) -> None:
+    for name in ("b", "a", "Z", "a:1", "c"):
+        await created(store, name)
+    assert await store.delete(await store.load("c"))
+    assert await store.names("", 3) == ["Z", "a", "a:1"]
+    assert await store.names("a:1", 3) == ["b"]
+
+
+async def test_groups_do_not_touch_each_other(store: Store) -> None:
+    first, second = await created(store, "g"), await created(store, "g:state")
+    assert await store.delete(await store.load("g"))
+    assert (await store.load("g")).group is None
+    assert (await store.load("g:state")).group == second != first
+
+
+async def test_ping_returns_while_the_store_answers(store: Store) -> None:
+    await store.ping()

@@ -1,0 +1,88 @@
+import pytest
+
+from lockgate.alignment import decide
+from lockgate.commands import register, report
+from lockgate.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.group import Group, create
+from lockgate.leases import is_lost, tolerance_ms
+from lockgate.watermark import MAX
+
+NOW = 1_000_000
+LEASE = 900
+CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10)
+
+
+def heard(group: Group, source: str, watermark: int, now_ms: int, *, finished: bool = False, reach: int | None = None) -> Group:
+    if (source, 0) not in group.readers:
+        group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
+    epoch = group.readers[source, 0].epoch
+    return report(
+        group, source, ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, finished=finished, reach=reach), now_ms
+    )
+
+
+@pytest.fixture
+def group() -> Group:
+    """Source a stands at 5, source b at 100, both heard at NOW."""
+    return heard(heard(create("g", CONFIG, NOW), "a", 5, NOW), "b", 100, NOW)
+
+
+def test_a_reader_is_lost_from_the_very_end_of_its_lease(group: Group) -> None:
+    reader = group.readers["a", 0]
+    assert not is_lost(reader, CONFIG, NOW + LEASE - 1)
+    assert is_lost(reader, CONFIG, NOW + LEASE)
+
+
+def test_a_finished_reader_is_never_lost(group: Group) -> None:
+    assert not is_lost(heard(group, "a", 5, NOW, finished=True).readers["a", 0], CONFIG, NOW + 10**9)
+
+
+@pytest.mark.parametrize(("interval", "lease", "expected"), [(100, 900, 300), (1_000, 900, 2_000), (1_000, 30_000, 10_000)])
+def test_the_tolerance_is_a_third_of_a_lease_or_two_intervals(interval: int, lease: int, expected: int) -> None:
+    assert tolerance_ms(GroupConfig(update_interval_ms=interval, lease_ms=lease)) == expected
+
+
+def test_the_silence_of_one_is_a_loss(group: Group) -> None:
+    for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
+        group = heard(group, "b", 100, now_ms)
+    assert decide(group, NOW + LEASE - 1).group_watermark == 5
+    assert decide(group, NOW + LEASE).group_watermark == 100
+
+
+def test_after_a_silence_of_all_the_first_one_back_is_held_by_those_who_are_not_back_yet(group: Group) -> None:
+    back = NOW + 10 * LEASE
+    group = heard(group, "b", 100, back)
+    assert decide(group, back + LEASE - 1).group_watermark == 5
+    assert decide(group, back + LEASE).group_watermark != 5
+
+
+def test_who_had_been_lost_before_the_silence_is_not_brought_back_by_it(group: Group) -> None:
+    for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
+        group = heard(group, "b", 100, now_ms)
+    group = heard(group, "b", 100, NOW + 10 * LEASE)
+    assert decide(group, NOW + 10 * LEASE).group_watermark == 100
+
+
+def test_a_dead_reader_among_slow_ones_is_lost_after_its_lease_and_one_silence(group: Group) -> None:
+    for turn in range(1, 4):
+        group = heard(group, "b", 100, NOW + turn * 500)  # each of them a silence of more than the tolerance
+    assert decide(group, NOW + LEASE + 499).group_watermark == 5
+    assert decide(group, NOW + LEASE + 500).group_watermark == 100
+
+
+def test_a_reader_that_was_heard_again_is_excused_again(group: Group) -> None:
+    group = heard(heard(group, "b", 100, NOW + 10 * LEASE), "a", 5, NOW + 10 * LEASE)
+    group = heard(group, "b", 100, NOW + 20 * LEASE)
+    assert decide(group, NOW + 20 * LEASE).group_watermark == 5
+
+
+def test_the_reach_is_forgotten_when_the_lease_ends_also_by_who_holds_or_is_excused(group: Group) -> None:
+    group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
+    assert decide(group, NOW).ceiling == 500
+    assert decide(heard(group, "b", 100, NOW + 10 * LEASE, reach=500), NOW + 10 * LEASE).ceiling == 15
+    holding = create("g", GroupConfig(lease_ms=LEASE, max_drift_ms=10, on_lost_reader=OnLostReader.HOLD), NOW)
+    assert decide(heard(holding, "a", 5, NOW, reach=500), NOW + LEASE).ceiling == 15
+
+
+def test_looking_alone_excuses_nobody(group: Group) -> None:
+    assert decide(group, NOW + LEASE).group_watermark == MAX

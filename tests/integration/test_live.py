@@ -1,0 +1,254 @@
+"""Live topics on a real broker: late producers, new partitions, absurd timestamps, topics made anew, queries stopped at any moment."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQueryException
+
+from lockgate_spark import Alignment, BatchAlignment, Coordinator, align, align_all, report_progress
+from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.kafka import KafkaBroker
+from support.answers import wait_for
+from support.queries import WindowedCount, kafka_stream, stop_all
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+FAR = 4_070_908_800_000  # 2099
+
+
+@pytest.fixture
+def running() -> Iterator[list[WindowedCount]]:
+    """Queries that are stopped at the end."""
+    queries: list[WindowedCount] = []
+    yield queries
+    stop_all(queries)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def append(kafka: KafkaBroker, topic: str, partition: int, times: Sequence[int]) -> None:
+    topics.produce(kafka.bootstrap, topic, [(partition, event_time, None, b"x") for event_time in times])
+
+
+def dropped(query: WindowedCount) -> int:
+    assert query.query is not None
+    return sum(op["numRowsDroppedByWatermark"] for progress in query.query.recentProgress for op in progress["stateOperators"])
+
+
+def last_plan(query: WindowedCount) -> BatchAlignment:
+    return query.plans[-1]
+
+
+# -- a producer that is behind --
+
+
+def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_where_native_spark_does(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+) -> None:
+    begin, rounds, step = now_ms() - 3 * HOUR, 22, 9 * MINUTE
+    names = [f"{topic}-{n}" for n in "ab"]
+    for name in names:
+        topics.create(kafka.bootstrap, name, 2)
+        append(kafka, name, 0, [begin])
+        append(kafka, name, 1, range(begin, now_ms(), MINUTE))
+    on_time = len(range(begin, now_ms(), MINUTE))
+    with CoordinatorProcess() as coordinator:
+        group = Coordinator(coordinator.url, group="live")
+        alignment = Alignment(max_drift="10 minutes", idle_timeout="4 hours", coordinator=group)
+        streams = [kafka_stream(spark, kafka.bootstrap, name) for name in names]
+        for name, stream in zip(names, streams, strict=True):
+            running.append(WindowedCount(align(stream, alignment), window="10 minutes").start(tmp_path / name, available_now=False))
+        native = WindowedCount(streams[0], window="10 minutes").start(tmp_path / "native", available_now=False)
+        running.append(native)
+        aligned = running[:2]
+        native.wait_until(lambda query: query.counted >= on_time)
+        for n in range(1, rounds):
+            for name in names:
+                append(kafka, name, 0, [min(begin + n * step, now_ms())])
+            for query in aligned:
+                query.wait_until(lambda query, n=n: query.counted > n)  # type: ignore[misc]
+        for query in aligned:
+            query.wait_until(lambda query: query.counted >= on_time + rounds)
+        wait_for(lambda: native.query is not None and not native.query.status["isDataAvailable"])
+    assert [query.counted for query in aligned] == [on_time + rounds] * 2
+    assert [dropped(query) for query in aligned] == [0, 0]
+    assert any(plan.paused for query in aligned for plan in query.plans)
+    assert native.counted < on_time + rounds / 2
+
+
+def test_with_defaults_new_records_are_read_at_once_and_a_silent_split_holds_nobody(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+) -> None:
+    topics.create(kafka.bootstrap, topic, 3)  # partition 2 stays empty
+    append(kafka, topic, 1, [now_ms() - HOUR])
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+    running.append(query)
+    query.wait_until(lambda query: query.counted == 1)
+    for n in range(2, 5):
+        append(kafka, topic, 0, [now_ms()])
+        query.wait_until(lambda query, n=n: query.counted == n, timeout_s=20)  # type: ignore[misc]
+    assert last_plan(query).paused == ()
+
+
+def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, 0, [now_ms()])
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+    running.append(query)
+    query.wait_until(lambda query: query.counted == 1)
+    topics.widen(kafka.bootstrap, topic, 3)
+    for partition in range(3):
+        append(kafka, topic, partition, [now_ms()] * 5)
+    query.wait_until(lambda query: query.counted == 16)
+
+
+# -- absurd timestamps --
+
+
+def test_a_split_stops_at_a_record_stamped_2099_and_the_others_go_on(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    append(kafka, topic, 0, [now_ms() - MINUTE, FAR, now_ms() - MINUTE])
+    append(kafka, topic, 1, [now_ms()] * 3)
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+    running.append(query)
+    query.wait_until(lambda query: query.counted == 4)
+    append(kafka, topic, 1, [now_ms()] * 3)
+    query.wait_until(lambda query: query.counted == 7)
+    stopped = {split.split: split for split in last_plan(query).splits}[f"{topic}-0"]
+    assert last_plan(query).paused == (f"{topic}-0",)
+    assert (stopped.end, stopped.next_event_time) == (1, FAR)
+    assert dropped(query) == 0
+
+
+def test_under_available_now_the_run_ends_before_a_record_stamped_2099_and_says_what_is_left(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    append(kafka, topic, 0, [now_ms() - MINUTE, FAR])
+    append(kafka, topic, 1, [now_ms() - MINUTE] * 3)
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path).finish()
+    assert query.counted == 4
+    assert "left to the next run" in caplog.text
+
+
+def test_a_late_record_stamped_1970_is_dropped_as_natively_and_nothing_else_is(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    append(kafka, topic, 0, [1, now_ms() - 2 * MINUTE])
+    append(kafka, topic, 1, [now_ms() - MINUTE])
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+    running.append(query)
+    query.wait_until(lambda query: query.counted == 3)
+    append(kafka, topic, 1, [now_ms()])  # Spark drops by the watermark of the batch before
+    query.wait_until(lambda query: query.counted == 4)
+    append(kafka, topic, 0, [1, now_ms()])
+    append(kafka, topic, 1, [now_ms()])
+    query.wait_until(lambda query: query.counted == 6)
+    wait_for(lambda: dropped(query) == 1)
+
+
+# -- topics that go, and come back under their name --
+
+
+def test_a_topic_made_anew_is_a_loss_that_spark_reports_as_it_does_natively(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, 0, [now_ms()] * 5)
+    stream = kafka_stream(spark, kafka.bootstrap, topic)
+    for name, df in (("native", stream), ("aligned", align(stream))):
+        assert WindowedCount(df).start(tmp_path / name).finish().counted == 5
+    topics.delete(kafka.bootstrap, topic)
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, 0, [now_ms()] * 3)
+    for name, df in (("native", stream), ("aligned", align(stream))):
+        with pytest.raises(StreamingQueryException, match=r"KAFKA_DATA_LOSS|offset was changed from 5 to 3"):
+            WindowedCount(df).start(tmp_path / name).finish()
+
+
+def test_one_of_several_topics_goes_and_the_others_are_read_on_where_losses_are_allowed(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[WindowedCount]
+) -> None:
+    for name in ("going-away", "going-on"):
+        topics.create(kafka.bootstrap, name, 1)
+        append(kafka, name, 0, [now_ms()] * 2)
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("startingOffsets", "earliest")
+    stream = reader.option("subscribePattern", "going-.*").option("failOnDataLoss", "false").load()
+    query = WindowedCount(align(stream)).start(tmp_path, available_now=False)
+    running.append(query)
+    query.wait_until(lambda query: query.counted == 4)
+    topics.delete(kafka.bootstrap, "going-away")
+    append(kafka, "going-on", 0, [now_ms()] * 3)
+    query.wait_until(lambda query: query.counted == 7, timeout_s=30)
+    query.stop()
+    append(kafka, "going-on", 0, [now_ms()])
+    again = WindowedCount(align(stream)).start(tmp_path).finish()
+    assert sum({**query.windows, **again.windows}.values()) == 8
+    topics.delete(kafka.bootstrap, "going-on")
+
+
+# -- the end of a query --
+
+
+def kafka_threads(spark: SparkSession) -> set[str]:
+    threads = spark._jvm.java.lang.Thread.getAllStackTraces().keySet()  # type: ignore[union-attr]
+    return {name for thread in threads if "kafka-admin-client" in (name := str(thread.getName()))}
+
+
+def test_a_live_query_stops_at_any_moment_without_an_error_and_leaves_nothing_open(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for side in "ab":
+        topics.create(kafka.bootstrap, f"{topic}-{side}", 4)
+    before = kafka_threads(spark)
+    a, b = align_all([kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=3) for side in "ab"])
+    for turn in range(8):
+        for side in "ab":
+            topics.produce(kafka.bootstrap, f"{topic}-{side}", [(n % 4, now_ms(), None, b"x") for n in range(40)])
+        query = WindowedCount(a.union(b)).start(tmp_path, available_now=False)
+        query.wait_until(lambda query: len(query.alignments) >= 1)
+        threading.Event().wait(0.03 * turn)
+        query.stop()
+        assert query.query is not None
+        assert query.query.exception() is None
+    assert [record.getMessage() for record in caplog.records if record.name == "lockgate" and record.levelname == "ERROR"] == []
+    wait_for(lambda: kafka_threads(spark) <= before)
+
+
+def test_executors_report_nothing_and_fail_nothing_while_the_coordinator_has_forgotten_the_reader(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, 0, [now_ms()] * 3)
+    with CoordinatorProcess() as coordinator:
+
+        def work(batch: DataFrame, _: int) -> None:
+            coordinator.kill()
+            coordinator.start()
+            report_progress(batch)
+
+        stream = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(coordinator=Coordinator(coordinator.url, group="g")))
+        query = stream.writeStream.foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+        assert query.awaitTermination(60)
+
+
+def test_trigger_once_is_refused_since_one_batch_cannot_wait_and_read_on(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, 0, [now_ms()])
+    writer = align(kafka_stream(spark, kafka.bootstrap, topic)).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
+    with pytest.raises(StreamingQueryException, match=r"Trigger\.Once.*availableNow"):
+        writer.trigger(once=True).start().awaitTermination(60)

@@ -1,0 +1,137 @@
+"""One query on a real broker: what native Spark loses, and that alignment loses nothing in any shape it is asked for."""
+
+from pathlib import Path
+
+import pyspark.sql.functions as F
+import pytest
+from pyspark.sql import SparkSession
+
+from lockgate_spark import Alignment, align, align_all
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
+from support.queries import WindowedCount, kafka_stream
+
+TEN_MINUTES = Alignment(max_drift="10 minutes")
+RECORDS = 60_000
+BUDGET = 6_000
+
+
+@pytest.fixture(scope="module")
+def skewed(kafka: KafkaBroker) -> SkewedTopic:
+    """Partition 0 is empty, the last one starts 6 h late."""
+    spec = SkewedTopic("skewed", records=RECORDS, empty=True, late_start_hours=6)
+    topics.load(kafka.bootstrap, spec)
+    return spec
+
+
+def test_native_spark_loses_rows_where_alignment_loses_none(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    native = WindowedCount(stream).start(tmp_path / "native").finish()
+    aligned = WindowedCount(align(stream, TEN_MINUTES)).start(tmp_path / "aligned").finish()
+    assert native.counted < 0.9 * RECORDS
+    assert aligned.counted == RECORDS
+
+
+def test_at_every_batch_boundary_all_splits_stand_at_one_event_time(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    plans = WindowedCount(align(stream, TEN_MINUTES)).start(tmp_path).finish().plans
+    assert len(plans) >= RECORDS // BUDGET
+    for plan in plans:
+        for split in plan.splits:
+            partition = int(split.split.rpartition("-")[2])
+            assert split.end == 0 or skewed.event_time(partition, split.end - 1) <= plan.target
+            assert split.end == skewed.counts()[partition] or skewed.event_time(partition, split.end) > plan.target
+        assert sum(split.end - split.position for split in plan.splits) <= BUDGET
+
+
+def test_a_stream_handed_over_after_transformations_is_aligned_too(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    transformed = stream.selectExpr("timestamp", "offset", "partition AS p").where("offset >= 0")
+    counted = WindowedCount(align(transformed, TEN_MINUTES)).start(tmp_path).finish()
+    assert counted.counted == RECORDS
+    assert counted.plans
+
+
+def test_two_topics_of_one_query_are_planned_together(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    early = SkewedTopic(f"{topic}-early", weights=(1, 4), records=10_000, span_hours=6)
+    late = SkewedTopic(f"{topic}-late", weights=(4, 1), records=10_000, span_hours=6, t0_ms=T0_MS + 3 * HOUR_MS)
+    streams = []
+    for spec in (early, late):
+        topics.load(kafka.bootstrap, spec)
+        streams.append(kafka_stream(spark, kafka.bootstrap, spec.name, maxOffsetsPerTrigger=1000))
+    one, other = align_all(streams, TEN_MINUTES)
+    counted = WindowedCount(one.union(other)).start(tmp_path).finish()
+    assert counted.counted == 20_000
+    assert {split.source for plan in counted.plans for split in plan.splits} == {0, 1}
+    first = counted.plans[0]
+    assert all(split.end == 0 for split in first.splits if split.split.startswith(late.name)), "the later topic waits for the earlier"
+
+
+def test_a_join_of_two_aligned_topics_finds_every_pair(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    for side, weights in (("left", (1, 9)), ("right", (5, 5))):
+        topics.load(kafka.bootstrap, SkewedTopic(f"{topic}-{side}", weights=weights, records=5_000, span_hours=12))
+    streams = [kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=500) for side in ("left", "right")]
+    left, right = align_all(streams, TEN_MINUTES)
+    # `seq` numbers the records of a topic; each of the left finds the one of the right with its number only if neither was late.
+    numbered = "CAST(conv(hex(substring(value, 13, 8)), 16, 10) AS BIGINT)"
+    a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time").withWatermark("a_time", "12 hours")
+    b = right.selectExpr(f"{numbered} AS b", "timestamp AS b_time").withWatermark("b_time", "12 hours")
+    near = (a["a_time"] - F.expr("INTERVAL 12 HOURS") <= b["b_time"]) & (b["b_time"] <= a["a_time"] + F.expr("INTERVAL 12 HOURS"))
+    pairs = a.join(b, (a["a"] == b["b"]) & near)
+    out = str(tmp_path / "pairs")
+    query = pairs.writeStream.format("parquet").option("path", out).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    assert query.trigger(availableNow=True).start().awaitTermination(120)
+    assert spark.read.parquet(out).select("a").distinct().count() == 5_000
+
+
+def test_a_self_union_stays_one_source(spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path) -> None:
+    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=20_000), TEN_MINUTES)
+    counted = WindowedCount(stream.union(stream)).start(tmp_path).finish()
+    assert counted.counted == 2 * RECORDS
+    assert {split.source for plan in counted.plans for split in plan.splits} == {0}
+
+
+def test_one_aligned_dataframe_started_twice_is_two_runs(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=20_000), TEN_MINUTES)
+    runs = [WindowedCount(stream).start(tmp_path / name) for name in ("one", "two")]
+    assert [run.finish().counted for run in runs] == [RECORDS, RECORDS]
+
+
+def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    topics.produce(kafka.bootstrap, topic, [(n % 2, T0_MS, None, b"x") for n in range(1000)])
+    counted = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=300))).start(tmp_path).finish()
+    assert counted.counted == 1000
+    sizes = [sum(split.end - split.position for split in plan.splits) for plan in counted.plans]
+    assert [size for size in sizes if size] == [300, 300, 300, 100]
+
+
+def test_without_a_budget_everything_comes_in_one_batch(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    counted = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name), TEN_MINUTES)).start(tmp_path).finish()
+    assert counted.counted == RECORDS
+    assert sum(1 for plan in counted.plans if any(split.end > split.position for split in plan.splits)) == 1
+
+
+def test_the_switch_in_spark_s_conf_turns_alignment_off_without_a_change_of_code(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.lockgate.enabled", "false")
+    try:
+        off = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name))).start(tmp_path).finish()
+    finally:
+        spark.conf.unset("spark.lockgate.enabled")
+    assert off.counted == RECORDS
+    assert off.plans == []

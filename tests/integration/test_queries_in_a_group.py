@@ -1,0 +1,217 @@
+"""Two queries that stay level with each other through a real coordinator, and over its death."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, ConfigurationError, Coordinator, CoordinatorRefused, align, alignment_of, report_progress
+from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.redis import RedisServer
+from lockgate_testbed.skew import HOUR_MS, SkewedTopic
+from support.answers import wait_for
+from support.queries import WindowedCount, kafka_stream, stop_all
+
+RECORDS = 40_000
+GROUP = {"max_drift_ms": HOUR_MS, "lease_ms": 2_000, "update_interval_ms": 200, "catch_up": "strict"}
+
+
+@pytest.fixture(scope="module")
+def day(kafka: KafkaBroker) -> SkewedTopic:
+    spec = SkewedTopic("a-day", records=RECORDS)
+    topics.load(kafka.bootstrap, spec)
+    return spec
+
+
+@pytest.fixture
+def coordinator() -> Iterator[CoordinatorProcess]:
+    with CoordinatorProcess() as process:
+        yield process
+
+
+def create(url: str, group: str, **config: Any) -> None:
+    httpx.put(f"{url}/v1/groups/{group}", json={**GROUP, **config}).raise_for_status()
+
+
+def inspect(url: str, group: str) -> dict[str, Any]:
+    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}").raise_for_status().json()
+    return found
+
+
+def member(
+    spark: SparkSession, kafka: KafkaBroker, spec: SkewedTopic, url: str, *, budget: int, group: str = "g", **alignment: Any
+) -> WindowedCount:
+    stream = kafka_stream(spark, kafka.bootstrap, spec.name, maxOffsetsPerTrigger=budget)
+    return WindowedCount(align(stream, Alignment(coordinator=Coordinator(url, group=group), **alignment)))
+
+
+def above_the_ceiling(query: WindowedCount) -> list[int]:
+    """Plans above what their reader had last been told."""
+    return [plan.target for plan in query.plans if plan.target > plan.ceiling]
+
+
+def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount) -> int:
+    """How far a plan of one query was ahead of where the other stood at that moment: below its first unread record; in ms."""
+    worst = 0
+    for plan in planned.plans:
+        finished = [batch for batch, at in zip(other.plans, other.finished_at, strict=True) if at <= plan.planned_at]
+        ends = {split.split: split.end for split in finished[-1].splits} if finished else {}
+        unread = [
+            spec.event_time(partition, ends.get(f"{spec.name}-{partition}", 0))
+            for partition, count in enumerate(spec.counts())
+            if ends.get(f"{spec.name}-{partition}", 0) < count
+        ]
+        worst = max(worst, plan.target - (min(unread) - 1) if unread else 0)
+    return worst
+
+
+@pytest.mark.parametrize("store", ["memory", "redis"])
+def test_two_queries_never_plan_further_apart_than_the_drift(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, redis_server: RedisServer, tmp_path: Path, store: str
+) -> None:
+    with CoordinatorProcess("memory://" if store == "memory" else redis_server.url) as coordinator:
+        create(coordinator.url, "apart")
+        fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, group="apart")
+        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 30, group="apart")
+        for query, name in ((fast, "fast"), (slow, "slow")):
+            query.start(tmp_path / name, name=f"{store} {name}")
+        assert [fast.finish().counted, slow.finish().counted] == [RECORDS, RECORDS]
+        assert above_the_ceiling(fast) == above_the_ceiling(slow) == []
+        assert 0 < worst_drift(day, fast, slow) <= HOUR_MS
+        assert any(plan.paused for plan in fast.plans)
+        assert any(plan.resumed for plan in fast.plans)
+        readers = {s["source"]: s["readers"][0]["state"] for s in inspect(coordinator.url, "apart")["sources"]}
+        assert readers == {f"{store}-fast": "finished", f"{store}-slow": "finished"}
+
+
+def test_a_paused_query_under_available_now_waits_and_is_not_ended(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g", expected_sources=["late"])
+    early = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "early", name="early")
+    late = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "late", name="late")
+    assert early.finish().counted == late.finish().counted == RECORDS
+
+
+def test_stopping_a_paused_query_takes_no_longer_than_a_step(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g", expected_sources=["never"])
+    held = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path, name="held")
+    wait_for(lambda: readers(coordinator.url) == 1)
+    stopper = threading.Thread(target=held.stop)
+    stopper.start()
+    stopper.join(timeout=10)
+    assert not stopper.is_alive()
+    assert not held.running
+    assert held.counted == 0
+
+
+def test_max_hold_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g", expected_sources=["never"])
+    held = member(spark, kafka, day, coordinator.url, budget=RECORDS, max_hold="1 second").start(tmp_path, name="held")
+    with pytest.raises(Exception, match=r"(?s)held by never/0.*max_hold"):
+        held.finish()
+
+
+def test_a_coordinator_that_is_down_at_the_start_is_waited_for(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    coordinator.stop()
+    waiting = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path, name="waiting")
+    wait_for(lambda: waiting.query is not None and waiting.query.status["isTriggerActive"])
+    assert waiting.counted == 0
+    coordinator.start()
+    assert waiting.finish().counted == RECORDS
+
+
+def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g")
+    pair = [member(spark, kafka, day, coordinator.url, budget=budget) for budget in (RECORDS, RECORDS // 30)]
+    for query, name in zip(pair, ("fast", "slow"), strict=True):
+        query.start(tmp_path / name, name=name)
+    fast, slow = pair
+    fast.wait_until(lambda query: len(query.plans) >= 3)
+    coordinator.kill()
+    killed_at = len(fast.plans)
+    # The slow one is not yet at the ceiling and goes on to it; both stand there then.
+    wait_for(lambda: all(stands(query) for query in pair))
+    told = {plan.ceiling for query in pair for plan in query.plans}
+    assert max(plan.target for query in pair for plan in query.plans) <= max(told)
+    stood = [len(query.plans) for query in pair]
+    coordinator.start()
+    assert [query.finish().counted for query in pair] == [RECORDS, RECORDS]
+    assert len(fast.plans) > max(killed_at, stood[0])
+    assert above_the_ceiling(fast) == above_the_ceiling(slow) == []
+    assert worst_drift(day, fast, slow) <= HOUR_MS
+    assert inspect(coordinator.url, "g")["config"]["max_drift_ms"] == HOUR_MS, "the group came back with its own configuration"
+
+
+def test_executors_report_their_progress_in_the_middle_of_a_batch(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def work(batch: DataFrame, _: int) -> None:
+        plan = alignment_of(batch)
+        before = inspect(coordinator.url, "g")["group_watermark"]
+        report_progress(batch)
+        seen.append((before, inspect(coordinator.url, "g")["group_watermark"]))
+        assert plan is not None
+
+    stream = kafka_stream(spark, kafka.bootstrap, day.name, maxOffsetsPerTrigger=RECORDS // 4)
+    stream = align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g")))
+    query = stream.writeStream.queryName("busy").foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
+    assert query.start().awaitTermination(120)
+    rose = [after - before for before, after in seen if after > before]
+    assert len(rose) >= 3, seen
+    assert max(rose) > HOUR_MS
+
+
+def test_a_group_with_another_drift_is_an_error_at_the_start(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess
+) -> None:
+    create(coordinator.url, "g")
+    with pytest.raises(ConfigurationError, match=r"10 minutes.*group g has '1 hour'"):
+        member(spark, kafka, day, coordinator.url, budget=1, max_drift="10 minutes")
+
+
+def test_a_url_that_is_no_coordinator_is_an_error_at_the_start(spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic) -> None:
+    with CoordinatorProcess() as coordinator, pytest.raises(CoordinatorRefused, match="404"):
+        member(spark, kafka, day, f"{coordinator.url}/elsewhere", budget=1)
+
+
+def test_two_queries_of_one_name_do_not_fence_each_other(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g", expected_sources=["never"])
+    stream = kafka_stream(spark, kafka.bootstrap, day.name)
+    stream = align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g", source="same")))
+    first = WindowedCount(stream).start(tmp_path / "first", name="first")
+    wait_for(lambda: readers(coordinator.url) == 1)
+    with pytest.raises(Exception, match="reader-busy"):
+        WindowedCount(stream).start(tmp_path / "second", name="second").finish()
+    assert first.running
+    stop_all([first])
+
+
+def readers(url: str) -> int:
+    return sum(len(source["readers"]) for source in inspect(url, "g")["sources"])
+
+
+def stands(query: WindowedCount) -> bool:
+    """Whether the query waits in a plan: its trigger is active, and no task runs."""
+    if query.query is None or not query.running:
+        return True
+    status = query.query.status
+    return bool(status["isTriggerActive"]) and "Getting offsets" in status["message"]

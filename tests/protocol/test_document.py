@@ -1,0 +1,47 @@
+"""docs/protocol.md and the service name the same things."""
+
+import json
+import re
+from pathlib import Path
+
+from lockgate import codec
+from lockgate.events import GroupConfig, ReportedWatermarkEvent
+from lockgate_coordinator.api.errors import TABLE
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.store import MemoryStore
+
+TEXT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+
+def test_every_route_is_in_the_text_and_every_one_of_the_text_is_there_unless_it_says_not_yet() -> None:
+    rows = [line for line in TEXT.splitlines() if line.startswith("| `")]
+    written = {
+        route
+        for row in rows
+        if "*not there yet" not in row
+        for route in re.findall(r"`((?:GET|PUT|POST|DELETE) /[^`?]*)", row.split("|")[1])
+    }
+    paths = create_app(MemoryStore()).openapi()["paths"]
+    assert {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods} == written
+
+
+def test_the_openapi_document_describes_the_events_field_by_field() -> None:
+    document = create_app(MemoryStore()).openapi()
+    schemas = document["components"]["schemas"]
+    report = ReportedWatermarkEvent(subtask=0, epoch=1, watermark=0, reach=0, batch_id=0)
+    assert schemas["ReportedWatermarkEvent"]["properties"].keys() == codec.report_to_json(report).keys()
+    assert schemas["GroupConfig"]["properties"].keys() == codec.config_to_json(GroupConfig()).keys()
+    named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    assert named - schemas.keys() == set()
+    assert {"ReaderRegistrationEvent", "RegistrationAnswer", "ProgressEvent", "WatermarkAlignmentEvent"} <= named
+
+
+def test_every_type_of_problem_is_in_the_text() -> None:
+    for problem in TABLE.values():
+        assert f"`{problem.type}`" in TEXT or f"`urn:lockgate:{problem.type}`" in TEXT
+
+
+def test_every_number_of_a_configuration_is_in_the_text_with_its_default() -> None:
+    default = GroupConfig()
+    for key in ("max_drift_ms", "update_interval_ms", "lease_ms"):
+        assert re.search(rf"`{key}` \([^)]*default {getattr(default, key)}\)", TEXT)

@@ -1,0 +1,39 @@
+import pytest
+
+from lockgate_spark import Alignment, ConfigurationError, Coordinator
+
+URL = "http://127.0.0.1:8080"
+
+
+@pytest.mark.parametrize("bad", ["", "localhost:8080", "ftp://host", "http://", "http://host:port", "http://u:secret@host", 8080, None])
+def test_a_malformed_coordinator_url_is_refused_without_repeating_it(bad: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"http://HOST:PORT") as caught:
+        Coordinator(bad, group="g")  # type: ignore[arg-type]
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["group", "source"])
+def test_a_name_that_the_protocol_has_no_room_for_is_refused(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{key}='a/b'"):
+        Coordinator(URL, **{"group": "g", key: "a/b"})
+
+
+@pytest.mark.parametrize(("key", "value"), [("catch_up", "eager"), ("on_outage", "panic"), ("timeout", 0), ("timeout", "soon")])
+def test_a_value_that_is_none_is_refused_by_its_key(key: str, value: object) -> None:
+    with pytest.raises(ConfigurationError, match=key):
+        Coordinator(URL, group="g", **{key: value})  # type: ignore[arg-type]
+
+
+def test_a_token_never_shows() -> None:
+    assert "hunter2" not in repr(Alignment(coordinator=Coordinator(URL, group="g", token="hunter2")))
+
+
+@pytest.mark.parametrize("values", [{"max_drift": "0 seconds"}, {"max_drift": "5 seconds", "disorder": "5 seconds"}])
+def test_a_drift_that_would_let_nobody_read_is_refused(values: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match="greater than disorder"):
+        Alignment(**values)  # type: ignore[arg-type]
+
+
+def test_bounds_are_in_milliseconds_with_five_minutes_of_drift_by_default() -> None:
+    bounds = Alignment(idle_timeout="2 minutes").bounds
+    assert (bounds.max_drift, bounds.idle_timeout, bounds.disorder) == (300_000, 120_000, 0)

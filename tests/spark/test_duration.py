@@ -1,0 +1,42 @@
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate_spark.duration import milliseconds, readable
+from lockgate_spark.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("written", "ms"),
+    [
+        ("10 minutes", 600_000),
+        ("1 hour 30 seconds", 3_630_000),
+        ("interval 1 day", 86_400_000),
+        ("  5 SECONDS ", 5_000),
+        ("250 milliseconds", 250),
+        ("0 seconds", 0),
+        (1500, 1500),
+        (timedelta(minutes=2), 120_000),
+    ],
+)
+def test_durations_are_written_as_spark_s_users_write_them(written: str, ms: int) -> None:
+    assert milliseconds("x", written) == ms
+
+
+@pytest.mark.parametrize("bad", ["", "ten minutes", "10", "10 parsecs", "5 minutes and a bit", 1.5, None, True])
+def test_what_is_no_duration_is_refused_with_the_option_s_name_and_an_example(bad: object) -> None:
+    with pytest.raises(ConfigurationError, match=r'max_drift=.*"10 minutes"'):
+        milliseconds("max_drift", bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("negative", ["-1 second", -1, timedelta(seconds=-1)])
+def test_negative_durations_are_refused(negative: object) -> None:
+    with pytest.raises(ConfigurationError, match="must not be negative"):
+        milliseconds("max_drift", negative)  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 10**15))
+def test_what_is_shown_can_be_written(ms: int) -> None:
+    assert milliseconds("x", readable(ms)) == ms

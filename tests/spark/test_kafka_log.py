@@ -1,0 +1,303 @@
+"""The split logs of a Kafka source, by the real `KafkaLog.java` on a real broker, against what was produced."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import SparkSession
+
+from lockgate.planner import Head
+from lockgate.watermark import MIN
+from lockgate_spark.jvm.compiler import new_kafka_log
+from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+
+T0 = 1_767_225_600_000
+FAR = 4_070_908_800_000  # 2099
+Open = Callable[..., KafkaSplitLog]
+
+
+@pytest.fixture
+def open_log(spark: SparkSession, kafka: KafkaBroker) -> Iterator[Open]:
+    """Opens logs with Kafka's client params, dots written as two underscores; they are closed at the end."""
+    opened: list[KafkaSplitLog] = []
+    gateway = spark.sparkContext._gateway  # type: ignore[attr-defined]
+
+    def open_(**params: str) -> KafkaSplitLog:
+        java = gateway.jvm.java.util.HashMap()
+        deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+        fixed = {"bootstrap__servers": kafka.bootstrap, "key__deserializer": deserializer, "value__deserializer": deserializer}
+        for key, value in {**fixed, "auto__offset__reset": "earliest", "max__poll__records": "1", **params}.items():
+            java.put(key.replace("__", "."), value)
+        connector = gateway.jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider()
+        opened.append(KafkaSplitLog(new_kafka_log(gateway, connector, java)))
+        return opened[-1]
+
+    yield open_
+    for log in opened:
+        log.close()
+
+
+def fill(kafka: KafkaBroker, topic: str, **logs: list[int]) -> Offsets:
+    """Creates the topic with a log a partition (`p0=[…]`: event times in s after T0); gives the ends."""
+    topics.create(kafka.bootstrap, topic, len(logs))
+    append(kafka, topic, **logs)
+    return {f"{topic}-{name[1:]}": len(times) for name, times in logs.items()}
+
+
+def append(kafka: KafkaBroker, topic: str, **logs: list[int]) -> None:
+    records = [(int(name[1:]), at(second), None, b"x") for name, times in logs.items() for second in times]
+    topics.produce(kafka.bootstrap, topic, records)
+
+
+def at(second: int) -> int:
+    return second if second > 10**9 else T0 + 1_000 * second
+
+
+def heads(topic: str, **found: tuple[int, int]) -> dict[str, Head]:
+    return {f"{topic}-{name[1:]}": Head(offset, at(second)) for name, (offset, second) in found.items()}
+
+
+def starts(ends: Offsets) -> Offsets:
+    return dict.fromkeys(ends, 0)
+
+
+def test_the_first_record_above_a_time_is_found_in_every_split_at_once(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    logs = {"p0": [0, 10, 20, 30], "p1": [], "p2": [5, 5, 5, 25], "p3": [19, 21]}
+    ends = fill(kafka, topic, **logs)
+    log = open_log()
+    log.follow(ends)
+    log.heads(starts(ends), ends)
+    for second in (-1, 0, 4, 5, 19, 20, 24, 30, 31):
+        expected = {
+            name: found
+            for name, times in logs.items()
+            if (found := next(((offset, time) for offset, time in enumerate(times) if time > second), None))
+        }
+        assert log.first_after(at(second), starts(ends), ends) == heads(topic, **expected)
+
+
+def test_records_at_or_beyond_the_end_are_not_there(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    fill(kafka, topic, p0=[0, 10, 20], p1=[0, 10, 20])
+    log = open_log()
+    positions, ends = {f"{topic}-0": 0, f"{topic}-1": 1}, {f"{topic}-0": 2, f"{topic}-1": 1}
+    log.follow(ends)
+    assert log.heads(positions, ends) == heads(topic, p0=(0, 0))
+    assert log.first_after(at(5), positions, ends) == heads(topic, p0=(1, 10))
+    assert log.first_after(at(15), positions, ends) == {}
+
+
+def test_heads_are_read_looked_up_or_remembered(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, 10, 20], p1=[5, 15, 25])
+    log = open_log()
+    log.follow(ends)
+    assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
+    asked = log.look_ups
+    assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
+    assert log.look_ups == asked, "remembered"
+    log.planned(at(12), {})
+    positions = {f"{topic}-0": 2, f"{topic}-1": 1}
+    assert log.heads(positions, ends) == heads(topic, p0=(2, 20), p1=(1, 15))
+    assert log.look_ups == asked + 1, "one look-up for all"
+    log.planned(at(17), heads(topic, p0=(2, 20), p1=(2, 25)))
+    assert log.heads({**positions, f"{topic}-1": 2}, ends) == heads(topic, p0=(2, 20), p1=(2, 25))
+    assert log.look_ups == asked + 1, "told by the plan"
+
+
+def test_a_head_that_no_look_up_shows_is_read(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, 30, 10, 20])
+    log = open_log()
+    log.follow(ends)
+    log.planned(at(25), {})
+    assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(2, 10))
+
+
+def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, FAR, *range(10, 110)], p1=list(range(100)))
+    log = open_log()
+    log.follow(ends)
+    positions = {f"{topic}-0": 2, f"{topic}-1": 0}
+    log.heads(positions, ends)
+    for second, offset in ((9, 2), (10, 3), (57, 50), (108, 101)):
+        assert log.first_after(at(second), positions, ends)[f"{topic}-0"] == Head(offset, at(second + 1))
+    assert f"{topic}-0" not in log.first_after(at(109), positions, ends)
+
+
+def test_before_a_record_stamped_2099_look_ups_stop_at_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, 10, FAR, 20])
+    log = open_log()
+    log.follow(ends)
+    log.heads(starts(ends), ends)
+    assert log.first_after(at(5), starts(ends), ends) == heads(topic, p0=(1, 10))
+    assert log.first_after(at(15), starts(ends), ends) == {f"{topic}-0": Head(2, FAR)}
+
+
+def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    topics.produce(kafka.bootstrap, topic, [(0, 1, None, b"x"), (0, T0, None, b"x")])
+    ends = {f"{topic}-0": 2}
+    log = open_log()
+    log.follow(ends)
+    assert log.heads(starts(ends), ends) == {f"{topic}-0": Head(0, 1)}
+    for time, found in ((-5, Head(0, 1)), (0, Head(0, 1)), (1, Head(1, T0))):
+        assert log.first_after(time, starts(ends), ends) == {f"{topic}-0": found}
+
+
+def test_the_highest_is_that_of_the_records_below_the_end(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    fill(kafka, topic, p0=[0, 30, 10], p1=[], p2=[5, 50])
+    log = open_log()
+    ends = {f"{topic}-0": 3, f"{topic}-1": 0, f"{topic}-2": 1}
+    log.follow(ends)
+    assert log.highest(ends) == {f"{topic}-0": at(30), f"{topic}-2": at(5)}
+    assert log.highest({**ends, f"{topic}-2": 2}) == {f"{topic}-0": at(30), f"{topic}-2": at(50)}
+
+
+def test_the_highest_asked_before_the_ends_counts_once_the_ends_have_passed_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    fill(kafka, topic, p0=[0, 10])
+    log, ends = open_log(), {f"{topic}-0": 2}
+    log.follow(ends)
+    assert log.highest(ends) == {f"{topic}-0": at(10)}
+    log.planned(at(10), {})
+    append(kafka, topic, p0=[40])
+    assert log.highest(ends) == {f"{topic}-0": at(10)}, "40 s lies beyond the end"
+    log.before_ends()
+    log.witness(1, ends, {f"{topic}-0": 3}, None, None)
+    assert log.highest({f"{topic}-0": 3}) == {f"{topic}-0": at(40)}
+
+
+def test_a_log_begins_after_its_deleted_records(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, 10, 20, 30], p1=[0])
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    for deleted in admin.delete_records([TopicPartition(topic, 0, 2)]).values():
+        deleted.result()
+    log = open_log()
+    log.follow(ends)
+    assert log.begins() == {f"{topic}-0": 2, f"{topic}-1": 0}
+    # A position that retention has overtaken: the first record that is left.
+    assert log.heads(starts(ends), ends) == heads(topic, p0=(2, 20), p1=(0, 0))
+    assert log.first_after(at(15), starts(ends), ends) == heads(topic, p0=(2, 20))
+
+
+def test_a_hundred_splits_cost_as_many_requests_as_one(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, **{f"p{n}": [n, n + 1_000] for n in range(100)})
+    log = open_log()
+    log.follow(ends)
+    assert log.heads(starts(ends), ends) == heads(topic, **{f"p{n}": (0, n) for n in range(100)})
+    assert log.first_after(at(500), starts(ends), ends) == heads(topic, **{f"p{n}": (1, n + 1_000) for n in range(100)})
+    assert log.highest(ends) == {f"{topic}-{n}": at(n + 1_000) for n in range(100)}
+    assert log.look_ups == 3
+
+
+def test_splits_come_and_go(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0], p1=[1])
+    log = open_log()
+    for followed in ([0], [0, 1], [], [1]):
+        mine = {split: end for split, end in ends.items() if int(split[-1]) in followed}
+        log.follow(mine)
+        assert log.follows(mine)
+        assert log.heads(starts(mine), mine) == heads(topic, **{f"p{n}": (0, n) for n in followed})
+
+
+# -- transactions --
+
+
+@pytest.fixture
+def transactions(kafka: KafkaBroker, topic: str) -> Producer:
+    """A producer with a transaction begun; its topic has one partition."""
+    topics.create(kafka.bootstrap, topic, 1)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "linger.ms": 0})
+    producer.init_transactions(30)
+    return producer
+
+
+def send(producer: Producer, topic: str, *seconds: int) -> None:
+    for second in seconds:
+        producer.produce(topic, b"x", partition=0, timestamp=at(second))
+    producer.flush()
+
+
+def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committed(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
+    split = f"{topic}-0"
+    log = open_log(isolation__level="read_committed")
+    log.follow([split])
+
+    def look(now: int, end: int) -> int:
+        log.witness(now, {split: 0}, {split: end}, log.uncommitted_ends(), None)
+        return log.known_until(split)
+
+    assert look(1_000, 0) == 1_000
+    transactions.begin_transaction()
+    send(transactions, topic, 10)
+    assert look(2_000, 0) == 1_000
+    assert look(3_000, 0) == 1_000
+    transactions.commit_transaction(30)
+    assert look(4_000, 2) == 4_000, "a record and the marker"
+
+
+def test_without_isolation_an_open_transaction_hides_nothing(open_log: Open, transactions: Producer, topic: str) -> None:
+    split = f"{topic}-0"
+    log = open_log()
+    log.follow([split])
+    transactions.begin_transaction()
+    send(transactions, topic, 10)
+    assert log.uncommitted_ends() == {split: 1}
+    log.witness(2_000, {split: 0}, {split: 1}, None, None)
+    assert log.known_until(split) == 2_000
+    transactions.abort_transaction(30)
+
+
+def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0], p1=[0])
+    log = open_log()
+    log.follow(ends)
+    append(kafka, topic, p1=[1])
+    log.witness(9_000, starts(ends), ends, log.uncommitted_ends(), 5_000)
+    assert (log.known_until(f"{topic}-0"), log.known_until(f"{topic}-1")) == (9_000, 5_000)
+
+
+def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Producer, topic: str) -> None:
+    split = f"{topic}-0"
+    log = open_log(isolation__level="read_committed")
+    log.follow([split])
+    transactions.begin_transaction()
+    send(transactions, topic, 10)
+    log.witness(2_000, {split: 0}, {split: 0}, log.uncommitted_ends(), None)
+    assert log.known_until(split) == MIN
+    transactions.abort_transaction(30)
+
+
+def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_log: Open, transactions: Producer, topic: str) -> None:
+    transactions.begin_transaction()
+    send(transactions, topic, 10, 20)
+    transactions.commit_transaction(30)
+    log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 3}
+    log.follow(ends)
+    assert log.uncommitted_ends() == ends
+    assert log.heads({f"{topic}-0": 1}, ends) == heads(topic, p0=(1, 20))
+    assert log.heads({f"{topic}-0": 2}, ends) == {}
+    assert log.first_after(at(15), {f"{topic}-0": 2}, ends) == {}
+
+
+def test_an_aborted_transaction_is_a_hole_that_is_passed_over(open_log: Open, transactions: Producer, topic: str) -> None:
+    for seconds, end in (((10,), "commit"), ((20, 21, 22), "abort"), ((30,), "commit")):
+        transactions.begin_transaction()
+        send(transactions, topic, *seconds)
+        transactions.commit_transaction(30) if end == "commit" else transactions.abort_transaction(30)
+    log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 8}
+    log.follow(ends)
+    assert log.uncommitted_ends() == ends
+    assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(6, 30))
+    assert log.heads({f"{topic}-0": 2}, {f"{topic}-0": 6}) == {}
+
+
+def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0])
+    log, split = open_log(), f"{topic}-0"
+    log.follow(ends)
+    for now, position, since in ((1, 0, None), (2, 1, 2), (3, 1, 2), (4, 0, None), (5, 1, 5)):
+        log.witness(now, {split: position}, ends, None, None)
+        assert log.caught_up_since(split) == since

@@ -1,0 +1,147 @@
+"""Bad use is refused before the query runs, with the name of what is wrong and what to do."""
+
+import subprocess
+import sys
+import textwrap
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQueryException
+
+from lockgate_spark import Alignment, ConfigurationError, UnsupportedQuery, align, align_all
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from support.queries import WindowedCount, kafka_stream
+
+
+@pytest.fixture
+def stream(spark: SparkSession, kafka: KafkaBroker, topic: str) -> DataFrame:
+    topics.create(kafka.bootstrap, topic, 1)
+    topics.produce(kafka.bootstrap, topic, [(0, 1_767_225_600_000, None, "x")])
+    return kafka_stream(spark, kafka.bootstrap, topic)
+
+
+def test_a_batch_dataframe_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(UnsupportedQuery, match="batch DataFrame"):
+        align(spark.range(1))
+
+
+def test_something_that_is_no_dataframe_is_refused_by_its_type() -> None:
+    with pytest.raises(UnsupportedQuery, match="not list"):
+        align([])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["rate", "rate-micro-batch"])
+def test_a_source_that_is_not_kafka_is_named_with_the_way_that_fits(spark: SparkSession, source: str) -> None:
+    rate = spark.readStream.format(source).option("rowsPerBatch", 1).load()
+    with pytest.raises(UnsupportedQuery, match=f'"{source}".*gate'):
+        align(rate)
+
+
+def test_a_file_source_is_refused_too(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedQuery, match='align\\(\\) needs format\\("kafka"\\)'):
+        align(spark.readStream.schema("a int").json(str(tmp_path)))
+
+
+def test_a_stream_whose_source_cannot_be_found_is_refused(stream: DataFrame, tmp_path: Path) -> None:
+    found: list[Exception] = []
+
+    def try_to_align(batch: DataFrame, _: int) -> None:
+        streaming = DataFrame(batch._jdf, batch.sparkSession)
+        try:
+            align(streaming)
+        except UnsupportedQuery as error:
+            found.append(error)
+
+    query = stream.writeStream.foreachBatch(try_to_align).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert found
+
+
+def test_a_join_with_a_source_that_is_not_kafka_is_refused(spark: SparkSession, stream: DataFrame) -> None:
+    rate = spark.readStream.format("rate").load()
+    with pytest.raises(UnsupportedQuery, match='"rate"'):
+        align(stream.join(rate, stream["offset"] == rate["value"]))
+
+
+def test_kafka_forced_to_v1_is_refused(spark: SparkSession, stream: DataFrame) -> None:
+    key = "spark.sql.streaming.disabledV2MicroBatchReaders"
+    spark.conf.set(key, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+    try:
+        with pytest.raises(UnsupportedQuery, match=key):
+            align(stream)
+    finally:
+        spark.conf.unset(key)
+
+
+def test_kafka_forced_to_v1_later_never_runs_unaligned(spark: SparkSession, stream: DataFrame, tmp_path: Path) -> None:
+    key = "spark.sql.streaming.disabledV2MicroBatchReaders"
+    aligned = WindowedCount(align(stream))
+    spark.conf.set(key, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+    try:
+        with pytest.raises(StreamingQueryException):
+            aligned.start(tmp_path).finish()
+    finally:
+        spark.conf.unset(key)
+    assert aligned.counted == 0
+
+
+def test_a_spark_version_that_nobody_tried_is_refused(stream: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("lockgate_spark.align"), "TESTED", ("3.0", "3.1"))  # align is also the function's name
+    with pytest.raises(UnsupportedQuery, match=r"Spark 4\..*is unknown.*3\.0, 3\.1"):
+        align(stream)
+
+
+def test_a_continuous_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
+    writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path)).trigger(continuous="1 second")
+    with pytest.raises(Exception, match=r"UnsupportedQuery: Trigger\.Continuous"):
+        writer.start().awaitTermination(60)
+
+
+@pytest.mark.skipif("realTime" not in signature(DataStreamWriter.trigger).parameters, reason="this Spark has no real-time trigger")
+def test_a_real_time_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
+    writer = align(stream).writeStream.format("console").outputMode("update").option("checkpointLocation", str(tmp_path))
+    with pytest.raises(StreamingQueryException, match="RealTimeTrigger: real-time mode refuses rate limits"):
+        writer.trigger(realTime="5 seconds").start().awaitTermination(60)
+
+
+def test_a_spark_connect_session_is_refused() -> None:
+    """In a process of its own: one process has either a classic session or a Connect one."""
+    script = """
+        from pyspark.sql import SparkSession
+        from lockgate_spark import UnsupportedQuery, align
+        spark = SparkSession.builder.remote("local[1]").getOrCreate()
+        try:
+            align(spark.readStream.format("rate").load())
+        except UnsupportedQuery as error:
+            print("refused:", error)
+        spark.stop()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert "refused: this is a Spark Connect session" in done.stdout, done.stderr[-2000:]
+
+
+def test_asynchronous_progress_tracking_is_refused(stream: DataFrame, tmp_path: Path) -> None:
+    writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
+    writer = writer.option("asyncProgressTrackingEnabled", "true").trigger(processingTime="0 seconds")
+    with pytest.raises(StreamingQueryException, match="asyncProgressTrackingEnabled"):
+        writer.start().awaitTermination(60)
+
+
+def test_a_budget_of_nothing_is_refused(spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path) -> None:
+    nothing = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=0)))
+    with pytest.raises(StreamingQueryException, match="maxOffsetsPerTrigger"):
+        nothing.start(tmp_path).finish()
+
+
+def test_one_bad_stream_of_several_refuses_all(spark: SparkSession, stream: DataFrame) -> None:
+    with pytest.raises(UnsupportedQuery):
+        align_all([stream, spark.range(1)])
+
+
+def test_a_bad_alignment_is_refused_before_anything_else() -> None:
+    with pytest.raises(ConfigurationError, match="must not be negative"):
+        Alignment(max_drift="-1 minute")

@@ -1,0 +1,63 @@
+"""A small real HTTP server that always gives one answer, for what a coordinator never says; and a port that never answers."""
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+
+
+@dataclass
+class Answer:
+    """What every request is answered with; `asked` collects the requests' lines and their Authorization headers."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[str]:
+    """The URL of a server that answers so."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def reply(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            answer.asked.append((self.requestline, self.headers.get("Authorization")))
+            self.send_response(answer.status)
+            for name, value in {"Content-Type": answer.kind, "Content-Length": str(len(answer.body)), **answer.headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        do_GET = do_POST = do_PUT = do_DELETE = reply  # noqa: N815 – http.server's own names
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=lambda: server.serve_forever(poll_interval=0.02), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def accepting_only() -> Iterator[str]:
+    """The URL of a port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def wait_for(fulfilled: Callable[[], object], timeout_s: float = 60.0) -> None:
+    """Looks again and again: what is waited for lies in another thread or process, and nothing there calls back."""
+    never, left = Event(), int(timeout_s / 0.02)
+    while not fulfilled():
+        left -= 1
+        assert left > 0, "it did not come about"
+        never.wait(0.02)

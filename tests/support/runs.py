@@ -1,0 +1,103 @@
+"""A query's run and its sources without Spark and Kafka, for the tests of `Session`: logs are lists of event times."""
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+
+
+@dataclass
+class JvmLogInMemory:
+    """`KafkaLog.java` over lists: `records[split][offset]` is a record's event time in ms."""
+
+    records: dict[str, list[int]]
+    splits: list[str] = field(default_factory=list)
+    closed: bool = False
+    broken: bool = False
+
+    def setSplits(self, lines: str) -> None:  # noqa: N802
+        self.splits = ["-".join(line.split("\t")) for line in lines.splitlines()]
+
+    def firstAt(self, event_time: int) -> bytes:  # noqa: N802
+        return self._each(lambda log: next(((o, t) for o, t in enumerate(log) if t >= event_time), (-1, -1)))
+
+    def highest(self) -> bytes:
+        return self._each(lambda log: max(((o, t) for o, t in enumerate(log)), key=lambda r: (r[1], -r[0]), default=(-1, -1)))
+
+    def begins(self) -> bytes:
+        return self._each(lambda log: (0, -1))
+
+    def uncommittedEnds(self) -> bytes:  # noqa: N802
+        return self._each(lambda log: (len(log), -1))
+
+    def read(self, ranges: bytes, patience_ms: int) -> bytes:
+        values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
+        asked = dict(zip(self.splits, zip(values, values, strict=True), strict=True))
+        found = []
+        for split in self.splits:
+            start, end = asked[split]
+            found += [start, self.records[split][start]] if 0 <= start < end else [-1, -1]
+        return struct.pack(f">{len(found)}q", *found)
+
+    def readsCommitted(self) -> bool:  # noqa: N802
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _each(self, ask: Callable[[list[int]], tuple[int, int]]) -> bytes:
+        if self.broken:
+            raise ConnectionError("the broker is gone")
+        found = [value for split in self.splits for value in ask(self.records[split])]
+        return struct.pack(f">{len(found)}q", *found)
+
+
+class SourceInMemory:
+    """One source; `records` may grow. `available_now()` fixes the ends as they are."""
+
+    def __init__(self, records: Mapping[str, list[int]], budget: int | None = None) -> None:
+        self.records = dict(records)
+        self.jvm = JvmLogInMemory(self.records)
+        self.log = KafkaSplitLog(self.jvm)
+        self.budget = budget
+        self.fixed_at: int | None = None
+        self._fixed: Offsets | None = None
+
+    def available_now(self, now_ms: int) -> "SourceInMemory":
+        self.fixed_at, self._fixed = now_ms, self._all()
+        return self
+
+    def initial(self) -> Offsets:
+        return dict.fromkeys(self.records, 0)
+
+    def ends(self, start: Offsets) -> Offsets:
+        return self._fixed or self._all()
+
+    def _all(self) -> Offsets:
+        return {split: len(log) for split, log in self.records.items()}
+
+
+@dataclass
+class RunInMemory:
+    """What Spark would say of the run."""
+
+    available_now: bool = False
+    active: bool = True
+    failure: bool = False
+    logged: dict[int, Offsets] = field(default_factory=dict)
+
+    def is_active(self) -> bool:
+        return self.active
+
+    def failed(self) -> bool:
+        return self.failure
+
+    def logged_offsets(self, source: int) -> Offsets | None:
+        return self.logged.get(source)
+
+    def logged_watermark(self) -> int | None:
+        return None
+
+    def watermark_delays(self) -> list[int]:
+        return []
