@@ -1,0 +1,68 @@
+# lockgate: `make` lists what there is. Needed: Python 3.10 or newer, and Java 17 or newer for all that has to do with Kafka and Spark.
+PYTHON  ?= python3
+VENV    ?= .venv
+RECORDS ?= 2000000
+STORE   ?= memory://
+ARGS    ?=
+
+BIN      := $(VENV)/bin
+READY    := $(VENV)/.ready
+PACKAGES := core services/coordinator clients/spark testbed
+TOOLS    := pytest pytest-asyncio hypothesis ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard
+SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv test lint format long demo bench-read bench-plan bench-core clean
+
+help: ## what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo "  PYTHON=$(PYTHON) RECORDS=$(RECORDS) STORE=$(STORE) ARGS=… (more arguments for pytest, the demo or a benchmark)"
+
+venv: $(READY) ## .venv with the packages (editable) and the tools, at the versions of constraints/dev.txt
+
+test: $(READY) machine ## all tests but the long suites; what needs Kafka or Redis is left out, and says so, where they are missing
+	@$(BIN)/python -m pytest -m "not long" $(ARGS)
+
+long: $(READY) machine ## the fault, soak and scale suites
+	@$(BIN)/python -m pytest -m long $(ARGS)
+
+lint: $(READY) ## ruff and mypy --strict
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_spark -p lockgate_testbed
+
+format: $(READY) ## let ruff lay out and mend what it can
+	@$(BIN)/ruff check --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+demo: $(READY) ## native Spark beside lockgate on a real Kafka: RECORDS, STORE (memory:// or redis://…)
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python -m examples.demo --records $(RECORDS) --store $(STORE) $(ARGS)
+
+bench-read: $(READY) ## records per second: native, aligned
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_read.py $(ARGS)
+
+bench-plan: $(READY) ## the time that one plan takes, by the number of partitions
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_plan.py $(ARGS)
+
+bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
+	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)
+
+clean: ## remove the venv, the jars and every cache
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+
+# Says what this machine lacks, and goes on: the tests that need it leave themselves out (with CI=true they fail).
+.PHONY: machine
+machine: $(READY)
+	@$(BIN)/python -m lockgate_testbed || true
+
+$(READY): constraints/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
+	@command -v $(PYTHON) >/dev/null || { echo "no $(PYTHON) on the PATH: install Python 3.10 or newer, or make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "$$($(PYTHON) --version) is too old: 3.10 or newer is needed; make PYTHON=python3.12, for example" >&2; exit 1; }
+	@echo "setting up $(VENV) with $$($(PYTHON) --version) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator clients/spark[pyspark] testbed) $(TOOLS)
+	@touch $@

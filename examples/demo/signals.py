@@ -1,0 +1,45 @@
+"""Ctrl-C and SIGTERM: everything that was started is stopped in order, then the program ends with the signal's exit code."""
+
+import signal
+from types import FrameType
+
+
+class Stopped(BaseException):
+    """The program was told to end. Not an `Exception`: nothing between here and the top should take it for a failure."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.exit_code = 128 + signum
+
+
+class Signals:
+    """Turns the first SIGINT or SIGTERM into `Stopped`; what comes after it finds the clean-up under way and changes nothing.
+
+    As long as `hold` was not called `Stopped` is raised wherever the main thread is. That must not be within a call to the JVM, whose
+    answer would be taken for that of the next call; so from `hold` on a signal is kept until `check`.
+    """
+
+    def __init__(self) -> None:
+        self._received: int | None = None
+        self._held = False
+
+    def install(self) -> None:
+        """Take the signals over."""
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signum, self._take)
+
+    def hold(self) -> None:
+        """From now on signals wait for `check`."""
+        self._held = True
+        self.check()
+
+    def check(self) -> None:
+        """Raises `Stopped` if a signal has come."""
+        if self._received is not None:
+            raise Stopped(self._received)
+
+    def _take(self, signum: int, _: FrameType | None) -> None:
+        if self._received is None:
+            self._received = signum
+            if not self._held:
+                raise Stopped(signum)
