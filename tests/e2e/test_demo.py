@@ -107,9 +107,9 @@ def test_lost_rows_a_broken_bound_and_unread_records_are_named() -> None:
 def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with demo(tmp_path, records=100_000) as process:
         out, _ = process.communicate(timeout=ENDS_WITHIN_S)
-    summary = json.loads((tmp_path / "summary.json").read_text())
 
     assert process.returncode == 0, out
+    summary = json.loads((tmp_path / "summary.json").read_text())
     assert left_behind(tmp_path) == []
     check_claims(summary, records=100_000)
     assert what_it_loads((tmp_path / "report.html").read_text(encoding="utf-8")) == []
