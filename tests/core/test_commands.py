@@ -16,7 +16,8 @@ from lockgate.events import (
     SplitReport,
     SplitState,
 )
-from lockgate.group import Group, Reader, create
+from lockgate.group import Group, create
+from lockgate.readers import Reader
 from lockgate.watermark import MAX, MIN
 
 NOW = 1_000_000

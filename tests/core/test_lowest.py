@@ -15,7 +15,7 @@ CHANGES = st.lists(st.tuples(KEYS, st.none() | st.integers(-20, 20)), max_size=8
 @settings(deadline=None)
 @given(CHANGES, st.booleans())
 def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(changes: list[tuple[int, int | None]], ask_always: bool) -> None:
-    lowest, numbers = Lowest(), dict[int, int]()
+    lowest, numbers = Lowest[int](), dict[int, int]()
     for key, value in changes:
         if value is None:
             lowest.discard(key)
@@ -25,6 +25,9 @@ def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(changes: 
             numbers[key] = value
         if ask_always:
             assert lowest.lowest() == min(numbers.values(), default=None)
+            least = sorted(key for key, number in numbers.items() if number == min(numbers.values()))
+            assert lowest.first(2) == least[:2]
+            assert lowest.up_to(0) == [key for number, key in sorted((n, k) for k, n in numbers.items()) if number <= 0]
     assert lowest.lowest() == min(numbers.values(), default=None)
     assert len(lowest) == len(numbers)
     assert all((key in lowest) == (key in numbers) for key in range(6))
@@ -42,7 +45,7 @@ class Compared(int):
 
 def test_rising_numbers_are_compared_no_more_often_than_log_n_and_never_all_of_them() -> None:
     keys, updates = 4_096, 20_000
-    lowest, random = Lowest(), Random(7)
+    lowest, random = Lowest[int](), Random(7)
     for key in range(keys):
         lowest.set(key, Compared(key))
     Compared.times = 0
@@ -53,7 +56,7 @@ def test_rising_numbers_are_compared_no_more_often_than_log_n_and_never_all_of_t
 
 
 def test_numbers_that_fall_again_and_again_do_not_pile_up() -> None:
-    lowest = Lowest()
+    lowest = Lowest[int]()
     for value in range(10_000, 0, -1):
         lowest.set(7, value)
         lowest.set(8, -value)

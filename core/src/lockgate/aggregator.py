@@ -21,7 +21,7 @@ class WatermarkAggregator(Generic[K]):
 
     def __init__(self) -> None:
         self._places: dict[K, int] = {}
-        self._watermarks = Lowest()
+        self._watermarks = Lowest[int]()
         self.aggregated = MIN
 
     def aggregate(self, key: K, watermark: int) -> int | None:

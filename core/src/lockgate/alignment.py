@@ -4,7 +4,7 @@ The rule. The group's watermark is the lowest of all that count. The ceiling, th
 (strict), or, if greater, the time that everybody's next batch gets to (joint): the lowest of max(watermark, reach).
 
 Who counts: who has reported and is not lost; a lost one too where the group is to `hold`, with its watermark and without its reach.
-An idle or finished reader counts as MAX: it holds nobody.
+An idle or finished reader counts as MAX, and so does one that is passed over (`holds`): they hold nobody.
 
 Three cases are apart. Nobody has ever reported: MIN, and no ceiling, as in Flink, where the first announcement comes with the first
 report. An expected source has not reported: MIN and a ceiling of MIN, all wait for the common start. Readers have reported but none
@@ -19,13 +19,14 @@ The revision moves exactly when one of the two values does, and only up. `evalua
 Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator` (seed 001). Used by the coordinator service.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lockgate.commands import RESTING
-from lockgate.events import CatchUp, HeldBy, Mode, OnLostReader, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate.group import Group, ReaderKey, tick
-from lockgate.leases import has_finished, is_lost, lease_ends
+from lockgate.events import CatchUp, HeldBy, Mode, OnLostReader, WatermarkAlignmentEvent
+from lockgate.group import Group, tick
+from lockgate.holds import after_holds, hold_ends
+from lockgate.leases import after_leases
+from lockgate.readers import ReaderKey
 from lockgate.watermark import MAX, MIN, add
 
 HELD_BY_LIMIT = 8
@@ -33,7 +34,10 @@ HELD_BY_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What follows from a group at one moment, before mode and revision. `waiting_for`: expected sources that have not reported."""
+    """What follows from a group at one moment, before mode and revision. `holders`: the first HELD_BY_LIMIT that stand at the minimum.
+
+    `waiting_for`: expected sources that have not reported.
+    """
 
     group_watermark: int
     ceiling: int
@@ -42,28 +46,14 @@ class Decision:
 
 
 def decide(group: Group, now_ms: int) -> Decision:
-    """The group's watermark, its ceiling, and all readers that stand at the minimum."""
-    missing = group.sources_missing
-    if missing:
-        return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
-    if not group.started:
-        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now_ms), holders=())
-    lowest, reachable, holders = MAX, MAX, list[ReaderKey]()
-    for key, watermark, reach in _counting(group, now_ms):
-        reachable = min(reachable, max(watermark, reach))
-        if watermark < lowest:
-            lowest, holders = watermark, [key]
-        elif watermark == lowest < MAX:
-            holders.append(key)
-    ceiling = add(lowest, group.config.max_drift_ms)
-    if group.config.catch_up is CatchUp.JOINT:
-        ceiling = max(ceiling, reachable)
-    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms), holders=tuple(sorted(holders)))
+    """The group's watermark, its ceiling, and the first readers that stand at the minimum."""
+    return _decided(_settled(group, now_ms), now_ms)
 
 
 def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]:
     """The event that holds at `now_ms`, and the group that has announced it: the very same one if no value has changed."""
-    decision = decide(group, now_ms)
+    group = _settled(group, now_ms)
+    decision = _decided(group, now_ms)
     observed = group.config.mode is Mode.OBSERVE
     ceiling = MAX if observed else decision.ceiling
     if (decision.group_watermark, ceiling) != (group.group_watermark, group.max_desired_watermark):
@@ -80,31 +70,36 @@ def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]
 
 
 def next_deadline(group: Group, now_ms: int) -> int | None:
-    """When time alone may next change the event: the end of a lease, or of a new group's grace. None: never."""
-    config = group.config
-    running = (reader for reader in group.readers.values() if reader.reported is not None and not has_finished(reader))
-    ends = [end for end in (lease_ends(reader, config) for reader in running) if end > now_ms]
+    """When time alone may next change the event: the end of a lease, of a wait, or of a new group's grace. None: never."""
+    group = _settled(group, now_ms)
+    first = group.readers.first_heard()
+    ends = [] if first is None else [first + group.config.lease_ms]
+    held = hold_ends(group)
+    if held is not None:
+        ends.append(held)
     if group.cap is not None and group.grace_until > now_ms:
         ends.append(group.grace_until)
     return min(ends, default=None)
 
 
-def _counting(group: Group, now_ms: int) -> Iterator[tuple[ReaderKey, int, int]]:
-    """Each reader that counts, with its watermark and its reach (MIN if it offers none)."""
-    config = group.config
-    for key, reader in group.readers.items():
-        reported = reader.reported
-        if reported is None:
-            continue
-        lost = is_lost(reader, config, now_ms)
-        if lost and config.on_lost_reader is OnLostReader.EXCLUDE:
-            continue
-        yield key, effective_watermark(reported), MIN if lost or reported.reach is None else reported.reach
+def _settled(group: Group, now_ms: int) -> Group:
+    """The group with all that time has done to its readers."""
+    return after_holds(after_leases(group, now_ms), now_ms)
 
 
-def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """What a report means to the group: MAX of an idle or finished reader, else its watermark."""
-    return MAX if reported.idle or reported.finished else reported.watermark
+def _decided(group: Group, now_ms: int) -> Decision:
+    missing = group.sources_missing
+    if missing:
+        return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
+    if not group.started:
+        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now_ms), holders=())
+    with_lost = group.config.on_lost_reader is OnLostReader.HOLD
+    lowest = group.readers.lowest_watermark(with_lost=with_lost)
+    ceiling = add(lowest, group.config.max_drift_ms)
+    if group.config.catch_up is CatchUp.JOINT:
+        ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
+    holders = group.readers.standing_at(lowest, HELD_BY_LIMIT, with_lost=with_lost)
+    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms), holders=holders)
 
 
 def _capped(group: Group, ceiling: int, now_ms: int) -> int:
@@ -114,7 +109,7 @@ def _capped(group: Group, ceiling: int, now_ms: int) -> int:
 def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:
     """An expected source that is missing holds by its first reader, which is awaited."""
     awaited = [HeldBy(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
-    standing = [_holder(group, key, decision.group_watermark) for key in decision.holders[:HELD_BY_LIMIT]]
+    standing = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + standing)[:HELD_BY_LIMIT])
 
 

@@ -21,6 +21,7 @@ from lockgate.events import (
     HeldBy,
     Mode,
     OnLostReader,
+    OnMaxHold,
     ProgressEvent,
     ReaderRegistrationEvent,
     RegistrationAnswer,
@@ -45,6 +46,8 @@ def config_to_json(config: GroupConfig) -> Json:
         "mode": config.mode.value,
         "catch_up": config.catch_up.value,
         "expected_sources": list(config.expected_sources),
+        "max_hold_ms": config.max_hold_ms,
+        "on_max_hold": config.on_max_hold.value,
     }
 
 
@@ -204,14 +207,24 @@ def _config(taken: Fields) -> GroupConfig:
     """With every fault noted the defaults stand in, for they break no rule; the caller's `finish` raises then."""
     default = GroupConfig()
     numbers = {key: taken.integer(key, default=getattr(default, key), low=floor) for key, floor in CONFIG_FLOORS.items()}
+    max_hold_ms = taken.integer_or_none("max_hold_ms", low=1)
     on_lost_reader = taken.choice("on_lost_reader", OnLostReader, default=default.on_lost_reader)
     mode = taken.choice("mode", Mode, default=default.mode)
     catch_up = taken.choice("catch_up", CatchUp, default=default.catch_up)
     expected_sources = taken.names("expected_sources", default=default.expected_sources)
+    on_max_hold = taken.choice("on_max_hold", OnMaxHold, default=default.on_max_hold)
     taken.refuse_others()
     if taken.faulty:
         return default
-    return GroupConfig(**numbers, on_lost_reader=on_lost_reader, mode=mode, catch_up=catch_up, expected_sources=expected_sources)
+    return GroupConfig(
+        **numbers,
+        on_lost_reader=on_lost_reader,
+        mode=mode,
+        catch_up=catch_up,
+        expected_sources=expected_sources,
+        max_hold_ms=max_hold_ms,
+        on_max_hold=on_max_hold,
+    )
 
 
 def _report(taken: Fields) -> ReportedWatermarkEvent:

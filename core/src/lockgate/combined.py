@@ -48,7 +48,7 @@ class CombinedWatermarkStatus:
 
     def __init__(self) -> None:
         self._parts: dict[int, PartialWatermark] = {}
-        self._active = Lowest()
+        self._active = Lowest[int]()
         self._highest: int | None = MIN
         self._next_key = 0
         self.watermark = MIN

@@ -30,8 +30,10 @@ from lockgate.events import (
     SplitReport,
     SplitState,
 )
-from lockgate.group import Attempt, Group, Reader, ReaderKey, tick
+from lockgate.group import Group, tick
+from lockgate.holds import after_report
 from lockgate.leases import after_silence, has_finished, is_lost, lease_ends, without_reach
+from lockgate.readers import Attempt, Reader, ReaderKey
 from lockgate.watermark import MIN
 
 RESTING = (SplitState.IDLE, SplitState.FINISHED)
@@ -53,6 +55,8 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: 
         owner=event.owner,
         attributes=dict(event.attributes),
         reported=None if old is None else _inherited(old, group, now_ms),
+        progressed_at=None if old is None else old.progressed_at,
+        passed_over=old is not None and old.passed_over,
     )
     cap = group.cap
     if event.ceiling is not None and now_ms < group.grace_until:
@@ -71,21 +75,21 @@ def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int
 def report_all(group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int) -> tuple[Group, list[Refused | None]]:
     """Many reports, each judged alone: what refuses one stands in its place. With all refused the group is unchanged."""
     after = after_silence(group, now_ms)
-    readers, counting, refusals = dict(after.readers), set[str](), list[Refused | None]()
+    changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), list[Refused | None]()
     for source, event in reports:
         key = (source, event.subtask)
         try:
-            reader = _current(readers.get(key), group, key, event.epoch)
+            reader = _current(changes.get(key) or after.readers.get(key), group, key, event.epoch)
         except Refused as refusal:
             refusals.append(refusal)
             continue
-        readers[key] = _reported(reader, event, now_ms)
+        changes[key] = reader = _reported(reader, event, after, now_ms)
         refusals.append(None)
-        if readers[key].reported is not None:
+        if reader.reported is not None:
             counting.add(source)
-    if all(refusal is not None for refusal in refusals):
+    if not changes:
         return group, refusals
-    return _heard(_seen(replace(after, readers=readers), counting), now_ms), refusals
+    return _heard(_seen(replace(after, readers=after.readers.updated(changes)), counting), now_ms), refusals
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
@@ -96,8 +100,10 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
     reader = group.readers[key]
     if is_lost(reader, group.config, now_ms):
         reader = without_reach(reader)
-    reader = replace(_merged(reader, event), heard_at=now_ms, excused=False)
-    return _with_reader(group, key, reader, now_ms)
+    merged = _merged(reader, event)
+    progressed_at = now_ms if _got_on(reader, merged) else reader.progressed_at
+    reader = replace(merged, heard_at=now_ms, excused=False, lost=False, progressed_at=progressed_at)
+    return _with_reader(group, key, after_report(reader, group, now_ms), now_ms)
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
@@ -125,7 +131,7 @@ def _current(reader: Reader | None, group: Group, key: ReaderKey, epoch: int) ->
 
 def _unknown(group: Group, key: ReaderKey) -> Refused:
     source, subtask = key
-    if any(known == source for known, _ in group.readers):
+    if group.readers.has_source(source):
         return UnknownReader(group.name, source, subtask)
     return UnknownSource(group.name, source)
 
@@ -141,12 +147,37 @@ def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent
     return without_reach(old).reported if group.config.on_lost_reader is OnLostReader.HOLD else None
 
 
-def _reported(reader: Reader, event: ReportedWatermarkEvent, now_ms: int) -> Reader:
-    first = reader.reported is None or reader.reported.epoch != event.epoch
-    if first and event.watermark == MIN and not event.idle and not event.finished:
-        return replace(reader, heard_at=now_ms, excused=False)
-    attempts = {name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
-    return replace(reader, heard_at=now_ms, excused=False, reported=event, splits_named=bool(event.splits), attempts=attempts)
+def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int) -> Reader:
+    old = reader.reported
+    if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
+        return replace(reader, heard_at=now_ms, excused=False, lost=False)
+    reported = replace(
+        reader,
+        heard_at=now_ms,
+        excused=False,
+        lost=False,
+        reported=event,
+        splits_named=bool(event.splits),
+        attempts={name: attempt for name, attempt in reader.attempts.items() if name in event.splits} if reader.attempts else {},
+    )
+    if _got_on(reader, reported):
+        reported = replace(reported, progressed_at=now_ms)
+    return after_report(reported, group, now_ms)
+
+
+def _got_on(before: Reader, after: Reader) -> bool:
+    """Whether anything but the clock has moved: a reader that hangs may well be heard, by a thread that keeps its lease."""
+    old, new = before.reported, after.reported
+    if old is None or new is None:
+        return new is not None
+    if new.watermark > old.watermark or (new.epoch, new.batch_id, new.idle, new.finished) != (
+        old.epoch,
+        old.batch_id,
+        old.idle,
+        old.finished,
+    ):
+        return True
+    return any(name not in old.splits or old.splits[name].position != split.position for name, split in new.splits.items())
 
 
 def _merged(reader: Reader, event: ProgressEvent) -> Reader:
@@ -194,10 +225,9 @@ def _seen(group: Group, counting: set[str]) -> Group:
 
 
 def _with_reader(group: Group, key: ReaderKey, reader: Reader, now_ms: int) -> Group:
-    return _heard(replace(group, readers={**group.readers, key: reader}), now_ms)
+    return _heard(replace(group, readers=group.readers.updated({key: reader})), now_ms)
 
 
 def _without(group: Group, key: ReaderKey) -> Group:
     left = group.readers[key]
-    readers = {other: reader for other, reader in group.readers.items() if other != key}
-    return replace(group, readers=readers, left_epoch=max(group.left_epoch, left.epoch))
+    return replace(group, readers=group.readers.updated({key: None}), left_epoch=max(group.left_epoch, left.epoch))

@@ -37,6 +37,13 @@ class OnLostReader(str, Enum):
     HOLD = "hold"
 
 
+class OnMaxHold(str, Enum):
+    """What happens when a reader has waited for the others for longer than the group allows: it is told, or it is let go."""
+
+    ALARM = "alarm"
+    PROCEED = "proceed"
+
+
 class Mode(str, Enum):
     """Whether the ceiling is enforced, or only shown."""
 
@@ -52,12 +59,15 @@ class CatchUp(str, Enum):
 
 
 CONFIG_FLOORS: Mapping[str, int] = {"max_drift_ms": 0, "update_interval_ms": 10, "lease_ms": 100}
-"""The least value of each number in a group's configuration; the greatest is `watermark.MAX` for all."""
+"""The least value of each number that a group's configuration always has; the greatest is `watermark.MAX` for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A group's configuration. Raises `InvalidValue` for a number below its floor and for a name that is none."""
+    """A group's configuration. `max_hold_ms`: how long a reader waits for the others at most; None: for as long as it takes.
+
+    Raises `InvalidValue` for a number below its floor and for a name that is none.
+    """
 
     max_drift_ms: int = 300_000
     update_interval_ms: int = 1_000
@@ -66,12 +76,16 @@ class GroupConfig:
     mode: Mode = Mode.ENFORCE
     catch_up: CatchUp = CatchUp.JOINT
     expected_sources: tuple[str, ...] = ()
+    max_hold_ms: int | None = None
+    on_max_hold: OnMaxHold = OnMaxHold.ALARM
 
     def __post_init__(self) -> None:
         for key, floor in CONFIG_FLOORS.items():
             value = getattr(self, key)
             if not floor <= value <= MAX:
                 raise InvalidValue(key, f"must be {floor} to {MAX}, not {value}")
+        if self.max_hold_ms is not None and not 1 <= self.max_hold_ms <= MAX:
+            raise InvalidValue("max_hold_ms", f"must be 1 to {MAX}, or none, not {self.max_hold_ms}")
         for source in self.expected_sources:
             if not NAME.match(source):
                 raise InvalidValue("expected_sources", f"{source!r} {NAME_RULE}")

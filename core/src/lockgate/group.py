@@ -1,7 +1,8 @@
 """A group of readers, as it stands at one moment: values, and how a group comes to be.
 
-A group is an immutable value. The readers' commands make a new one of it (`commands`), time ends leases (`leases`), and out of both
-follow the group's watermark and its ceiling (`alignment`). Nothing here does I/O or looks at a clock: time comes in as `now_ms`.
+A group is an immutable value. The readers' commands make a new one of it (`commands`), time ends leases and waits (`leases`, `holds`),
+and out of both follow the group's watermark and its ceiling (`alignment`). Nothing here does I/O or looks at a clock: time comes in
+as `now_ms`.
 
 * What is given out only rises. Revisions, epochs and configuration versions are max(previous + 1, now): also over readers that left,
   and over a lost store, for its clock went on. So "newer" can be told from "older" by the number alone.
@@ -12,35 +13,11 @@ Follows `SourceCoordinator` with its `WatermarkAggregator` (seed 001), which hol
 Used by the coordinator service.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from lockgate.events import GroupConfig, Mode, ReportedWatermarkEvent
+from lockgate.events import GroupConfig, Mode
+from lockgate.readers import Readers
 from lockgate.watermark import MAX, MIN
-
-ReaderKey = tuple[str, int]
-"""A reader's source and subtask."""
-
-Attempt = tuple[int, int]
-"""Batch and attempt, which order what tasks say about one split."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """One reader. `reported` is what counts of it: the last report, of this epoch or of the one before; None: it does not count.
-
-    The lease runs from `heard_at`; `excused` says that an outage has been added to it since the reader was last heard (`leases`).
-    """
-
-    epoch: int
-    heard_at: int
-    owner: str = ""
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    reported: ReportedWatermarkEvent | None = None
-    excused: bool = False
-    splits_named: bool = False
-    attempts: Mapping[str, Attempt] = field(default_factory=dict)
-    progress_ignored: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +37,7 @@ class Group:
     sources_seen: frozenset[str] = frozenset()
     heard_at: int | None = None
     left_epoch: int = 0
-    readers: Mapping[ReaderKey, Reader] = field(default_factory=dict)
+    readers: Readers = field(default_factory=Readers)
 
     @property
     def sources_missing(self) -> tuple[str, ...]:
@@ -97,7 +74,16 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """The same readers under other rules. A source that is newly expected and has a reader that reported is not waited for."""
+    """The same readers under other rules. A source that is newly expected and has a reader that reported is not waited for. O(readers).
+
+    Who is lost, waits or is passed over is found anew: leases may have become longer, and each wait begins again.
+    """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
-    return replace(group, config=config, config_version=tick(group.config_version, now_ms), sources_seen=seen)
+    fresh = {
+        key: replace(reader, lost=False, held_since=None, overdue=False, passed_over=False)
+        for key, reader in group.readers.items()
+        if reader.lost or reader.held_since is not None or reader.passed_over
+    }
+    readers = group.readers.updated(fresh)
+    return replace(group, config=config, config_version=tick(group.config_version, now_ms), sources_seen=seen, readers=readers)

@@ -7,8 +7,8 @@ lease. Flink has none at all: a dead subtask's last watermark holds its group fo
 The silence of one is a loss; the silence of all is an outage. If no reader at all was heard for longer than a living group can be
 silent (`tolerance_ms`), then the service, the store or the network was away, and a lease that ran out meanwhile proves nothing.
 Taken as a loss it would do harm: whoever comes back first would find himself alone, with no ceiling but his own. So the first
-command after such a silence adds its length to the leases of all that were not lost when it began: they have the time left that
-they had then, and hold the ceiling meanwhile with what they had reported.
+command after such a silence adds its length to the leases of all that were not lost when it began, also of those that somebody has
+found lost meanwhile: they have the time left that they had then, and hold the ceiling meanwhile with what they had reported.
 
 Why this is safe. It only ever lengthens leases, so it can hold readers back but set none free. It cannot hold for ever: a reader
 is excused once and not again until it has been heard, so a dead reader among slow ones is lost after its lease and one silence.
@@ -19,7 +19,8 @@ Used by `commands`, `alignment` and the service's inspection.
 from dataclasses import replace
 
 from lockgate.events import GroupConfig
-from lockgate.group import Group, Reader
+from lockgate.group import Group
+from lockgate.readers import Reader
 
 
 def lease_ends(reader: Reader, config: GroupConfig) -> int:
@@ -47,7 +48,17 @@ def after_silence(group: Group, now_ms: int) -> Group:
         return group
     silence = now_ms - group.heard_at
     readers = {key: _excused(reader, group.config, silence, now_ms) for key, reader in group.readers.items()}
-    return replace(group, readers=readers)
+    return replace(group, readers=group.readers.updated(readers))
+
+
+def after_leases(group: Group, now_ms: int) -> Group:
+    """The group in which every reader whose lease has ended is marked as lost, and what it offered forgotten. O(those)."""
+    first = group.readers.first_heard()
+    if first is None or first + group.config.lease_ms > now_ms:
+        return group
+    ended = group.readers.heard_until(now_ms - group.config.lease_ms)
+    lost = {key: replace(without_reach(group.readers[key]), lost=True, held_since=None, overdue=False) for key in ended}
+    return replace(group, readers=group.readers.updated(lost))
 
 
 def without_reach(reader: Reader) -> Reader:
@@ -62,4 +73,5 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
         return reader
     if is_lost(reader, config, now_ms):
         reader = without_reach(reader)
-    return replace(reader, heard_at=reader.heard_at + silence, excused=True)
+    reader = replace(reader, heard_at=reader.heard_at + silence, excused=True)
+    return replace(reader, lost=reader.lost and is_lost(reader, config, now_ms))

@@ -6,31 +6,34 @@ the entry comes to the top is it looked at: still true, it is the answer; risen,
 number that falls below its bound gets a new entry. So a rise costs nothing but a store, a fall or a removal O(log n), and asking
 O(log n) on average over the changes that came before. Flink's valve and aggregator keep a `HeapPriorityQueue` for this.
 
-Used by the valve, the combined status of multiplexer and multi-input operators, and the aggregator of alignment.
+Used by the valve, the combined status of multiplexer and multi-input operators, the aggregator of alignment, and a group's readers.
 """
 
 import heapq
+from typing import Any, Generic, TypeVar
 
 _SLACK = 64
 
+K = TypeVar("K", bound=Any)  # hashable and ordered: equal numbers stand in the order of their keys
 
-class Lowest:
+
+class Lowest(Generic[K]):
     """Numbers by key; `lowest()` is the least of them."""
 
     __slots__ = ("_bounds", "_heap", "_values")
 
     def __init__(self) -> None:
-        self._values: dict[int, int] = {}
-        self._bounds: dict[int, int] = {}
-        self._heap: list[tuple[int, int]] = []
+        self._values: dict[K, int] = {}
+        self._bounds: dict[K, int] = {}
+        self._heap: list[tuple[int, K]] = []
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def __contains__(self, key: int) -> bool:
+    def __contains__(self, key: K) -> bool:
         return key in self._values
 
-    def set(self, key: int, value: int) -> None:
+    def set(self, key: K, value: int) -> None:
         """Put `value` under `key`, in place of what was there."""
         self._values[key] = value
         bound = self._bounds.get(key)
@@ -40,7 +43,7 @@ class Lowest:
             if len(self._heap) > 2 * len(self._values) + _SLACK:
                 self._rebuild()
 
-    def discard(self, key: int) -> None:
+    def discard(self, key: K) -> None:
         """Forget `key`, if it is there."""
         self._values.pop(key, None)
 
@@ -61,6 +64,29 @@ class Lowest:
             else:
                 return value
         return None
+
+    def first(self, limit: int) -> list[K]:
+        """The keys at the least number, in their order, `limit` at most. O(limit log n)."""
+        lowest = self.lowest()
+        return [] if lowest is None else self._taken(lowest, limit)
+
+    def up_to(self, value: int) -> list[K]:
+        """The keys whose number is at most `value`, by number and key. O(found log n)."""
+        return self._taken(value, len(self._values))
+
+    def _taken(self, value: int, limit: int) -> list[K]:
+        """What is at the top is true once `lowest` has been asked, so the entries that are wanted come out one after the other."""
+        taken = list[tuple[int, K]]()
+        while len(taken) < limit:
+            lowest = self.lowest()
+            if lowest is None or lowest > value:
+                break
+            entry = heapq.heappop(self._heap)
+            if not taken or taken[-1] != entry:  # two of the same: it fell, rose, and fell again
+                taken.append(entry)
+        for entry in taken:
+            heapq.heappush(self._heap, entry)
+        return [key for _, key in taken]
 
     def _rebuild(self) -> None:
         self._bounds = dict(self._values)

@@ -35,7 +35,7 @@ class StatusWatermarkValve:
         self._idle = [False] * channels
         self._active_channels = channels
         self._highest = MIN
-        self._aligned = Lowest()
+        self._aligned = Lowest[int]()
         for channel in range(channels):
             self._aligned.set(channel, MIN)
         self.last_watermark = MIN

@@ -6,7 +6,7 @@ lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON)
 lockgate:ready               written by the readiness check, expires at once
 """
 
-from lockgate.group import ReaderKey
+from lockgate.readers import ReaderKey
 
 GROUPS = "lockgate:groups"
 READY = "lockgate:ready"

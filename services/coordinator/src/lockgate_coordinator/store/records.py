@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lockgate.codec import config_from_json, config_to_json, report_from_json, report_to_json
-from lockgate.group import Group, Reader, ReaderKey
+from lockgate.group import Group
+from lockgate.readers import Reader, ReaderKey, Readers
 
 _HEAD_NUMBERS = (
     "config_version",
@@ -19,7 +20,19 @@ _HEAD_NUMBERS = (
     "heard_at",
     "left_epoch",
 )
-_READER_VALUES = ("epoch", "heard_at", "owner", "excused", "splits_named", "progress_ignored")
+_READER_VALUES = (
+    "epoch",
+    "heard_at",
+    "owner",
+    "excused",
+    "lost",
+    "progressed_at",
+    "held_since",
+    "overdue",
+    "passed_over",
+    "splits_named",
+    "progress_ignored",
+)
 
 
 def head_to_text(group: Group) -> str:
@@ -48,7 +61,7 @@ def group_from_text(name: str, head: str, readers: Mapping[ReaderKey, Reader]) -
     values = json.loads(head)
     config = config_from_json(values.pop("config"))
     seen = frozenset(values.pop("sources_seen"))
-    return Group(name=name, config=config, sources_seen=seen, readers=readers, **values)
+    return Group(name=name, config=config, sources_seen=seen, readers=Readers.of(readers), **values)
 
 
 def _text(record: Mapping[str, Any]) -> str:

@@ -1,0 +1,68 @@
+"""How long a reader waits at most for the others: `max_hold_ms` of a group.
+
+A backfill that joins a group stands a year behind, and holds production for as long as it takes to catch up. Flink would hold for
+just as long. Where a group says how long is too long, this is what happens then, by its own choice:
+
+* `alarm`: it is told, and counted, once for each wait. Nothing else changes.
+* `proceed`: it is told as well, and who waits is let go: all readers that hold it are *passed over*. They no longer count, and
+  read on as fast as they can under a ceiling far above them. Expected sources that have not reported are not waited for any longer.
+
+When a reader waits. The one that knows is the reader itself, with each of its reports: it waits if its watermark is at the ceiling
+or above, so that its next record is not allowed, and somebody else is lower (a reader never waits for itself). Readers are heard every
+third of a lease at least, so the wait is known to that. It ends with a report from below the ceiling.
+
+Who holds it. Everybody whose watermark plus the drift does not get above the waiting one's. A reader that is passed over counts again
+as soon as it reports from within the drift of the others' watermark: then nobody has to come back for it by more than that.
+
+Flink has nothing like it. Used by `commands` (the report) and `alignment` (the deadline).
+"""
+
+from dataclasses import replace
+
+from lockgate.events import Mode, OnLostReader, OnMaxHold
+from lockgate.group import Group
+from lockgate.readers import Reader, ReaderKey, effective_watermark
+from lockgate.watermark import MAX, MIN, add
+
+
+def after_report(reader: Reader, group: Group, now_ms: int) -> Reader:
+    """The reader that has just reported, with the beginning or the end of its wait, and of its being passed over."""
+    watermark = MAX if reader.reported is None else effective_watermark(reader.reported)
+    held = group.config.mode is Mode.ENFORCE and group.group_watermark < watermark < MAX and watermark >= group.max_desired_watermark
+    behind = reader.passed_over and add(watermark, group.config.max_drift_ms) < group.group_watermark
+    since = (now_ms if reader.held_since is None else reader.held_since) if held else None
+    if (since, behind) == (reader.held_since, reader.passed_over):
+        return reader
+    return replace(reader, held_since=since, overdue=held and reader.overdue, passed_over=behind)
+
+
+def hold_ends(group: Group) -> int | None:
+    """The first millisecond at which somebody has waited for too long; None: nobody waits, or may wait for ever."""
+    since = group.readers.first_held()
+    return None if since is None or group.config.max_hold_ms is None else add(since, group.config.max_hold_ms)
+
+
+def after_holds(group: Group, now_ms: int) -> Group:
+    """The group in which whoever has waited for too long is overdue or, under `proceed`, let go."""
+    ends = hold_ends(group)
+    if ends is None or now_ms < ends:
+        return group
+    assert group.config.max_hold_ms is not None
+    waiting = group.readers.held_until(now_ms - group.config.max_hold_ms)
+    if group.config.on_max_hold is OnMaxHold.PROCEED:
+        return _let_go(group, waiting, now_ms)
+    return replace(group, readers=group.readers.updated({key: replace(group.readers[key], overdue=True) for key in waiting}))
+
+
+def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
+    """Nobody who waits is passed over, however far behind another one that waits; if it is held by that one, its wait begins again."""
+    readers, config = group.readers, group.config
+    ahead = max(_watermark(readers[key]) for key in waiting)
+    holding = readers.up_to(add(ahead, -config.max_drift_ms), with_lost=config.on_lost_reader is OnLostReader.HOLD)
+    changes = {key: replace(readers[key], passed_over=True) for key in holding}
+    changes |= {key: replace(readers[key], held_since=now_ms) for key in waiting}
+    return replace(group, readers=readers.updated(changes), sources_seen=group.sources_seen | set(config.expected_sources))
+
+
+def _watermark(reader: Reader) -> int:
+    return MIN if reader.reported is None else effective_watermark(reader.reported)
