@@ -17,7 +17,8 @@ Flink's `SourceCoordinator` (seed 001) fences by the attempt of a subtask and he
 in for what its job manager knows. Used by the coordinator service.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
@@ -31,7 +32,7 @@ from lockgate.events import (
     SplitState,
 )
 from lockgate.group import Group, tick
-from lockgate.holds import after_report
+from lockgate.holds import wait_after
 from lockgate.leases import after_silence, has_finished, is_lost, lease_ends, without_reach
 from lockgate.readers import Attempt, Reader, ReaderKey
 from lockgate.watermark import MIN
@@ -61,7 +62,7 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: 
     cap = group.cap
     if event.ceiling is not None and now_ms < group.grace_until:
         cap = event.ceiling if cap is None else min(cap, event.ceiling)
-    return replace(_with_reader(group, key, reader, now_ms), cap=cap)
+    return replace(_told(group, {key: reader}, now_ms), cap=cap)
 
 
 def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
@@ -89,7 +90,7 @@ def report_all(group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent
             counting.add(source)
     if not changes:
         return group, refusals
-    return _heard(_seen(replace(after, readers=after.readers.updated(changes)), counting), now_ms), refusals
+    return _told(after, changes, now_ms, counting), refusals
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
@@ -100,17 +101,20 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
     reader = group.readers[key]
     if is_lost(reader, group.config, now_ms):
         reader = without_reach(reader)
-    merged = _merged(reader, event)
-    progressed_at = now_ms if _got_on(reader, merged) else reader.progressed_at
-    reader = replace(merged, heard_at=now_ms, excused=False, lost=False, progressed_at=progressed_at)
-    return _with_reader(group, key, after_report(reader, group, now_ms), now_ms)
+    merged = replace(_merged(reader, event), heard_at=now_ms, excused=False, lost=False)
+    if merged.reported is not None and _got_on(reader.reported, merged.reported):
+        since, passed_over = wait_after(merged.reported, reader, group, now_ms)
+        merged = replace(
+            merged, progressed_at=now_ms, held_since=since, overdue=merged.overdue and since is not None, passed_over=passed_over
+        )
+    return _told(group, {key: merged}, now_ms)
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
     """The reader no longer counts, at once. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
     key = (source, subtask)
     _current(group.readers.get(key), group, key, epoch)
-    return _heard(_without(after_silence(group, now_ms), key), now_ms)
+    return _told(_without(after_silence(group, now_ms), key), {}, now_ms)
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
@@ -148,34 +152,32 @@ def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int) -> Reader:
+    """One call of the constructor rather than several of `replace`, which costs four times as much: this is what is done most often."""
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
         return replace(reader, heard_at=now_ms, excused=False, lost=False)
-    reported = replace(
-        reader,
+    since, passed_over = wait_after(event, reader, group, now_ms)
+    return Reader(
+        epoch=reader.epoch,
         heard_at=now_ms,
-        excused=False,
-        lost=False,
+        owner=reader.owner,
+        attributes=reader.attributes,
         reported=event,
+        progressed_at=now_ms if _got_on(old, event) else reader.progressed_at,
+        held_since=since,
+        overdue=reader.overdue and since is not None,
+        passed_over=passed_over,
         splits_named=bool(event.splits),
         attempts={name: attempt for name, attempt in reader.attempts.items() if name in event.splits} if reader.attempts else {},
+        progress_ignored=reader.progress_ignored,
     )
-    if _got_on(reader, reported):
-        reported = replace(reported, progressed_at=now_ms)
-    return after_report(reported, group, now_ms)
 
 
-def _got_on(before: Reader, after: Reader) -> bool:
+def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
     """Whether anything but the clock has moved: a reader that hangs may well be heard, by a thread that keeps its lease."""
-    old, new = before.reported, after.reported
-    if old is None or new is None:
-        return new is not None
-    if new.watermark > old.watermark or (new.epoch, new.batch_id, new.idle, new.finished) != (
-        old.epoch,
-        old.batch_id,
-        old.idle,
-        old.finished,
-    ):
+    if old is None or new.watermark > old.watermark:
+        return True
+    if (new.epoch, new.batch_id, new.idle, new.finished) != (old.epoch, old.batch_id, old.idle, old.finished):
         return True
     return any(name not in old.splits or old.splits[name].position != split.position for name, split in new.splits.items())
 
@@ -213,21 +215,17 @@ def _risen(old: SplitReport | None, new: SplitProgress, *, same_attempt: bool) -
     )
 
 
-def _heard(group: Group, now_ms: int) -> Group:
-    return replace(group, heard_at=now_ms if group.heard_at is None else max(group.heard_at, now_ms))
-
-
-def _seen(group: Group, counting: set[str]) -> Group:
-    if not counting:
-        return group
-    seen = group.sources_seen | (counting & set(group.config.expected_sources))
-    return replace(group, started=True, sources_seen=seen)
-
-
-def _with_reader(group: Group, key: ReaderKey, reader: Reader, now_ms: int) -> Group:
-    return _heard(replace(group, readers=group.readers.updated({key: reader})), now_ms)
-
-
 def _without(group: Group, key: ReaderKey) -> Group:
     left = group.readers[key]
     return replace(group, readers=group.readers.updated({key: None}), left_epoch=max(group.left_epoch, left.epoch))
+
+
+def _told(group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()) -> Group:
+    """The group with these readers, which were heard now. `counting`: the sources of those that have reported."""
+    return replace(
+        group,
+        readers=group.readers.updated(changes),
+        heard_at=now_ms if group.heard_at is None else max(group.heard_at, now_ms),
+        started=group.started or bool(counting),
+        sources_seen=group.sources_seen | (counting & set(group.config.expected_sources)) if counting else group.sources_seen,
+    )

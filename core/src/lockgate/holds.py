@@ -19,21 +19,18 @@ Flink has nothing like it. Used by `commands` (the report) and `alignment` (the 
 
 from dataclasses import replace
 
-from lockgate.events import Mode, OnLostReader, OnMaxHold
+from lockgate.events import Mode, OnLostReader, OnMaxHold, ReportedWatermarkEvent
 from lockgate.group import Group
 from lockgate.readers import Reader, ReaderKey, effective_watermark
 from lockgate.watermark import MAX, MIN, add
 
 
-def after_report(reader: Reader, group: Group, now_ms: int) -> Reader:
-    """The reader that has just reported, with the beginning or the end of its wait, and of its being passed over."""
-    watermark = MAX if reader.reported is None else effective_watermark(reader.reported)
-    held = group.config.mode is Mode.ENFORCE and group.group_watermark < watermark < MAX and watermark >= group.max_desired_watermark
+def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
+    """What a report makes of a reader's `held_since` and `passed_over`."""
+    watermark, ceiling = effective_watermark(event), group.max_desired_watermark
+    held = ceiling <= watermark < MAX and group.group_watermark < watermark and group.config.mode is Mode.ENFORCE
     behind = reader.passed_over and add(watermark, group.config.max_drift_ms) < group.group_watermark
-    since = (now_ms if reader.held_since is None else reader.held_since) if held else None
-    if (since, behind) == (reader.held_since, reader.passed_over):
-        return reader
-    return replace(reader, held_since=since, overdue=held and reader.overdue, passed_over=behind)
+    return (now_ms if reader.held_since is None else reader.held_since) if held else None, behind
 
 
 def hold_ends(group: Group) -> int | None:
