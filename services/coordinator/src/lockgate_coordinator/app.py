@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from lockgate_coordinator.api import alignment, errors, groups, health, readers, reports, schemas
+from lockgate_coordinator.api import alignment, document, errors, groups, health, readers, reports
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store
 
@@ -20,10 +20,10 @@ def create_app(store: Store) -> FastAPI:
         yield
         await coordinator.close()
 
-    app = FastAPI(title="lockgate coordinator", version=version("lockgate-coordinator"), lifespan=lifespan)
+    app = FastAPI(title="lockgate coordinator", version=version("lockgate-coordinator"), lifespan=lifespan, redirect_slashes=False)
     app.state.coordinator = coordinator
     errors.install(app)
-    schemas.install(app)
+    document.install(app)
     for subject in (groups, readers, reports, alignment, health):
         app.include_router(subject.router)
     return app

@@ -7,19 +7,26 @@ from fastapi.responses import JSONResponse
 
 from lockgate.codec import config_from_json, config_to_json
 from lockgate.errors import UnknownGroup, UnknownSource
-from lockgate.events import GroupConfig
 from lockgate.group import Group
-from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
-from lockgate_coordinator.api.schemas import described
+from lockgate.readers import ReaderKey
+from lockgate.watermark import MAX
+from lockgate_coordinator.api.document import ETAG, Responses, answer, route
+from lockgate_coordinator.api.parts import Body, GroupName, Limit, SourceName, TheCoordinator, Whole
 from lockgate_coordinator.service.coordinator import Precondition
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 
 router = APIRouter(prefix="/v1/groups", tags=["groups"])
 
 Tags = Annotated[str | None, Header()]
+AfterReader = Annotated[str, Query(pattern=r"^[A-Za-z0-9._:-]{1,255}/[0-9]{1,19}$", description="SOURCE/SUBTASK, the `next` of a page")]
+
+CONFIGURED: Responses = {
+    200: answer("The group had been there", "GroupConfig", ETAG),
+    201: answer("The group is new", "GroupConfig", ETAG),
+}
 
 
-@router.put("/{group}", openapi_extra=described(body=GroupConfig, answer=GroupConfig))
+@router.put("/{group}", **route("precondition-failed", body="GroupConfig", answers=CONFIGURED))
 async def configure(
     group: GroupName, body: Body, coordinator: TheCoordinator, if_match: Tags = None, if_none_match: Tags = None
 ) -> Response:
@@ -28,10 +35,8 @@ async def configure(
     return JSONResponse(config_to_json(done.config), 201 if done.created else 200, {"ETag": _etag(done.version)})
 
 
-@router.get("")
-async def listed(
-    coordinator: TheCoordinator, limit: Annotated[int, Query(ge=1, le=1000)] = 100, after: Annotated[str, Query(max_length=255)] = ""
-) -> Response:
+@router.get("", **route(answers={200: answer("A page of groups", "Groups")}, names=False))
+async def listed(coordinator: TheCoordinator, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = "") -> Response:
     """Groups in the order of their names, from the one above `after`; `next` is the `after` of the next page."""
     names = await coordinator.names(after, limit + 1)
     items = []
@@ -40,31 +45,42 @@ async def listed(
             turn = await coordinator.look(name)
         except UnknownGroup:  # deleted a moment ago
             continue
-        items.append(summary(turn.group, turn.event))
+        items.append(summary(turn.group, turn.event, turn.now_ms))
     return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None})
 
 
-@router.get("/{group}")
-async def one(group: GroupName, coordinator: TheCoordinator) -> Response:
-    """The group with its readers. The `ETag` is the configuration's."""
+@router.get("/{group}", **route("unknown-group", answers={200: answer("The group", "InspectedGroup", ETAG)}))
+async def one(group: GroupName, coordinator: TheCoordinator, limit: Limit = 100, after: AfterReader | None = None) -> Response:
+    """The group with a page of its readers, by source and subtask. The `ETag` is the configuration's."""
     turn = await coordinator.look(group)
-    return JSONResponse(inspected(turn.group, turn.event, turn.now_ms), headers={"ETag": _etag(turn.group.config_version)})
+    found = inspected(turn.group, turn.event, turn.now_ms, limit=limit, after=None if after is None else _reader(after))
+    return JSONResponse(found, headers={"ETag": _etag(turn.group.config_version)})
 
 
-@router.delete("/{group}", status_code=204)
+@router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
 async def forget(group: GroupName, coordinator: TheCoordinator) -> None:
     """Forgets the group and all in it."""
     await coordinator.forget(group)
 
 
-@router.get("/{group}/sources/{source}")
-async def source(group: GroupName, source: SourceName, coordinator: TheCoordinator) -> Response:
-    """The source's readers and splits."""
+@router.get("/{group}/sources/{source}", **route("unknown-group", "unknown-source", answers={200: answer("The source", "InspectedSource")}))
+async def source(
+    group: GroupName,
+    source: SourceName,
+    coordinator: TheCoordinator,
+    limit: Limit = 100,
+    after: Annotated[Whole | None, Query(ge=0, le=MAX)] = None,
+) -> Response:
+    """A page of the source's readers, by subtask, with their splits."""
     turn = await coordinator.look(group)
-    found = inspected_source(turn.group, source, turn.now_ms)
-    if not found["readers"]:
+    if not turn.group.readers.has_source(source):
         raise UnknownSource(group, source)
-    return JSONResponse(found)
+    return JSONResponse(inspected_source(turn.group, source, turn.now_ms, limit=limit, after=after))
+
+
+def _reader(after: str) -> ReaderKey:
+    source, _, subtask = after.partition("/")
+    return source, int(subtask)
 
 
 def _etag(version: int) -> str:

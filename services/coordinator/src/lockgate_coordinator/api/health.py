@@ -2,18 +2,21 @@
 
 from fastapi import APIRouter
 
+from lockgate_coordinator.api.document import answer, refusals
+from lockgate_coordinator.api.errors import TABLE
 from lockgate_coordinator.api.parts import TheCoordinator
+from lockgate_coordinator.store import StoreUnavailable
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/livez")
+@router.get("/livez", responses={200: answer("The process is up", "Live")})
 async def livez() -> dict[str, str]:
     """The process is up."""
     return {"status": "live"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={200: answer("It can work", "Ready"), **refusals([TABLE[StoreUnavailable]])})
 async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
     """The store can be read and written; else 503."""
     await coordinator.ready()

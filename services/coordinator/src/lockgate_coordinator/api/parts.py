@@ -1,19 +1,40 @@
 """What the routes take: names, the coordinator, and a body parsed by hand, since numbers of 64 bits have to come through exactly."""
 
 import json
+import re
 from typing import Annotated, cast
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
+from pydantic import BeforeValidator
 
 from lockgate.errors import InvalidMessage
 from lockgate_coordinator.api.errors import BodyTooLarge
+from lockgate_coordinator.api.schemas import NAME_PATTERN
 from lockgate_coordinator.service.coordinator import Coordinator
 
 BODY_LIMIT = 8 * 1024 * 1024
 
-_NAME = r"^[A-Za-z0-9._:-]{1,255}$"
-GroupName = Annotated[str, Path(pattern=_NAME)]
-SourceName = Annotated[str, Path(pattern=_NAME)]
+GroupName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=255)]
+SourceName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=255)]
+
+
+def _digits(value: object) -> object:
+    """As in bodies nothing is converted: "1.0", " 1" and "1_000" are no integers."""
+    if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,19}", value):
+        raise ValueError("must be an integer of 64 bits")
+    return value
+
+
+def _true_or_false(value: object) -> object:
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_digits)]
+Flag = Annotated[bool, BeforeValidator(_true_or_false), Query()]
+Limit = Annotated[Whole, Query(ge=1, le=1000)]
+"""How many items a page may have."""
 
 
 def _coordinator(request: Request) -> Coordinator:

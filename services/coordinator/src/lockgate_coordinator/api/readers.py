@@ -7,29 +7,32 @@ from fastapi.responses import JSONResponse
 
 from lockgate.codec import answer_to_json, registration_from_json
 from lockgate.errors import InvalidMessage
-from lockgate.events import ReaderRegistrationEvent, RegistrationAnswer
 from lockgate.watermark import MAX
-from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
-from lockgate_coordinator.api.schemas import described
+from lockgate_coordinator.api.document import Responses, answer, route
+from lockgate_coordinator.api.parts import Body, Flag, GroupName, SourceName, TheCoordinator, Whole
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
 
+OPENED: Responses = {201: answer("The epoch that is now the newest, and the event", "RegistrationAnswer")}
+LEFT: Responses = {204: answer("The reader has left")}
+READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 
-@router.post("", status_code=201, openapi_extra=described(body=ReaderRegistrationEvent, answer=RegistrationAnswer, status=201))
+
+@router.post("", status_code=201, **route("reader-busy", body="ReaderRegistrationEvent", answers=OPENED))
 async def register(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
     """Opens a new epoch of the reader and fences every older one; an unknown group is created."""
     answer = await coordinator.register(group, source, registration_from_json(body))
     return JSONResponse(answer_to_json(answer), 201)
 
 
-@router.delete("/{subtask}", status_code=204)
+@router.delete("/{subtask}", status_code=204, **route(*READERS, answers=LEFT))
 async def leave(
     group: GroupName,
     source: SourceName,
-    subtask: Annotated[int, Path(ge=0, le=MAX)],
+    subtask: Annotated[Whole, Path(ge=0, le=MAX)],
     coordinator: TheCoordinator,
-    epoch: Annotated[int | None, Query(ge=1, le=MAX)] = None,
-    force: bool = False,
+    epoch: Annotated[Whole | None, Query(ge=1, le=MAX)] = None,
+    force: Flag = False,
 ) -> None:
     """The reader no longer counts, at once: by its own `epoch`, or by an operator's `force`."""
     if force and epoch is None:

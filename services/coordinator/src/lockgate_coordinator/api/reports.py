@@ -4,29 +4,32 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.codec import alignment_to_json, progress_from_json, report_from_json, reports_from_json
-from lockgate.events import ProgressEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_coordinator.api.errors import described as problem
+from lockgate_coordinator.api.document import Responses, answer, route
+from lockgate_coordinator.api.errors import described
 from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
-from lockgate_coordinator.api.schemas import described
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["reports"])
 
+READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
+EVENT: Responses = {200: answer("The event, which takes this into account", "WatermarkAlignmentEvent")}
+JUDGED: Responses = {200: answer("The event, and what was rejected", "ReportsAnswer")}
 
-@router.post("/sources/{source}/watermarks", openapi_extra=described(body=ReportedWatermarkEvent, answer=WatermarkAlignmentEvent))
+
+@router.post("/sources/{source}/watermarks", **route(*READERS, body="ReportedWatermarkEvent", answers=EVENT))
 async def report(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
     """One reader's watermark; renews its lease. The answer takes it into account."""
     return JSONResponse(alignment_to_json(await coordinator.report(group, source, report_from_json(body))))
 
 
-@router.post("/sources/{source}/progress", openapi_extra=described(body=ProgressEvent, answer=WatermarkAlignmentEvent))
+@router.post("/sources/{source}/progress", **route(*READERS, body="ProgressEvent", answers=EVENT))
 async def progress(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
     """A task's word about its splits, in the middle of a batch; renews the reader's lease."""
     return JSONResponse(alignment_to_json(await coordinator.progress(group, source, progress_from_json(body))))
 
 
-@router.post("/watermarks")
+@router.post("/watermarks", **route("unknown-group", body="Reports", answers=JUDGED))
 async def report_all(group: GroupName, body: Body, coordinator: TheCoordinator) -> Response:
     """Up to 10,000 reports, each judged alone; `rejected` names those that were refused."""
     event, rejected = await coordinator.report_all(group, reports_from_json(body))
-    refusals = [{"index": index, **problem(error)} for index, error in rejected]
+    refusals = [{"index": index, **described(error)} for index, error in rejected]
     return JSONResponse({"alignment": alignment_to_json(event), "rejected": refusals})

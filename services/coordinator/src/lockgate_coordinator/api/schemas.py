@@ -1,52 +1,200 @@
-"""The bodies in the OpenAPI document. They are read by core's codec; their schemas come from the very same events."""
+"""The JSON Schemas of all that goes over the wire, as core's codec and the inspection take and give it.
+
+Written down rather than derived: a dataclass knows neither the range of a number, nor what may be null, nor what is refused when it
+is unknown. tests/protocol/test_document.py holds them against the codec, tests/protocol/test_schemas.py against real answers.
+"""
 
 from typing import Any
 
-from fastapi import FastAPI
-from pydantic import TypeAdapter
-
-from lockgate.events import (
-    GroupConfig,
-    ProgressEvent,
-    ReaderRegistrationEvent,
-    RegistrationAnswer,
-    ReportedWatermarkEvent,
-    WatermarkAlignmentEvent,
-)
+from lockgate.codec import BATCH_LIMIT
+from lockgate.events import CONFIG_FLOORS, CatchUp, GroupConfig, Mode, OnLostReader, OnMaxHold, SplitState
 from lockgate.fields import Json
+from lockgate.watermark import MAX, MIN
 
-EVENTS = (GroupConfig, ProgressEvent, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent, WatermarkAlignmentEvent)
-_REF = "#/components/schemas/{model}"
+NAME_PATTERN = "^[A-Za-z0-9._:-]{1,255}$"
 
-
-def described(*, body: type | None = None, answer: type | None = None, status: int = 200) -> Json:
-    """What a route adds to its OpenAPI operation: the event that it takes and the one that it gives."""
-    extra: Json = {}
-    if body is not None:
-        extra["requestBody"] = {"required": True, **_content(body)}
-    if answer is not None:
-        extra["responses"] = {str(status): {"description": answer.__name__, **_content(answer)}}
-    return extra
+NULL: Json = {"type": "null"}
+TEXT: Json = {"type": "string"}
+FLAG: Json = {"type": "boolean"}
+NAME: Json = {"type": "string", "pattern": NAME_PATTERN, "minLength": 1, "maxLength": 255}
 
 
-def install(app: FastAPI) -> None:
-    """Adds the events' schemas to the document of `app`."""
-    without = app.openapi
-
-    def with_events() -> dict[str, Any]:
-        document = without()
-        document.setdefault("components", {}).setdefault("schemas", {}).update(_schemas())
-        return document
-
-    app.openapi = with_events  # type: ignore[method-assign]  # FastAPI's own way to extend the document
+def ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _content(event: type) -> Json:
-    return {"content": {"application/json": {"schema": {"$ref": _REF.format(model=event.__name__)}}}}
+def integer(low: int = MIN, high: int = MAX, **more: Any) -> Json:
+    """A whole number of 64 bits, within `low` and `high`."""
+    return {"type": "integer", "format": "int64", "minimum": low, "maximum": high, **more}
 
 
-def _schemas() -> Json:
-    adapters = [(event.__name__, "validation", TypeAdapter(event)) for event in EVENTS]
-    _, definitions = TypeAdapter.json_schemas(adapters, ref_template=_REF)  # type: ignore[arg-type]
-    schemas: Json = definitions["$defs"]
-    return schemas
+def or_null(schema: Json) -> Json:
+    return {"anyOf": [schema, NULL]}
+
+
+def record(needed: Json, others: Json | None = None, **more: Any) -> Json:
+    """An object whose fields `needed` are always there."""
+    return {"type": "object", "properties": {**needed, **(others or {})}, "required": [*needed], **more}
+
+
+def list_of(item: Json, **more: Any) -> Json:
+    return {"type": "array", "items": item, **more}
+
+
+def by_name(item: Json) -> Json:
+    """A map whose keys are names."""
+    return {"type": "object", "propertyNames": NAME, "additionalProperties": item}
+
+
+def one_of(kind: Any, **more: Any) -> Json:
+    """The values of an Enum."""
+    return {"type": "string", "enum": [member.value for member in kind], **more}
+
+
+def _with_iso(*names: str) -> Json:
+    """Times, each with its ISO form beside it."""
+    return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
+
+
+TIME = integer(description="ms since the Unix epoch; the least value is MIN (none yet), the greatest MAX (never holds anybody)")
+COUNT = integer(0)
+SUBTASK = integer(0)
+EPOCH = integer(1)
+DEFAULT = GroupConfig()
+
+_CONFIG = record(
+    {},
+    {
+        **{key: integer(CONFIG_FLOORS[key], default=getattr(DEFAULT, key)) for key in ("max_drift_ms", "update_interval_ms", "lease_ms")},
+        "on_lost_reader": one_of(OnLostReader, default=DEFAULT.on_lost_reader.value),
+        "mode": one_of(Mode, default=DEFAULT.mode.value),
+        "catch_up": one_of(CatchUp, default=DEFAULT.catch_up.value),
+        "expected_sources": list_of(NAME, default=[]),
+        "max_hold_ms": or_null(integer(1)),
+        "on_max_hold": one_of(OnMaxHold, default=DEFAULT.on_max_hold.value),
+    },
+    additionalProperties=False,
+)
+_SPLIT = record(
+    {"watermark": TIME, "state": one_of(SplitState)},
+    {"position": or_null(integer()), "end": or_null(integer()), "rows": or_null(COUNT)},
+)
+_REPORT = record(
+    {"subtask": SUBTASK, "epoch": EPOCH, "watermark": TIME},
+    {
+        "idle": {**FLAG, "default": False},
+        "finished": {**FLAG, "default": False},
+        "reach": or_null(TIME),
+        "batch_id": or_null(integer()),
+        "splits": by_name(ref("SplitReport")),
+    },
+)
+_EVENT = record(
+    {
+        "group": NAME,
+        "revision": COUNT,
+        "group_watermark": TIME,
+        "max_desired_watermark": TIME,
+        "held_by": list_of(ref("HeldBy"), maxItems=8),
+    },
+    {"would_be": TIME},
+)
+_READER = record(
+    {
+        "subtask": SUBTASK,
+        "epoch": EPOCH,
+        "owner": TEXT,
+        "attributes": {"type": "object", "additionalProperties": TEXT},
+        "state": {"type": "string", "enum": ["registered", "active", "idle", "finished", "passed_over", "lost"]},
+        **_with_iso("watermark"),
+        "drift_ms": or_null(integer()),
+        "reach": or_null(TIME),
+        "batch_id": or_null(integer()),
+        "lease_left_ms": or_null(COUNT),
+        "progress_age_ms": or_null(COUNT),
+        "waiting_ms": or_null(COUNT),
+        "overdue": FLAG,
+        "progress_ignored": COUNT,
+    },
+    {"splits": by_name(ref("InspectedSplit"))},
+)
+
+SCHEMAS: dict[str, Json] = {
+    "GroupConfig": _CONFIG,
+    "SplitReport": _SPLIT,
+    "ReportedWatermarkEvent": _REPORT,
+    "ReportOfBatch": {**_REPORT, "properties": {"source": NAME, **_REPORT["properties"]}, "required": ["source", *_REPORT["required"]]},
+    "Reports": record({"reports": list_of(ref("ReportOfBatch"), maxItems=BATCH_LIMIT)}),
+    "SplitProgress": record({"watermark": TIME, "position": COUNT, "rows": COUNT}),
+    "ProgressEvent": record(
+        {"subtask": SUBTASK, "epoch": EPOCH, "batch_id": COUNT, "attempt": COUNT, "splits": by_name(ref("SplitProgress"))},
+    ),
+    "ReaderRegistrationEvent": record(
+        {"subtask": SUBTASK},
+        {
+            "owner": {**TEXT, "default": ""},
+            "takeover": {**FLAG, "default": False},
+            "attributes": {"type": "object", "additionalProperties": TEXT},
+            "config": or_null(ref("GroupConfig")),
+            "ceiling": or_null(TIME),
+        },
+    ),
+    "RegistrationAnswer": record(
+        {
+            "subtask": SUBTASK,
+            "epoch": EPOCH,
+            "lease_ms": integer(1),
+            "update_interval_ms": integer(1),
+            "alignment": ref("WatermarkAlignmentEvent"),
+        }
+    ),
+    "HeldBy": record({"source": NAME, "subtask": SUBTASK, "watermark": TIME}, {"split": NAME}),
+    "WatermarkAlignmentEvent": _EVENT,
+    "ReportsAnswer": record({"alignment": ref("WatermarkAlignmentEvent"), "rejected": list_of(ref("Rejection"))}),
+    "GroupSummary": record(
+        {
+            "group": NAME,
+            "revision": COUNT,
+            **_with_iso("group_watermark", "max_desired_watermark"),
+            "drift_ms": or_null(COUNT),
+            "readers": COUNT,
+            "held_by": list_of(ref("HeldBy"), maxItems=8),
+        }
+    ),
+    "Groups": record({"items": list_of(ref("GroupSummary"), maxItems=1000), "next": or_null(NAME)}),
+    "InspectedSplit": record(
+        {
+            **_with_iso("watermark"),
+            "state": one_of(SplitState),
+            "position": or_null(integer()),
+            "end": or_null(integer()),
+            "rows": or_null(COUNT),
+            "drift_ms": or_null(integer()),
+        }
+    ),
+    "InspectedReader": _READER,
+    "InspectedGroup": record(
+        {
+            "group": NAME,
+            "config": ref("GroupConfig"),
+            "alignment": ref("WatermarkAlignmentEvent"),
+            **_with_iso("group_watermark", "max_desired_watermark", "created_at", "now"),
+            "drift_ms": or_null(COUNT),
+            "waiting_for": list_of(NAME),
+            "readers": COUNT,
+            "sources": list_of(record({"source": NAME, "readers": list_of(ref("InspectedReader"))})),
+            "next": or_null({"type": "string", "description": "the `after` of the next page: SOURCE/SUBTASK"}),
+        }
+    ),
+    "InspectedSource": record(
+        {
+            "group": NAME,
+            "source": NAME,
+            **_with_iso("group_watermark", "now"),
+            "readers": list_of(ref("InspectedReader")),
+            "next": or_null(SUBTASK),
+        }
+    ),
+    "Live": record({"status": {"const": "live"}}),
+    "Ready": record({"status": {"const": "ready"}}),
+}

@@ -3,29 +3,39 @@
 ISO strings stand next to the numbers and never in their place.
 """
 
-from lockgate.alignment import effective_watermark
+import heapq
+from itertools import groupby
+
 from lockgate.codec import alignment_to_json, config_to_json, split_to_json
 from lockgate.events import SplitReport, WatermarkAlignmentEvent
 from lockgate.fields import Json
-from lockgate.group import Group, Reader
+from lockgate.group import Group
 from lockgate.leases import has_finished, is_lost, lease_ends
+from lockgate.readers import Reader, ReaderKey, effective_watermark
 from lockgate.watermark import MAX, MIN, iso
 
+DRIFT_LIMIT = 10_000
+"""Of a larger group the list does not say the drift: it would have to look at all readers, while reports wait."""
 
-def summary(group: Group, event: WatermarkAlignmentEvent) -> Json:
+
+def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """One line of the list of groups."""
+    said = alignment_to_json(event)
     return {
         "group": group.name,
         "revision": event.revision,
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
+        "drift_ms": None if len(group.readers) > DRIFT_LIMIT else _widest(group, now_ms),
         "readers": len(group.readers),
+        "held_by": said["held_by"],
     }
 
 
-def inspected(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
-    """A whole group: its configuration, the event that holds, and its readers without their splits."""
-    sources = sorted({source for source, _ in group.readers})
+def inspected(group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None) -> Json:
+    """A whole group: its configuration, the event that holds, and `limit` of its readers above `after`, without their splits."""
+    page = heapq.nsmallest(limit + 1, group.readers if after is None else (key for key in group.readers if key > after))
+    shown = page[:limit]
     return {
         "group": group.name,
         "config": config_to_json(group.config),
@@ -34,30 +44,38 @@ def inspected(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json
         **_time("max_desired_watermark", event.max_desired_watermark),
         **_time("created_at", group.created_at),
         **_time("now", now_ms),
+        "drift_ms": _widest(group, now_ms),
         "waiting_for": list(group.sources_missing),
-        "sources": [{"source": source, "readers": _readers(group, source, now_ms, splits=False)} for source in sources],
+        "readers": len(group.readers),
+        "sources": [
+            {"source": source, "readers": [_reader(group, key, now_ms, splits=False) for key in keys]}
+            for source, keys in groupby(shown, key=lambda key: key[0])
+        ],
+        "next": "{}/{}".format(*shown[-1]) if len(page) > limit else None,
     }
 
 
-def inspected_source(group: Group, source: str, now_ms: int) -> Json:
-    """One source with its readers and their splits. `readers` is empty if nobody has registered for it."""
+def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Json:
+    """One source with `limit` of its readers above subtask `after` and their splits; no `readers` if nobody has registered for it."""
+    above = -1 if after is None else after
+    page = heapq.nsmallest(limit + 1, (key for key in group.readers if key[0] == source and key[1] > above))
+    shown = page[:limit]
     return {
         "group": group.name,
         "source": source,
         **_time("group_watermark", group.group_watermark),
-        "readers": _readers(group, source, now_ms, splits=True),
+        **_time("now", now_ms),
+        "readers": [_reader(group, key, now_ms, splits=True) for key in shown],
+        "next": shown[-1][1] if len(page) > limit else None,
     }
 
 
-def _readers(group: Group, source: str, now_ms: int, *, splits: bool) -> list[Json]:
-    mine = sorted(((subtask, reader) for (name, subtask), reader in group.readers.items() if name == source), key=lambda item: item[0])
-    return [{"subtask": subtask, **_reader(group, reader, now_ms, splits=splits)} for subtask, reader in mine]
-
-
-def _reader(group: Group, reader: Reader, now_ms: int, *, splits: bool) -> Json:
+def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
+    reader = group.readers[key]
     reported = reader.reported
     watermark = MIN if reported is None else effective_watermark(reported)
     out: Json = {
+        "subtask": key[1],
         "epoch": reader.epoch,
         "owner": reader.owner,
         "attributes": dict(reader.attributes),
@@ -67,6 +85,9 @@ def _reader(group: Group, reader: Reader, now_ms: int, *, splits: bool) -> Json:
         "reach": None if reported is None else reported.reach,
         "batch_id": None if reported is None else reported.batch_id,
         "lease_left_ms": None if has_finished(reader) else max(0, lease_ends(reader, group.config) - now_ms),
+        "progress_age_ms": _age(reader.progressed_at, now_ms),
+        "waiting_ms": _age(reader.held_since, now_ms),
+        "overdue": reader.overdue,
         "progress_ignored": reader.progress_ignored,
     }
     if splits:
@@ -81,7 +102,20 @@ def _state(group: Group, reader: Reader, now_ms: int) -> str:
     reported = reader.reported
     if reported is None:
         return "registered"
-    return "finished" if reported.finished else "idle" if reported.idle else "active"
+    if reported.finished:
+        return "finished"
+    return "passed_over" if reader.passed_over else "idle" if reported.idle else "active"
+
+
+def _widest(group: Group, now_ms: int) -> int | None:
+    """How far the foremost reader that is active stands above the group's watermark. O(readers)."""
+    active = (reader for reader in group.readers.values() if _state(group, reader, now_ms) == "active")
+    watermarks = [reader.reported.watermark for reader in active if reader.reported is not None]
+    return _drift(group, max((watermark for watermark in watermarks if watermark != MAX), default=MIN))
+
+
+def _age(since: int | None, now_ms: int) -> int | None:
+    return None if since is None else max(0, now_ms - since)
 
 
 def _split(group: Group, split: SplitReport) -> Json:

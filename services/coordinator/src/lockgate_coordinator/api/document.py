@@ -1,0 +1,123 @@
+"""What a route adds to the OpenAPI document: the body that it takes, what it answers, and every problem that it may answer with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from lockgate.fields import Json
+from lockgate_coordinator.api.errors import TABLE, Problem
+from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_of, record, ref
+
+Responses = dict[int | str, dict[str, Any]]
+"""What FastAPI takes as the answers of a route, by their status."""
+
+EVERYWHERE = frozenset({401, 403, 429, 503})
+"""The statuses that every route below /v1 may answer with: they come from what all of them share, access and the store."""
+
+HEADERS: Mapping[int, tuple[str, Json]] = {
+    401: ("WWW-Authenticate", TEXT),
+    429: ("Retry-After", {**integer(0), "description": "seconds"}),
+    503: ("Retry-After", {**integer(0), "description": "seconds"}),
+}
+ETAG: Json = {"ETag": {"description": "The version of the configuration, for If-Match", "schema": TEXT}}
+
+MEMBERS: Mapping[str, Json] = {
+    "invalid-request": {"errors": list_of(record({"field": TEXT, "detail": TEXT}))},
+    "stale-epoch": {"current_epoch": integer(1)},
+    "reader-busy": {"owner": TEXT},
+}
+"""What problems have beyond the members that all of them have."""
+
+NO_ROUTE = "NoSuchRoute"
+REJECTIONS = ("invalid-request", "unknown-source", "unknown-reader", "stale-epoch")
+
+
+def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
+    """A good answer: `schema` is one of `SCHEMAS`, None for an answer without a body."""
+    said: Json = {"description": description}
+    if schema is not None:
+        said["content"] = {"application/json": {"schema": ref(schema)}}
+    if headers is not None:
+        said["headers"] = headers
+    return said
+
+
+def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
+    """The arguments of a route's decorator: what it answers, and which types of problems it may answer with by its own doing.
+
+    What all routes share is added. A route with a `body` may also find it too large, and with `names` in its path one of them may
+    hold a slash, so that no route is found at all.
+    """
+    needed = {"invalid-request", *problems, *(() if body is None else ("too-large",))}
+    rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
+    extra = {} if body is None else {"requestBody": {"required": True, "content": {"application/json": {"schema": ref(body)}}}}
+    return {"responses": {**answers, **refusals(rows, *((404,) if names else ()))}, "openapi_extra": extra}
+
+
+def refusals(rows: list[Problem], *router: int) -> Responses:
+    """The problem documents by their status; `router`: the statuses that the router answers with where nothing matches."""
+    by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
+    for row in rows:
+        by_status.setdefault(row.status, []).append(model(row.type))
+    return {status: _refusal(status, sorted(set(models))) for status, models in sorted(by_status.items())}
+
+
+def model(kind: str) -> str:
+    """The schema's name of a type of problem: `UnknownGroup` of `unknown-group`."""
+    return "".join(word.capitalize() for word in kind.split("-"))
+
+
+def install(app: FastAPI) -> None:
+    """Adds the schemas to the document of `app`, and takes back that a parameter could be null: in a URL nothing is."""
+    without = app.openapi
+
+    def with_schemas() -> dict[str, Any]:
+        document = without()
+        document["components"] = {**document.get("components", {}), "schemas": {**SCHEMAS, **_problems()}}
+        for operation in (each for path in document["paths"].values() for each in path.values()):
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
+        return document
+
+    app.openapi = with_schemas  # type: ignore[method-assign]  # FastAPI's own way to extend the document
+
+
+def _refusal(status: int, models: list[str]) -> Json:
+    schemas = [ref(name) for name in models]
+    said: Json = {
+        "description": " or ".join(models),
+        "content": {"application/problem+json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}},
+    }
+    if status in HEADERS:
+        name, schema = HEADERS[status]
+        said["headers"] = {name: {"required": True, "schema": schema}}
+    return said
+
+
+def _problems() -> dict[str, Json]:
+    found = {model(row.type): _problem(row.type, row.status, row.title) for row in TABLE.values()}
+    found[NO_ROUTE] = _problem_of("about:blank", {"status": {"enum": [404, 405]}})
+    found["Rejection"] = {
+        "type": "object",
+        "properties": {"index": integer(0)},
+        "required": ["index"],
+        "anyOf": [_problem(row.type, row.status, row.title, instance=False) for row in TABLE.values() if row.type in REJECTIONS],
+    }
+    return found
+
+
+def _problem(kind: str, status: int, title: str, *, instance: bool = True) -> Json:
+    members = {"status": {"const": status}, "title": {"const": title}, **MEMBERS.get(kind, {})}
+    return _problem_of(f"urn:lockgate:{kind}", members, instance=instance)
+
+
+def _problem_of(kind: str, members: Json, *, instance: bool = True) -> Json:
+    """RFC 9457. `instance` is not repeated for each report of a batch."""
+    usual = {"type": {"const": kind}, "title": TEXT, "status": integer(), "detail": TEXT, **({"instance": TEXT} if instance else {})}
+    return record({**usual, **members})
+
+
+def _without_null(schema: Json) -> Json:
+    forms = [form for form in schema.get("anyOf", ()) if form != NULL]
+    return {**{key: value for key, value in schema.items() if key != "anyOf"}, **forms[0]} if len(forms) == 1 else schema

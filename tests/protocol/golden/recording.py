@@ -1,0 +1,70 @@
+"""Plays the scenario to the service and writes down what it answers.
+
+The store's clock is an argument, and a step says when it happens: epochs, revisions, leases and ages come out alike each time. Nothing
+else changes with the time, but for what a machine says about its own network, and that is put out of the way in `_normalised`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.store import MemoryStore, open_store
+
+from .scenario import SCENARIO, START, Step
+
+FILE = Path(__file__).with_name("exchanges.json")
+HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
+"""Those that the protocol speaks of; the others are the server's own business."""
+
+
+async def recorded() -> list[dict[str, Any]]:
+    """Each step of the scenario with its answer, in the form of the file."""
+    now = START
+    exchanges = []
+    async with _client(create_app(MemoryStore(lambda: now))) as client, _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost:
+        for step in SCENARIO:
+            now = START + step.at
+            answer = await (lost if step.store_gone else client).request(
+                step.method, step.path, content=_content(step), headers=dict(step.headers)
+            )
+            exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
+    return exchanges
+
+
+def written(exchanges: list[dict[str, Any]]) -> str:
+    """The text of the file."""
+    return json.dumps(exchanges, indent=1, ensure_ascii=False) + "\n"
+
+
+def _client(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator")
+
+
+def _content(step: Step) -> str | None:
+    if step.blanks:
+        return " " * step.blanks
+    return step.text if step.text is not None else None if step.body is None else json.dumps(step.body)
+
+
+def _asked(step: Step, now_ms: int) -> dict[str, Any]:
+    asked: dict[str, Any] = {"now_ms": now_ms, "method": step.method, "path": step.path}
+    asked |= {"request_headers": dict(step.headers)} if step.headers else {}
+    asked |= {"store_gone": True} if step.store_gone else {}
+    asked |= {} if step.body is None else {"body": step.body}
+    asked |= {} if step.text is None else {"text": step.text}
+    return asked | ({"blanks": step.blanks} if step.blanks else {})
+
+
+def _said(answer: httpx.Response) -> dict[str, Any]:
+    headers = {name: answer.headers[name] for name in HEADERS if name in answer.headers}
+    return {"headers": headers, "answer": _normalised(json.loads(answer.text)) if answer.text else None}
+
+
+def _normalised(answer: dict[str, Any]) -> dict[str, Any]:
+    """What the system says about a port where nobody listens is worded differently everywhere."""
+    if answer.get("type") == "urn:lockgate:store-unavailable":
+        return {**answer, "detail": answer["detail"].split(": ")[0] + ": …"}
+    return answer

@@ -1,0 +1,169 @@
+"""What is asked, in order: every route, every status and every type of problem, by two sources of a group and some who err.
+
+The clock stands still within a step, so that an epoch that a reader is given is START plus the time of its registration.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lockgate.watermark import MIN
+
+START = 1_800_000_000_000
+"""The store's time of the first step, in ms."""
+T = 1_767_225_600_000
+"""2026-01-01, the event time that the readers are at."""
+TOO_MUCH = 8 * 1024 * 1024 + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces. `store_gone`: to a service without one."""
+
+    at: int
+    method: str
+    path: str
+    body: Any = None
+    text: str | None = None
+    blanks: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    store_gone: bool = False
+
+
+def put(at: int, group: str, body: Any, **headers: str) -> Step:
+    return Step(at=at, method="PUT", path=f"/v1/groups/{group}", body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def post(at: int, path: str, body: Any) -> Step:
+    return Step(at=at, method="POST", path=f"/v1/groups/{path}", body=body)
+
+
+def get(at: int, path: str) -> Step:
+    return Step(at=at, method="GET", path=path)
+
+
+def delete(at: int, path: str) -> Step:
+    return Step(at=at, method="DELETE", path=f"/v1/groups/{path}")
+
+
+CONFIG = {"max_drift_ms": 30_000, "lease_ms": 10_000, "expected_sources": ["orders", "payments"]}
+LEADING = {"watermark": T, "state": "active", "position": 100, "end": 900, "rows": 50}
+ORDERS, PAYMENTS = "checkout/sources/orders", "checkout/sources/payments"
+
+CONFIGURED = [
+    put(0, "checkout", CONFIG),
+    put(0, "checkout", CONFIG),
+    put(0, "checkout", {}, If_None_Match="*"),
+    put(0, "checkout", {}, If_Match='"1"'),
+    put(0, "checkout", {"max_drift": 30_000, "mode": "off"}),
+]
+REGISTERED = [
+    post(0, f"{ORDERS}/readers", {"subtask": 0, "owner": "7c0d", "attributes": {"app": "checkout-job"}}),
+    post(0, f"{PAYMENTS}/readers", {"subtask": 0}),
+    post(1, f"{ORDERS}/readers", {"subtask": 0, "owner": "other"}),
+    post(1, f"{ORDERS}/readers", {"subtask": -1, "takeover": 1, "attributes": {"app": 7}, "config": {"lease_ms": 1}}),
+]
+REPORTED = [
+    post(
+        1,
+        f"{ORDERS}/watermarks",
+        {
+            "subtask": 0,
+            "epoch": START,
+            "watermark": T,
+            "reach": T + 3_600_000,
+            "batch_id": 3,
+            "splits": {"orders-0": LEADING, "orders-1": {"watermark": T + 300_000, "state": "paused"}},
+        },
+    ),
+    post(2, f"{PAYMENTS}/watermarks", {"subtask": 0, "epoch": START, "watermark": T + 1_000, "reach": T + 1_800_000}),
+    post(
+        3,
+        f"{ORDERS}/progress",
+        {
+            "subtask": 0,
+            "epoch": START,
+            "batch_id": 3,
+            "attempt": 0,
+            "splits": {"orders-0": {"watermark": T + 60_000, "position": 300, "rows": 200}},
+        },
+    ),
+    post(
+        4,
+        "checkout/watermarks",
+        {
+            "reports": [
+                {"source": "payments", "subtask": 0, "epoch": START, "watermark": MIN, "idle": True},
+                {"source": "payments", "subtask": 0, "epoch": START - 1, "watermark": 5},
+                {"source": "orders", "subtask": 9, "epoch": START, "watermark": 5},
+                {"source": "invoices", "subtask": 0, "epoch": START, "watermark": 5},
+                {"source": "orders", "subtask": True},
+            ]
+        },
+    ),
+]
+REFUSED = [
+    post(4, f"{ORDERS}/watermarks", {"subtask": 0, "epoch": START - 1, "watermark": T}),
+    post(4, f"{ORDERS}/watermarks", {"subtask": 9, "epoch": START, "watermark": T}),
+    post(4, "checkout/sources/invoices/watermarks", {"subtask": 0, "epoch": START, "watermark": T}),
+    post(4, "nobody/sources/orders/watermarks", {"subtask": 0, "epoch": START, "watermark": T}),
+    post(4, f"{ORDERS}/watermarks", {"subtask": 0, "epoch": START, "watermark": 1.0, "splits": {"a b": {"state": "asleep"}}}),
+    post(4, f"{ORDERS}/progress", {"subtask": 0, "epoch": START + 1, "batch_id": 3, "attempt": 0, "splits": {}}),
+    post(4, f"{ORDERS}/progress", {"subtask": 0, "epoch": START}),
+    post(4, "checkout/watermarks", {"reports": {}}),
+    post(4, "nobody/watermarks", {"reports": []}),
+    Step(at=4, method="POST", path=f"/v1/groups/{ORDERS}/watermarks", text="{"),
+    Step(at=4, method="POST", path=f"/v1/groups/{ORDERS}/watermarks", blanks=TOO_MUCH),
+    get(4, "/v1/groups/a%20b"),
+    get(4, "/v1/groups/a%2Fb"),
+    get(4, "/v1/groups/nobody"),
+    get(4, "/v1/groups/checkout/sources/invoices"),
+    get(4, "/v1/groups?limit=1001"),
+    Step(at=4, method="PATCH", path="/v1/groups/checkout"),
+]
+LOOKED_AT = [
+    get(5, "/v1/groups/checkout/alignment"),
+    get(5, f"/v1/groups/checkout/alignment?after={START + 10}&wait_ms=0"),
+    get(5, "/v1/groups/checkout/alignment?after=0&wait_ms=60000"),
+    get(5, "/v1/groups/checkout/sources/orders"),
+    get(5, "/v1/groups/checkout"),
+    get(5, "/v1/groups/checkout?limit=1"),
+    get(5, "/v1/groups/checkout?limit=1&after=orders/0"),
+    get(5, "/v1/groups?limit=1"),
+]
+GONE = [
+    get(10_003, "/v1/groups/checkout/alignment"),
+    get(10_003, "/v1/groups/checkout"),
+    delete(10_004, f"{ORDERS}/readers/0?epoch=1"),
+    delete(10_004, f"{ORDERS}/readers/0"),
+    delete(10_004, f"{ORDERS}/readers/9?epoch=1"),
+    delete(10_004, f"{ORDERS}/readers/0?epoch={START}"),
+    delete(10_005, f"{PAYMENTS}/readers/0?force=true"),
+    delete(10_005, f"{PAYMENTS}/readers/0?force=true"),
+]
+OBSERVED = [
+    put(10_006, "dry-run", {"mode": "observe", "max_drift_ms": 0}),
+    post(10_006, "dry-run/sources/orders/readers", {"subtask": 0, "ceiling": T, "config": {"lease_ms": 100}}),
+    post(10_007, "dry-run/sources/orders/watermarks", {"subtask": 0, "epoch": START + 10_006, "watermark": 2**53 + 1}),
+]
+HELD = [
+    put(20_000, "backfill", {"max_drift_ms": 1_000, "catch_up": "strict", "max_hold_ms": 5_000, "on_max_hold": "proceed"}),
+    post(20_000, "backfill/sources/live/readers", {"subtask": 0}),
+    post(20_000, "backfill/sources/old/readers", {"subtask": 0}),
+    post(20_001, "backfill/sources/old/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T}),
+    post(20_001, "backfill/sources/live/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T + 86_400_000}),
+    get(24_000, "/v1/groups/backfill"),
+    get(25_001, "/v1/groups/backfill"),
+]
+ENDED = [
+    delete(30_000, "checkout"),
+    delete(30_000, "checkout"),
+    get(30_001, "/v1/groups/checkout/alignment"),
+    get(30_001, "/livez"),
+    get(30_001, "/readyz"),
+    Step(at=30_001, method="GET", path="/livez", store_gone=True),
+    Step(at=30_001, method="GET", path="/readyz", store_gone=True),
+    Step(at=30_001, method="GET", path="/v1/groups/checkout/alignment", store_gone=True),
+]
+
+SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *GONE, *OBSERVED, *HELD, *ENDED]
