@@ -7,6 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from lockgate_coordinator.api import alignment, document, errors, groups, health, readers, reports
+from lockgate_coordinator.api.lean import LeanReports
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store
 
@@ -26,4 +27,5 @@ def create_app(store: Store) -> FastAPI:
     document.install(app)
     for subject in (groups, readers, reports, alignment, health):
         app.include_router(subject.router)
+    app.add_middleware(LeanReports, coordinator=coordinator)
     return app

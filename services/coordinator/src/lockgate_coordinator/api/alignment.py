@@ -1,18 +1,24 @@
-"""The current event, at once or when it changes."""
+"""The current event, at once or when it changes, and all that come after it."""
 
+import re
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.codec import alignment_to_json
 from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, TheCoordinator, Whole
+from lockgate_coordinator.api.stream import EventStream
+from lockgate_coordinator.service.coordinator import BEFORE_ALL
 
 router = APIRouter(prefix="/v1/groups/{group}/alignment", tags=["alignment"])
 
-
+EVENTS = {
+    "description": "`event: alignment`, `id:` its revision, `data:` a WatermarkAlignmentEvent",
+    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+}
 ANSWERS: Responses = {200: answer("The event", "WatermarkAlignmentEvent"), 204: answer("Its revision is still not above `after`")}
 
 
@@ -26,3 +32,18 @@ async def current(
     """The event; with `after` once its revision is above that, or 204 after `wait_ms`."""
     event = (await coordinator.look(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
     return Response(status_code=204) if event is None else JSONResponse(alignment_to_json(event))
+
+
+@router.get("/events", **route("unknown-group", answers={200: EVENTS}))
+async def events(
+    group: GroupName,
+    coordinator: TheCoordinator,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Server-Sent Events: the event at once, unless it is that of `Last-Event-ID`, then each newer one; a comment at least every 15 s."""
+    return EventStream(await coordinator.follow(group, _revision(last_event_id)))
+
+
+def _revision(last_event_id: str | None) -> int:
+    """What is no revision of ours is as good as none: a stream begins then with the event that holds."""
+    return int(last_event_id) if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id) else BEFORE_ALL

@@ -53,6 +53,11 @@ def described(error: Exception) -> Json:
     return {"type": f"urn:lockgate:{row.type}", "title": row.title, "status": row.status, "detail": str(error), **row.more(error)}
 
 
+def problem(path: str, error: Exception) -> Response:
+    """The answer to a request of `path` that ended in one of the table's errors."""
+    return _answer(path, described(error), TABLE[type(error)].headers)
+
+
 def install(app: FastAPI) -> None:
     """Every error of `app` becomes a problem document, those of FastAPI and of its router too."""
     for kind in TABLE:
@@ -63,7 +68,7 @@ def install(app: FastAPI) -> None:
 
 
 def _of_the_table(request: Request, error: Exception) -> Response:
-    return _answer(request, described(error), TABLE[type(error)].headers)
+    return problem(request.url.path, error)
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
@@ -76,16 +81,16 @@ def _of_validation(request: Request, error: Exception) -> Response:
 def _of_http(request: Request, error: Exception) -> Response:
     """What the router says: no such route, or not with this method. RFC 9457 calls what has no type of its own about:blank."""
     assert isinstance(error, HTTPException)
-    problem = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": f"{request.method} {request.url.path}"}
-    return _answer(request, problem, error.headers or {})
+    said = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": f"{request.method} {request.url.path}"}
+    return _answer(request.url.path, said, error.headers or {})
 
 
 def _of_a_fault(request: Request, error: Exception) -> Response:
-    problem = {"type": "about:blank", "title": "Internal Server Error", "status": 500, "detail": "a fault of the service: see its log"}
-    return _answer(request, problem, {})
+    said = {"type": "about:blank", "title": "Internal Server Error", "status": 500, "detail": "a fault of the service: see its log"}
+    return _answer(request.url.path, said, {})
 
 
-def _answer(request: Request, problem: Json, headers: Mapping[str, str]) -> Response:
+def _answer(path: str, said: Json, headers: Mapping[str, str]) -> Response:
     """ASCII, so that text which UTF-8 cannot carry, repeated from a request, does not break the answer."""
-    text = json.dumps({**problem, "instance": request.url.path})
-    return Response(text, problem["status"], headers, media_type="application/problem+json")
+    text = json.dumps({**said, "instance": path})
+    return Response(text, said["status"], headers, media_type="application/problem+json")

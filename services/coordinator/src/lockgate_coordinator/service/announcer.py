@@ -1,13 +1,17 @@
 """Announcing: who waits for a group's next revision is woken by it, wherever it comes from.
 
-A revision moves by a command here (`announce`), by a command at another process, or by time alone, when a lease or a new group's
-grace ends. For each group that somebody waits for one follower looks again at the next deadline and, where other processes share
-the store, twice in each update interval: a look at an unchanged group is one short question, and needs nothing to be set up
-again after the store was away. Nobody waits: nobody looks.
+A revision moves by a command here (`announce`), by a command at another process, or by time alone, when a lease, a wait or a new
+group's grace ends. For each group that somebody watches one follower looks again at the next deadline and, where other processes
+share the store, twice in each update interval: a look at an unchanged group is one short question, and needs nothing to be set up
+again after the store was away. Nobody watches: nobody looks.
+
+Nothing is queued for anybody. A watcher that is woken takes the newest event, and one that was busy meanwhile finds it when it comes
+back: so a slow one misses what is outdated, costs no memory, and delays nobody.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from lockgate.alignment import next_deadline
@@ -16,22 +20,51 @@ from lockgate.events import WatermarkAlignmentEvent
 from lockgate_coordinator.service.turns import Turn
 from lockgate_coordinator.store import StoreUnavailable
 
+HEARTBEAT_S = 10.0
+"""How often a follower of an unchanged group is told that nothing has changed: proxies cut what is silent for longer."""
 
-@dataclass(slots=True)
+LOOK_AGAIN_S = 1.0
+"""How soon a store that was away is asked again."""
+
+
+class _Watcher:
+    """One who waits. Woken while it is busy, it finds out by itself."""
+
+    __slots__ = ("_woken",)
+
+    def __init__(self) -> None:
+        self._woken: asyncio.Future[None] | None = None
+
+    def wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    async def sleep(self) -> None:
+        self._woken = asyncio.get_running_loop().create_future()
+        try:
+            await self._woken
+        finally:
+            self._woken = None
+
+
+@dataclass(slots=True, eq=False)
 class _Watch:
-    """One group that somebody waits for. `changed` is set, and replaced, with each news; `poked`: look now."""
+    """One group that somebody watches. `failure` is why the last look failed. `poked`: look now."""
 
-    waiters: int = 0
+    watchers: set[_Watcher] = field(default_factory=set)
     newest: WatermarkAlignmentEvent | None = None
     failure: Refused | StoreUnavailable | None = None
+    beats: int = 0
     wakes_at: float | None = None
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
     poked: asyncio.Event = field(default_factory=asyncio.Event)
     follower: "asyncio.Task[None] | None" = None
 
     def tell(self) -> None:
-        self.changed.set()
-        self.changed = asyncio.Event()
+        for watcher in self.watchers:
+            watcher.wake()
+
+    def above(self, revision: int) -> WatermarkAlignmentEvent | None:
+        return self.newest if self.newest is not None and self.newest.revision > revision else None
 
 
 class Announcer:
@@ -43,11 +76,17 @@ class Announcer:
         self._watches: dict[str, _Watch] = {}
         self._closing = False
 
+    @property
+    def watchers(self) -> int:
+        """How many wait now, for all groups together."""
+        return sum(len(watch.watchers) for watch in self._watches.values())
+
     def announce(self, turn: Turn) -> None:
         """A group as it stands now. Older revisions than the newest known are no news."""
         watch = self._watches.get(turn.group.name)
         if watch is None:
             return
+        watch.failure = None
         if watch.newest is None or turn.event.revision > watch.newest.revision:
             watch.newest = turn.event
             watch.tell()
@@ -63,20 +102,45 @@ class Announcer:
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
         """The first event above revision `after`; None when the time ran out or the service ends. Raises what `look` raises."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + wait_ms / 1000
-        watch = self._enter(name)
-        try:
-            while not self._closing:
-                if watch.failure is not None:
-                    raise watch.failure
-                if watch.newest is not None and watch.newest.revision > after:
-                    return watch.newest
-                if not await _set_before(watch.changed, until - loop.time()):
-                    return None
-            return None
-        finally:
-            self._exit(name, watch)
+        expired = False
+
+        def expire() -> None:
+            nonlocal expired
+            expired = True
+            watcher.wake()
+
+        with self._watching(name) as (watch, watcher):
+            timer = asyncio.get_running_loop().call_later(wait_ms / 1000, expire)
+            try:
+                while not self._closing:
+                    if watch.failure is not None:
+                        raise watch.failure
+                    event = watch.above(after)
+                    if event is not None or expired:
+                        return event
+                    await watcher.sleep()
+                return None
+            finally:
+                timer.cancel()
+
+    async def follow(self, name: str, after: int) -> AsyncIterator[WatermarkAlignmentEvent | None]:
+        """The newest event whenever it is above what was given before, and None at each heartbeat. Ends with the group or the service.
+
+        A store that is away is waited for: the follower is told of nothing, for nothing is known.
+        """
+        with self._watching(name) as (watch, watcher):
+            beats = watch.beats
+            while not (self._closing or isinstance(watch.failure, Refused)):
+                event = watch.above(after)
+                if event is not None:
+                    after = event.revision
+                    yield event
+                elif watch.beats > beats:
+                    yield None
+                else:
+                    await watcher.sleep()
+                    continue
+                beats = watch.beats
 
     def close(self) -> None:
         """Ends all waiting at once, as if the time had run out."""
@@ -84,39 +148,46 @@ class Announcer:
         for watch in self._watches.values():
             watch.tell()
 
-    def _enter(self, name: str) -> _Watch:
-        watch = self._watches.get(name)
+    @contextmanager
+    def _watching(self, name: str) -> Iterator[tuple[_Watch, _Watcher]]:
+        watch, watcher = self._watches.get(name), _Watcher()
         if watch is None:
             watch = self._watches[name] = _Watch()
-            watch.follower = asyncio.create_task(self._follow(name, watch))
-        watch.waiters += 1
-        return watch
-
-    def _exit(self, name: str, watch: _Watch) -> None:
-        watch.waiters -= 1
-        if watch.waiters == 0:
-            if watch.follower is not None:
+            watch.follower = asyncio.create_task(self._keep_looking(name, watch))
+        watch.watchers.add(watcher)
+        try:
+            yield watch, watcher
+        finally:
+            watch.watchers.discard(watcher)
+            if not watch.watchers and watch.follower is not None:
                 watch.follower.cancel()
-            self._drop(name, watch)
+                self._drop(name, watch)
 
     def _drop(self, name: str, watch: _Watch) -> None:
         if self._watches.get(name) is watch:
             del self._watches[name]
 
-    async def _follow(self, name: str, watch: _Watch) -> None:
-        """A failure ends the watch with all its waiters: whoever asks again begins a new one."""
+    async def _keep_looking(self, name: str, watch: _Watch) -> None:
+        """A group that is gone ends its watch with all its watchers: whoever asks again begins a new one."""
         loop = asyncio.get_running_loop()
+        beat_at = loop.time() + HEARTBEAT_S
         while True:
             watch.poked.clear()
             try:
-                turn = await self._look(name)
-            except (Refused, StoreUnavailable) as failure:
+                watch.wakes_at = self._next_look(await self._look(name))
+            except StoreUnavailable as failure:
+                watch.failure, watch.wakes_at = failure, loop.time() + LOOK_AGAIN_S
+                watch.tell()
+            except Refused as failure:
                 watch.failure = failure
                 self._drop(name, watch)
                 watch.tell()
                 return
-            watch.wakes_at = self._next_look(turn)
-            await _set_before(watch.poked, None if watch.wakes_at is None else watch.wakes_at - loop.time())
+            if loop.time() >= beat_at:
+                beat_at = loop.time() + HEARTBEAT_S
+                watch.beats += 1
+                watch.tell()
+            await _set_before(watch.poked, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
     def _next_look(self, turn: Turn) -> float | None:
         deadline = next_deadline(turn.group, turn.now_ms)
@@ -126,11 +197,8 @@ class Announcer:
         return asyncio.get_running_loop().time() + min(pauses) / 1000 if pauses else None
 
 
-async def _set_before(event: asyncio.Event, seconds: float | None) -> bool:
-    if seconds is not None and seconds <= 0:
-        return event.is_set()
-    try:
-        await asyncio.wait_for(event.wait(), seconds)
-    except asyncio.TimeoutError:
-        return False
-    return True
+async def _set_before(event: asyncio.Event, seconds: float) -> None:
+    """Returns when the event is set, or after so many seconds."""
+    if seconds > 0:
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(event.wait(), seconds)

@@ -4,7 +4,7 @@ Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this o
 none of them holds anything that the others need.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,6 +24,8 @@ from lockgate_coordinator.service.turns import PreconditionFailed, Turn, Turns
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
+BEFORE_ALL = -1
+"""Below every revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,16 @@ class Coordinator:
         """The event once its revision is above `after`; None when the time ran out."""
         event = (await self.look(name)).event
         return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
+
+    async def follow(self, name: str, after: int) -> AsyncIterator[WatermarkAlignmentEvent | None]:
+        """The event, if its revision is not `after` itself, then each newer one; None is a heartbeat. Raises what `look` raises, here."""
+        event = (await self.look(name)).event
+        return self._announcer.follow(name, after if after <= event.revision else BEFORE_ALL)
+
+    @property
+    def watchers(self) -> int:
+        """How many long polls and streams wait now."""
+        return self._announcer.watchers
 
     async def ready(self) -> None:
         """Returns if the store can be read and written."""
