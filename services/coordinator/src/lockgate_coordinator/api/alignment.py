@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from lockgate.codec import alignment_to_json
 from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import GroupName, TheCoordinator, Whole
+from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
 from lockgate_coordinator.api.stream import EventStream
 from lockgate_coordinator.service.coordinator import BEFORE_ALL
 
@@ -26,15 +26,15 @@ ANSWERS: Responses = {200: answer("The event", "WatermarkAlignmentEvent"), 204: 
 async def current(
     group: GroupName,
     coordinator: TheCoordinator,
-    after: Annotated[Whole | None, Query(ge=0, le=MAX)] = None,
-    wait_ms: Annotated[Whole, Query(ge=0, le=60_000)] = 0,
+    after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
+    wait_ms: Annotated[int, Query(ge=0, le=60_000), Digits] = 0,
 ) -> Response:
     """The event; with `after` once its revision is above that, or 204 after `wait_ms`."""
     event = (await coordinator.look(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
     return Response(status_code=204) if event is None else JSONResponse(alignment_to_json(event))
 
 
-@router.get("/events", **route("unknown-group", answers={200: EVENTS}))
+@router.get("/events", response_class=Response, **route("unknown-group", answers={200: EVENTS}))
 async def events(
     group: GroupName,
     coordinator: TheCoordinator,

@@ -11,7 +11,7 @@ from lockgate.group import Group
 from lockgate.readers import ReaderKey
 from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
-from lockgate_coordinator.api.parts import Body, GroupName, Limit, SourceName, TheCoordinator, Whole
+from lockgate_coordinator.api.parts import Body, Digits, GroupName, Limit, SourceName, TheCoordinator
 from lockgate_coordinator.service.coordinator import Precondition
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 
@@ -69,7 +69,7 @@ async def source(
     source: SourceName,
     coordinator: TheCoordinator,
     limit: Limit = 100,
-    after: Annotated[Whole | None, Query(ge=0, le=MAX)] = None,
+    after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
     """A page of the source's readers, by subtask, with their splits."""
     turn = await coordinator.look(group)

@@ -31,9 +31,11 @@ def _true_or_false(value: object) -> object:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_digits)]
-Flag = Annotated[bool, BeforeValidator(_true_or_false), Query()]
-Limit = Annotated[Whole, Query(ge=1, le=1000)]
+Digits = BeforeValidator(_digits)
+"""For numbers in paths and queries. It stands behind their bounds, or the OpenAPI document would not have those."""
+
+Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
+Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """How many items a page may have."""
 
 

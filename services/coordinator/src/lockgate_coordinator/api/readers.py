@@ -9,7 +9,7 @@ from lockgate.codec import answer_to_json, registration_from_json
 from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import Body, Flag, GroupName, SourceName, TheCoordinator, Whole
+from lockgate_coordinator.api.parts import Body, Digits, Flag, GroupName, SourceName, TheCoordinator
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
 
@@ -29,9 +29,9 @@ async def register(group: GroupName, source: SourceName, body: Body, coordinator
 async def leave(
     group: GroupName,
     source: SourceName,
-    subtask: Annotated[Whole, Path(ge=0, le=MAX)],
+    subtask: Annotated[int, Path(ge=0, le=MAX), Digits],
     coordinator: TheCoordinator,
-    epoch: Annotated[Whole | None, Query(ge=1, le=MAX)] = None,
+    epoch: Annotated[int | None, Query(ge=1, le=MAX), Digits] = None,
     force: Flag = False,
 ) -> None:
     """The reader no longer counts, at once: by its own `epoch`, or by an operator's `force`."""
