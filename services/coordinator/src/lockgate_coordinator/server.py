@@ -15,6 +15,13 @@ KEEP_ALIVE_S = 75
 """How long a silent connection is kept: longer than readers are silent, so that they do not send into one that is just being closed."""
 
 
+SEND_BUFFER = 131_072
+"""Bytes that the system keeps for one connection, or twice that: left alone it goes up to some MB, for each reader that is stuck."""
+
+STUCK_MS = 60_000
+"""How long a connection may take nothing of what is sent before the system ends it."""
+
+
 class ListenError(Exception):
     """Nobody can listen there: the port is taken, or the address is not this machine's."""
 
@@ -39,6 +46,10 @@ def listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE)[0]
         listening = socket.socket(family, kind, protocol)  # with its protocol named asyncio sets TCP_NODELAY: answers leave 40 ms earlier
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Both are inherited by what is accepted: what the system keeps for a reader that does not read, and how long it believes in it.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STUCK_MS)
         listening.bind(address)
         listening.listen(2048)
         return listening

@@ -7,7 +7,8 @@ nothing is queued, and when it returns the newest event is sent. One that takes 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from functools import lru_cache
 
 from fastapi import Response
@@ -38,7 +39,7 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[WatermarkAlignmentEvent | None]) -> None:
+    def __init__(self, events: AsyncGenerator[WatermarkAlignmentEvent | None, None]) -> None:
         super().__init__()
         self._events = events
 
@@ -53,9 +54,10 @@ class EventStream(Response):
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _send_all(self, send: Send) -> None:
-        async for event in self._events:
-            body = HEARTBEAT if event is None else frame(event)
-            await send({"type": "http.response.body", "body": body, "more_body": True})
+        async with aclosing(self._events) as events:
+            async for event in events:
+                body = HEARTBEAT if event is None else frame(event)
+                await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
 

@@ -10,7 +10,7 @@ back: so a slow one misses what is outdated, costs no memory, and delays nobody.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -123,7 +123,7 @@ class Announcer:
             finally:
                 timer.cancel()
 
-    async def follow(self, name: str, after: int) -> AsyncIterator[WatermarkAlignmentEvent | None]:
+    async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
         """The newest event whenever it is above what was given before, and None at each heartbeat. Ends with the group or the service.
 
         A store that is away is waited for: the follower is told of nothing, for nothing is known.

@@ -4,7 +4,7 @@ Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this o
 none of them holds anything that the others need.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -135,7 +135,7 @@ class Coordinator:
         event = (await self.look(name)).event
         return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
 
-    async def follow(self, name: str, after: int) -> AsyncIterator[WatermarkAlignmentEvent | None]:
+    async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
         """The event, if its revision is not `after` itself, then each newer one; None is a heartbeat. Raises what `look` raises, here."""
         event = (await self.look(name)).event
         return self._announcer.follow(name, after if after <= event.revision else BEFORE_ALL)

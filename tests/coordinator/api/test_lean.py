@@ -1,0 +1,95 @@
+"""The lean way of a report may say "not I" to anything, and must never say anything else than the codec does."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lockgate.codec import report_from_json, report_to_json
+from lockgate.errors import InvalidMessage
+from lockgate.events import ReportedWatermarkEvent, SplitReport, SplitState
+from lockgate.watermark import MAX, MIN
+from lockgate_coordinator.api.lean import decoded
+
+EDGES = st.sampled_from([MIN, MIN - 1, -1, 0, 1, 2**53 + 1, MAX, MAX + 1, 2**70])
+scalars = st.none() | st.booleans() | EDGES | st.integers() | st.sampled_from([1.0, 1e3, 0.5, "", "a", "1", "\ud800", "a/b", []])
+splits = st.dictionaries(
+    st.sampled_from(["t-0", "t-1", "", "a/b", "é", "a" * 256]),
+    scalars
+    | st.dictionaries(st.sampled_from(["watermark", "state", "position", "end", "rows", "x"]), scalars | st.sampled_from(SplitState)),
+    max_size=2,
+)
+bodies = st.fixed_dictionaries(
+    {"subtask": EDGES, "epoch": EDGES, "watermark": EDGES},
+    optional={"idle": scalars, "finished": scalars, "reach": scalars, "batch_id": scalars, "splits": scalars | splits, "other": scalars},
+)
+valid = st.builds(
+    ReportedWatermarkEvent,
+    subtask=st.integers(0, MAX),
+    epoch=st.integers(1, MAX),
+    watermark=st.integers(MIN, MAX),
+    idle=st.booleans(),
+    finished=st.booleans(),
+    reach=st.none() | st.integers(MIN, MAX),
+    batch_id=st.none() | st.integers(0, MAX),
+    splits=st.dictionaries(
+        st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True),
+        st.builds(
+            SplitReport,
+            watermark=st.integers(MIN, MAX),
+            state=st.sampled_from(SplitState),
+            position=st.none() | st.integers(MIN, MAX),
+            end=st.none() | st.integers(MIN, MAX),
+            rows=st.none() | st.integers(0, MAX),
+        ),
+        max_size=3,
+    ),
+)
+
+
+def said_by_the_codec(text: str | bytes) -> ReportedWatermarkEvent | None:
+    try:
+        return report_from_json(json.loads(text))
+    except (InvalidMessage, ValueError, RecursionError):
+        return None
+
+
+@settings(max_examples=500, deadline=None)
+@given(bodies, st.booleans())
+def test_what_the_lean_way_takes_the_codec_takes_as_the_same(body: Any, ascii_only: bool) -> None:
+    text = json.dumps(body, ensure_ascii=ascii_only)
+    event = decoded(text.encode(errors="surrogatepass"))
+    assert event is None or event == said_by_the_codec(text)
+
+
+@settings(deadline=None)
+@given(valid)
+def test_every_report_that_a_client_sends_takes_the_lean_way(event: ReportedWatermarkEvent) -> None:
+    assert decoded(json.dumps(report_to_json(event)).encode()) == event
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"subtask":0,"epoch":1,"watermark":1.0}',
+        '{"subtask":0,"epoch":true,"watermark":1}',
+        '{"subtask":0,"epoch":1,"watermark":NaN}',
+        '{"subtask":0,"epoch":1,"watermark":9223372036854775808}',
+        '{"subtask":0,"epoch":1,"watermark":1,"idle":1}',
+        '{"subtask":0,"epoch":1,"watermark":"1"}',
+        '{"subtask":0,"epoch":1,"watermark":1}x',
+        '{"subtask":0,"epoch":1,"watermark":1',
+        '[{"subtask":0,"epoch":1,"watermark":1}]',
+        '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a":{"watermark":1,"state":"gone"}}}',
+        '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a/b":{"watermark":1,"state":"idle"}}}',
+        '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a":{"watermark":1,"state":"idle","rows":-1}}}',
+        "",
+        "null",
+        '{"subtask":0,"epoch":1,"watermark":1,"other":' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+)
+def test_what_the_codec_would_refuse_goes_the_full_way(text: str) -> None:
+    assert decoded(text.encode()) is None
+    assert said_by_the_codec(text) is None

@@ -1,0 +1,122 @@
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from typing import TypeVar
+
+import pytest
+
+from lockgate.events import GroupConfig, WatermarkAlignmentEvent
+from lockgate_coordinator.service import announcer
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.store import MemoryStore, StoreUnavailable
+
+T = TypeVar("T")
+
+
+class Leaving(MemoryStore):
+    """A memory store that can be away."""
+
+    away = False
+
+    async def load(self, name: str):  # type: ignore[no-untyped-def]
+        if self.away:
+            raise StoreUnavailable("away")
+        return await super().load(name)
+
+
+def soon(waited: Awaitable[T]) -> Awaitable[T]:
+    return asyncio.wait_for(waited, 10)
+
+
+async def following(coordinator: Coordinator, after: int = -1) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
+    return await coordinator.follow("g", after)
+
+
+@pytest.fixture
+async def store() -> Leaving:
+    return Leaving()
+
+
+@pytest.fixture
+async def coordinator(store: Leaving) -> AsyncIterator[Coordinator]:
+    opened = Coordinator(store)
+    await configured(opened, 1)
+    yield opened
+    await opened.close()
+
+
+async def configured(coordinator: Coordinator, sources: int) -> int:
+    """The revision after a change of the event: a group that expects nobody has another ceiling than one that does."""
+    expected = ("a",) if sources % 2 else ()
+    await coordinator.configure("g", GroupConfig(expected_sources=expected), lambda group: True)
+    return (await coordinator.look("g")).event.revision
+
+
+async def test_a_follower_gets_the_event_that_holds_then_each_change(coordinator: Coordinator) -> None:
+    events = await following(coordinator)
+    first = await soon(anext(events))
+    revisions = [await configured(coordinator, 2)]
+    second = await soon(anext(events))
+    assert first is not None
+    assert second is not None
+    assert (first.revision < second.revision, second.revision) == (True, revisions[0])
+
+
+async def test_a_follower_that_was_busy_gets_the_newest_and_nothing_of_what_was_before(coordinator: Coordinator) -> None:
+    events = await following(coordinator)
+    await soon(anext(events))
+    for changes in range(2, 7):
+        newest = await configured(coordinator, changes)
+    event = await soon(anext(events))
+    assert event is not None
+    assert event.revision == newest
+    waiting = asyncio.ensure_future(anext(events))
+    assert not (await asyncio.wait([waiting], timeout=0))[0]
+    waiting.cancel()
+
+
+async def test_a_follower_of_an_unchanged_group_is_told_so_now_and_then(coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
+    events = await following(coordinator, (await coordinator.look("g")).event.revision)
+    assert [await soon(anext(events)) for _ in range(3)] == [None] * 3
+
+
+async def test_a_store_that_is_away_ends_no_stream_but_every_poll(
+    coordinator: Coordinator, store: Leaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
+    monkeypatch.setattr(announcer, "LOOK_AGAIN_S", 0.02)
+    revision = (await coordinator.look("g")).event.revision
+    events = await following(coordinator, revision)
+    poll = asyncio.ensure_future(coordinator.wait("g", revision, 60_000))
+    await soon(anext(events))
+    store.away = True
+    with pytest.raises(StoreUnavailable):
+        await soon(poll)
+    store.away = False
+    newest = await configured(coordinator, 2)
+    while (event := await soon(anext(events))) is None:
+        pass
+    assert event.revision == newest
+
+
+async def test_streams_end_with_their_group_and_with_the_service(coordinator: Coordinator) -> None:
+    events = await following(coordinator)
+    await soon(anext(events))
+    await coordinator.forget("g")
+    with pytest.raises(StopAsyncIteration):
+        await soon(anext(events))
+    await configured(coordinator, 1)
+    again = await following(coordinator)
+    await soon(anext(again))
+    coordinator.end_waiting()
+    with pytest.raises(StopAsyncIteration):
+        await soon(anext(again))
+
+
+async def test_who_leaves_leaves_nothing_behind(coordinator: Coordinator) -> None:
+    events = await following(coordinator)
+    await soon(anext(events))
+    assert coordinator.watchers == 1
+    await events.aclose()
+    assert coordinator.watchers == 0
+    assert coordinator._announcer._watches == {}
