@@ -18,7 +18,7 @@ TOO_MUCH = 8 * 1024 * 1024 + 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces. `store_gone`: to a service without one."""
+    """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces. `store_gone`: the service has none."""
 
     at: int
     method: str

@@ -98,24 +98,19 @@ def _refusal(status: int, models: list[str]) -> Json:
 def _problems() -> dict[str, Json]:
     found = {model(row.type): _problem(row.type, row.status, row.title) for row in TABLE.values()}
     found[NO_ROUTE] = _problem_of("about:blank", {"status": {"enum": [404, 405]}})
-    found["Rejection"] = {
-        "type": "object",
-        "properties": {"index": integer(0)},
-        "required": ["index"],
-        "anyOf": [_problem(row.type, row.status, row.title, instance=False) for row in TABLE.values() if row.type in REJECTIONS],
-    }
-    return found
+    rejections = [_problem(row.type, row.status, row.title, of_batch=True) for row in TABLE.values() if row.type in REJECTIONS]
+    return {**found, "Rejection": {"anyOf": rejections}}
 
 
-def _problem(kind: str, status: int, title: str, *, instance: bool = True) -> Json:
+def _problem(kind: str, status: int, title: str, *, of_batch: bool = False) -> Json:
     members = {"status": {"const": status}, "title": {"const": title}, **MEMBERS.get(kind, {})}
-    return _problem_of(f"urn:lockgate:{kind}", members, instance=instance)
+    return _problem_of(f"urn:lockgate:{kind}", members, of_batch=of_batch)
 
 
-def _problem_of(kind: str, members: Json, *, instance: bool = True) -> Json:
-    """RFC 9457. `instance` is not repeated for each report of a batch."""
-    usual = {"type": {"const": kind}, "title": TEXT, "status": integer(), "detail": TEXT, **({"instance": TEXT} if instance else {})}
-    return record({**usual, **members})
+def _problem_of(kind: str, members: Json, *, of_batch: bool = False) -> Json:
+    """RFC 9457. A rejected report of a batch has its index in place of `instance`."""
+    place = {"index": integer(0)} if of_batch else {"instance": TEXT}
+    return record({"type": {"const": kind}, "title": TEXT, "status": integer(), "detail": TEXT, **place, **members})
 
 
 def _without_null(schema: Json) -> Json:

@@ -1,0 +1,129 @@
+"""The OpenAPI document against the service: what it says is answered is what is answered, what it refuses is refused.
+
+schemathesis makes the requests up from the document, and holds the answers against it. Half of them go to a reader that is there.
+"""
+
+import json
+import re
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi import checks
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.store import MemoryStore
+from protocol.golden.recording import FILE
+
+CHECKS = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+    checks.negative_data_rejection,
+]
+EXCHANGES: list[dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+DOCUMENT = create_app(MemoryStore()).openapi()
+ROUTES = [
+    (method.upper(), path, mode)
+    for path, operations in DOCUMENT["paths"].items()
+    for method, operation in operations.items()
+    for mode in GenerationMode
+    if "text/event-stream" not in json.dumps(operation)  # it has no end
+    if mode is GenerationMode.POSITIVE or "{" in path  # where nothing is asked for, nothing can be wrong
+]
+
+
+def service() -> tuple[Any, int]:
+    """The schema of a service in this process, in which group g has reader 0 of source s with the epoch given."""
+    app = create_app(MemoryStore())
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    register = schema["/v1/groups/{group}/sources/{source}/readers"]["POST"]
+    opened = register.Case(path_parameters={"group": "g", "source": "s"}, body={"subtask": 0}, media_type="application/json").call().json()
+    return schema, opened["epoch"]
+
+
+def fuzzed(method: str, path: str, mode: GenerationMode, examples: int) -> None:
+    schema, epoch = service()
+    operation = schema[path][method]
+
+    @seed(20260101)
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+    @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans())
+    def each(case: Any, known: bool) -> None:
+        if mode is GenerationMode.POSITIVE:
+            case.body = _whole(case.body)
+            if known:
+                _to_the_known_reader(case, epoch)
+        rejects_alone = method == "POST" and path == "/v1/groups/{group}/watermarks"  # a bad report of a batch is rejected with 200
+        excluded = [checks.negative_data_rejection] if rejects_alone else []
+        case.validate_response(case.call(), checks=CHECKS, excluded_checks=excluded)
+
+    each()
+
+
+@pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
+def test_the_service_does_as_its_document_says(method: str, path: str, mode: GenerationMode) -> None:
+    fuzzed(method, path, mode, examples=40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
+def test_the_service_does_as_its_document_says_for_long(method: str, path: str, mode: GenerationMode) -> None:
+    fuzzed(method, path, mode, examples=1_000)
+
+
+def test_every_golden_answer_has_the_fields_of_its_schema_and_no_others() -> None:
+    closed = _closed(DOCUMENT["components"])
+    for exchange in EXCHANGES:
+        operation = _operation(exchange)
+        if operation is None:  # no such route
+            continue
+        answer = operation["responses"][str(exchange["status"])]
+        if exchange["answer"] is None:
+            assert "content" not in answer
+            continue
+        schema = answer["content"][exchange["headers"]["content-type"]]["schema"]
+        jsonschema_rs.validator_for({**schema, "components": closed}).validate(exchange["answer"])
+        assert {name.lower() for name in answer.get("headers", {})} <= exchange["headers"].keys()
+
+
+def _operation(exchange: dict[str, Any]) -> dict[str, Any] | None:
+    for path, operations in DOCUMENT["paths"].items():
+        pattern = re.sub(r"\{\w+\}", "[^/]+", path) + r"(\?.*)?"
+        if re.fullmatch(pattern, exchange["path"]) and exchange["method"].lower() in operations:
+            found: dict[str, Any] = operations[exchange["method"].lower()]
+            return found
+    return None
+
+
+def _closed(schema: Any) -> Any:
+    """A schema that takes no field that it does not name."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _closed(value) for key, value in schema.items()}
+    return {**inner, "additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else inner
+
+
+def _whole(body: Any) -> Any:
+    """To JSON Schema 1.0 is an integer. To the protocol it is none, and no schema can say so."""
+    if isinstance(body, float) and body.is_integer():
+        return int(body)
+    if isinstance(body, dict):
+        return {key: _whole(value) for key, value in body.items()}
+    return [_whole(item) for item in body] if isinstance(body, list) else body
+
+
+def _to_the_known_reader(case: Any, epoch: int) -> None:
+    known = {"group": "g", "source": "s", "subtask": 0}
+    case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
+    if isinstance(case.body, dict) and "epoch" in case.body:
+        case.body |= {"subtask": 0, "epoch": epoch}
