@@ -24,7 +24,7 @@ WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "datasour
 # Third-party packages and the modules that may know them.
 KNOWN_TO = {
     "lockgate_coordinator": {
-        "redis": ("lockgate_coordinator.store.redis",),
+        "redis": ("lockgate_coordinator.store.connections",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
         "starlette": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
         "uvicorn": ("lockgate_coordinator.server",),

@@ -26,7 +26,7 @@ def test_a_coordinator_comes_back_on_its_address() -> None:
 
 def test_a_coordinator_that_cannot_start_says_why() -> None:
     with (
-        pytest.raises(ChildFailed, match=r"the coordinator ended with exit code 1(.|\n)*nonsense://"),
-        CoordinatorProcess(store="nonsense://"),
+        pytest.raises(ChildFailed, match=r"the coordinator ended with exit code 1(.|\n)*the store must be memory://"),
+        CoordinatorProcess(store="the store must be memory://"),
     ):
         pass

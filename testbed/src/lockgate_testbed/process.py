@@ -52,6 +52,16 @@ def port_open(port: int) -> bool:
     return True
 
 
+def await_true(holds: Callable[[], bool], timeout_s: float) -> bool:
+    """Whether `holds()` came to hold within `timeout_s` seconds."""
+    give_up = time.monotonic() + timeout_s
+    while not holds():
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
 class Child:
     """One child process. What it prints goes to `log`, whose last lines are in the error when it fails."""
 

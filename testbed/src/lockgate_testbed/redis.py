@@ -1,8 +1,8 @@
 """A real Redis from the system's own package, on a loopback port of its own."""
 
 import shutil
-import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lockgate_testbed.errors import RedisMissing
@@ -21,48 +21,44 @@ def redis_binary() -> str:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """PEM files: a certificate authority, a certificate of it for 127.0.0.1, and that one's key."""
+
+    ca: Path
+    certificate: Path
+    key: Path
+
+
 class RedisServer(Server):
     """A Redis that runs inside `with RedisServer() as redis:`; its address is `redis.url`.
 
-    It keeps nothing over a restart unless `options` say so, such as `("--appendonly", "yes")` (redis-server's own arguments).
-    Raises `RedisMissing`.
+    It keeps nothing over a restart unless `options` say so, such as `("--appendonly", "yes")` (redis-server's own arguments). With
+    `tls` it listens over TLS alone, and asks its clients for no certificate unless `options` say so. Raises `RedisMissing`.
     """
 
-    def __init__(self, data: Path | None = None, options: Sequence[str] = NO_PERSISTENCE) -> None:
+    def __init__(self, data: Path | None = None, options: Sequence[str] = NO_PERSISTENCE, tls: Certificates | None = None) -> None:
         self._binary = redis_binary()
         super().__init__("redis", data)
         (self.port,) = free_ports(1)
         self._options = tuple(options)
+        self._tls = tls
 
     @property
     def url(self) -> str:
-        """Its address, redis://host:port/0."""
-        return f"redis://127.0.0.1:{self.port}/0"
+        """Its address, redis://host:port/0, or rediss://… with its authority."""
+        if self._tls is None:
+            return f"redis://127.0.0.1:{self.port}/0"
+        return f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={self._tls.ca}"
 
     def _launch(self) -> Child:
-        command = [
-            self._binary,
-            "--port",
-            str(self.port),
-            "--bind",
-            "127.0.0.1",
-            "--dir",
-            str(self.data),
-            "--daemonize",
-            "no",
-            *self._options,
-        ]
-        return Child("redis-server", command, self.log).await_ready(self._answers, READY_WITHIN_S)
+        command = [self._binary, *self._listening(), "--bind", "127.0.0.1", "--dir", str(self.data), "--daemonize", "no", *self._options]
+        child = Child("redis-server", command, self.log)
+        # By its log rather than by a PING: it may ask for a password or a certificate. It says this once its data is there.
+        return child.await_ready(lambda: "Ready to accept connections" in child.output(), READY_WITHIN_S)
 
-    def _answers(self) -> bool:
-        # Through the wire rather than a client library: PING is answered with -LOADING until the data is there.
-        return _ping(self.port) == b"+PONG"
-
-
-def _ping(port: int) -> bytes:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
-            connection.sendall(b"PING\r\n")
-            return connection.recv(64).strip()
-    except OSError:
-        return b""
+    def _listening(self) -> list[str]:
+        if self._tls is None:
+            return ["--port", str(self.port)]
+        files = ["--tls-ca-cert-file", self._tls.ca, "--tls-cert-file", self._tls.certificate, "--tls-key-file", self._tls.key]
+        return ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "optional", *map(str, files)]

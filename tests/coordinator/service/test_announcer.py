@@ -7,7 +7,7 @@ import pytest
 from lockgate.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate_coordinator.service import announcer
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.store import MemoryStore, StoreUnavailable
+from lockgate_coordinator.store import Loaded, MemoryStore, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -17,10 +17,10 @@ class Leaving(MemoryStore):
 
     away = False
 
-    async def load(self, name: str):  # type: ignore[no-untyped-def]
+    def recall(self, name: str) -> Loaded:
         if self.away:
             raise StoreUnavailable("away")
-        return await super().load(name)
+        return super().recall(name)
 
 
 def soon(waited: Awaitable[T]) -> Awaitable[T]:

@@ -11,12 +11,14 @@ from lockgate_coordinator.store import Loaded, MemoryStore, Store
 
 
 class CountingStore(MemoryStore):
-    """Memory that counts what is committed."""
+    """Memory that counts what is committed, and whose answers take their time as those of a shared store do."""
 
+    shared = True
     commits = 0
 
-    async def commit(self, loaded: Loaded, group: Group) -> bool:
+    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
         self.commits += 1
+        await asyncio.sleep(0)
         return await super().commit(loaded, group)
 
 

@@ -1,4 +1,4 @@
-"""What every store promises (store/base.py), over memory and a real Redis."""
+"""What every store promises (store/base.py), over memory, a real Redis and a real Redis Cluster."""
 
 import asyncio
 from dataclasses import replace
@@ -15,6 +15,7 @@ from lockgate.events import (
     SplitState,
 )
 from lockgate.group import Group, create
+from lockgate.readers import Readers
 from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.store import Store, open_store
 
@@ -22,7 +23,7 @@ from lockgate_coordinator.store import Store, open_store
 async def created(store: Store, name: str = "g", config: GroupConfig | None = None) -> Group:
     loaded = await store.load(name)
     group = create(name, config or GroupConfig(), loaded.now_ms, floor=loaded.version)
-    assert await store.commit(loaded, group)
+    assert await store.commit(loaded, group) is None
     return group
 
 
@@ -36,7 +37,7 @@ def full(group: Group, now_ms: int) -> Group:
     step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
     group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)
     reader = replace(group.readers["a:b", 7], excused=True, progress_ignored=3)
-    return replace(group, readers={("a:b", 7): reader}, left_epoch=2**62, group_watermark=-1, max_desired_watermark=1)
+    return replace(group, readers=Readers.of({("a:b", 7): reader}), left_epoch=2**62, group_watermark=-1, max_desired_watermark=1)
 
 
 async def test_an_unknown_group_is_none_at_version_0(store: Store) -> None:
@@ -51,7 +52,7 @@ async def test_a_group_comes_back_exactly_to_whoever_loads_it(store: Store, stor
     loaded = await store.load("g")
     assert loaded.group is not None
     group = full(loaded.group, loaded.now_ms)
-    assert await store.commit(loaded, group)
+    assert await store.commit(loaded, group) is None
     assert (await store.load("g")).group == group
     if store.shared:
         stranger = open_store(store_address)
@@ -62,8 +63,8 @@ async def test_a_group_comes_back_exactly_to_whoever_loads_it(store: Store, stor
 async def test_of_two_commits_of_one_version_one_wins_and_the_other_changes_nothing(store: Store) -> None:
     group = await created(store)
     loaded = await store.load("g")
-    assert await store.commit(loaded, replace(group, heard_at=1))
-    assert not await store.commit(loaded, replace(group, heard_at=2))
+    assert await store.commit(loaded, replace(group, heard_at=1)) is None
+    assert await store.commit(loaded, replace(group, heard_at=2)) is not None
     after = (await store.load("g")).group
     assert after is not None
     assert after.heard_at == 1
@@ -79,7 +80,7 @@ async def test_racing_commits_lose_no_update(store: Store, store_address: str) -
                 loaded = await each.load("g")
                 assert loaded.group is not None
                 await asyncio.sleep(0)
-                if await each.commit(loaded, replace(loaded.group, left_epoch=loaded.group.left_epoch + 1)):
+                if await each.commit(loaded, replace(loaded.group, left_epoch=loaded.group.left_epoch + 1)) is None:
                     break
 
     await asyncio.gather(*(add(each) for each in stores))
@@ -91,10 +92,10 @@ async def test_racing_commits_lose_no_update(store: Store, store_address: str) -
 async def test_a_reader_that_left_is_gone_for_whoever_loads(store: Store, store_address: str) -> None:
     group = await created(store)
     loaded = await store.load("g")
-    assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms))
+    assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)) is None
     loaded = await store.load("g")
     assert loaded.group is not None
-    assert await store.commit(loaded, evict(loaded.group, "a", 0))
+    assert await store.commit(loaded, evict(loaded.group, "a", 0)) is None
     reader = open_store(store_address) if store.shared else store
     after = (await reader.load("g")).group
     assert after is not None
@@ -117,7 +118,7 @@ async def test_a_successor_begins_above_all_that_a_deleted_group_gave_out(store:
     group = await created(store)
     loaded = await store.load("g")
     ahead = loaded.now_ms + 10**9
-    assert await store.commit(loaded, replace(group, left_epoch=ahead))
+    assert await store.commit(loaded, replace(group, left_epoch=ahead)) is None
     assert await store.delete(await store.load("g"))
     successor = await created(store)
     assert successor.revision > ahead
@@ -127,7 +128,7 @@ async def test_a_successor_begins_above_all_that_a_deleted_group_gave_out(store:
 async def test_a_delete_of_an_older_version_changes_nothing(store: Store) -> None:
     group = await created(store)
     loaded = await store.load("g")
-    assert await store.commit(loaded, replace(group, heard_at=1))
+    assert await store.commit(loaded, replace(group, heard_at=1)) is None
     assert not await store.delete(loaded)
     assert (await store.load("g")).group is not None
     assert await store.names("", 10) == ["g"]

@@ -36,7 +36,7 @@ async def loaded_group(store: Store) -> Group:
 
 
 async def change(store: Store, group: Group) -> None:
-    assert await store.commit(await store.load("g"), group)
+    assert await store.commit(await store.load("g"), group) is None
 
 
 async def test_only_a_deleted_group_expires(client: Redis, replicas: tuple[Store, Store]) -> None:

@@ -1,9 +1,10 @@
-"""Turns: load, the commands that are waiting, evaluate, commit; and again from the start if somebody else was faster.
+"""Turns: recall or load, the commands that are waiting, evaluate, commit; and again with what stood in the way of the commit.
 
-Commands for one group that come while a turn is under way wait and make the next turn together: one load, one evaluation and one
-commit for all of them. So a burst of reports costs a few turns and not one each, and two processes seldom meet. Each command is
-judged alone: a refused one takes nothing from the others. All are answered with the event of their turn, so each answer takes its
-own command into account.
+Commands for one group that come while a turn is under way wait and make the next turn together: one evaluation and one commit, mostly
+one round trip, for all of them. So a burst of reports costs a few turns and not one each, and two processes seldom meet. Each command
+is judged alone: a refused one takes nothing from the others. All are answered with the event of their turn, so each answer takes its
+own command into account. Nobody is answered before it is stored, or, where nothing changes, before the store has said that this is how
+it stands.
 """
 
 import asyncio
@@ -52,11 +53,16 @@ class Turns:
 
     async def take(self, name: str, command: Command) -> Turn:
         """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
-        outcome: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(name, []).append((command, outcome))
+        if not self._store.shared:  # nothing takes time, so nobody can come meanwhile: a turn for each
+            (outcome,) = await self._outcomes(name, [command])
+            if isinstance(outcome, Turn):
+                return outcome
+            raise outcome
+        future: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(name, []).append((command, future))
         if name not in self._running:
             self._running[name] = asyncio.create_task(self._run(name))
-        return await outcome
+        return await future
 
     async def _run(self, name: str) -> None:
         try:
@@ -67,7 +73,7 @@ class Turns:
 
     async def _turn(self, name: str, waiting: list[_Waiting]) -> None:
         try:
-            outcomes = await self._committed_outcomes(name, [command for command, _ in waiting])
+            outcomes = await self._outcomes(name, [command for command, _ in waiting])
         except Exception as error:  # whatever it is, somebody waits for it
             outcomes = [error] * len(waiting)
         for (_, future), outcome in zip(waiting, outcomes, strict=True):
@@ -78,19 +84,36 @@ class Turns:
             else:
                 future.set_exception(outcome)
 
-    async def _committed_outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
+    async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
+        """One for each command, once the group that they make is stored."""
+        loaded = self._store.recall(name) or await self._store.load(name)
         for attempt in range(ATTEMPTS):
-            loaded = await self._store.load(name)
             group, owns = _applied(loaded, commands)
             if group is None:
-                return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
-            group, event = evaluate(group, loaded.now_ms)
-            if group is loaded.group or await self._store.commit(loaded, group):
-                turns = [own if isinstance(own, Exception) else Turn(own, group, event, loaded.now_ms) for own in owns]
-                self._committed(Turn(group, group, event, loaded.now_ms))
-                return turns
-            await asyncio.sleep(random.random() * 0.001 * min(attempt, 10))
+                event = None
+            else:
+                group, event = evaluate(group, loaded.now_ms)
+            instead = await self._stored(loaded, group)
+            if instead is None:
+                return self._told(name, owns, group, event, loaded.now_ms)
+            loaded = instead
+            if attempt:
+                await asyncio.sleep(random.random() * 0.001 * min(attempt, 10))
         raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
+
+    async def _stored(self, loaded: Loaded, group: Group | None) -> Loaded | None:
+        """None if `group` stands in the store now; else what stands there instead. Where nothing has changed there is nothing to store."""
+        if group is not None and group is not loaded.group:
+            return await self._store.commit(loaded, group)
+        return None if loaded.sure else await self._store.load(loaded.name)
+
+    def _told(
+        self, name: str, owns: list[Group | Exception], group: Group | None, event: WatermarkAlignmentEvent | None, now_ms: int
+    ) -> list[Turn | Exception]:
+        if group is None or event is None:
+            return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
+        self._committed(Turn(group, group, event, now_ms))
+        return [own if isinstance(own, Exception) else Turn(own, group, event, now_ms) for own in owns]
 
 
 def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[Group | Exception]]:

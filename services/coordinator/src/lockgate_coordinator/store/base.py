@@ -1,18 +1,25 @@
 """What a store is: it loads a group and compare-and-sets it. The group's rules are core's, and run in the service.
 
     load(name)            the group with the store's time and a version: 0 if the store knows nothing of that name
-    commit(loaded, new)   makes `new` the group if its version is still the one that was loaded; False: somebody was faster
+    recall(name)          the same out of this process's memory, which may be outdated; None: it must be loaded
+    commit(loaded, new)   makes `new` the group if its version is still the one of `loaded`; else what stands there instead
     delete(loaded)        the same with no group; the version stays for a while, as the floor of a successor
 
-So a command is load, rule, commit, and again if the commit lost. Versions are max(previous + 1, the store's time) and no version
-comes twice, not even over a deleted group; a group that is loaded unchanged may be the very same object as last time.
-Every store passes tests/coordinator/store/test_contract.py. What a store's own driver raises leaves it as `StoreUnavailable`.
+So a command is recall or load, rule, commit, and again with what stood in its way if the commit was refused. What was recalled is sure
+only once a commit of it succeeds: a store refuses it too if the time that was recalled is more than `RECALLED_WITHIN_MS` off its own.
+
+Versions are max(previous + 1, the store's time) and no version comes twice, not even over a deleted group; a group that is loaded
+unchanged may be the very same object as last time. Every store passes tests/coordinator/store/test_contract.py. What a store's own
+driver raises leaves it as `StoreUnavailable`.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
 
 from lockgate.group import Group, tick
+
+RECALLED_WITHIN_MS = 50
+"""How far the time of a commit may be from the store's own, before or behind: leases end that sharply."""
 
 
 class StoreUnavailable(Exception):
@@ -25,12 +32,13 @@ class InvalidStoreAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A group at one moment of the store's time."""
+    """A group at one moment of the store's time; `sure`: the store said so, and it was not recalled."""
 
     name: str
     version: int
     now_ms: int
     group: Group | None
+    sure: bool = True
 
     @property
     def next_version(self) -> int:
@@ -45,14 +53,16 @@ class Loaded:
 
 
 class Store(Protocol):
-    """Where groups are kept. All methods raise `StoreUnavailable`."""
+    """Where groups are kept. All methods that are awaited raise `StoreUnavailable`."""
 
     shared: bool
-    """Whether other processes may change groups behind this one's back."""
+    """Whether groups live outside this process: others may change them behind its back, and every answer takes its time."""
+
+    def recall(self, name: str) -> Loaded | None: ...
 
     async def load(self, name: str) -> Loaded: ...
 
-    async def commit(self, loaded: Loaded, group: Group) -> bool: ...
+    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None: ...
 
     async def delete(self, loaded: Loaded) -> bool: ...
 

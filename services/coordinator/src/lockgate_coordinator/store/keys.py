@@ -1,8 +1,11 @@
-"""The keys in Redis, all under one prefix. A group's own key has the group as hash tag; names cannot contain braces.
+"""The keys in Redis, all under one prefix. A group's own keys have the group as hash tag, so they are one slot of a cluster; names
+cannot contain braces.
 
 lockgate:groups              sorted set: the names of all groups, all with score 0, so in the order of their bytes
-lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON); `r:<subtask>:<source>` one reader each (JSON).
-                             With `version` alone: a deleted group, which expires
+lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON); `r:<subtask>:<source>` one reader each (JSON); `since`,
+                             the version from which on changes and removals are known. With `version` alone: a deleted group, which expires
+lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it last
+lockgate:{<group>}:removed   sorted set: the fields of readers that are gone, with the version that removed them, for a while
 lockgate:ready               written by the readiness check, expires at once
 """
 
@@ -14,6 +17,11 @@ READY = "lockgate:ready"
 _READER = "r:"
 
 
+def of_group(group: str) -> tuple[str, str, str]:
+    """The group's own keys: state, changes, removed."""
+    return state(group), f"lockgate:{{{group}}}:changes", f"lockgate:{{{group}}}:removed"
+
+
 def state(group: str) -> str:
     return f"lockgate:{{{group}}}:state"
 
@@ -23,9 +31,11 @@ def reader_field(key: ReaderKey) -> str:
     return f"{_READER}{subtask}:{source}"
 
 
-def reader_key(field: str) -> ReaderKey | None:
-    """The reader whose field this is; None for a field that is no reader's. A source's name may contain colons."""
-    if not field.startswith(_READER):
-        return None
-    subtask, source = field.removeprefix(_READER).split(":", 1)
+def is_reader(field: str) -> bool:
+    return field.startswith(_READER)
+
+
+def reader_key(field: str) -> ReaderKey:
+    """The reader whose field this is. A source's name may contain colons."""
+    _, subtask, source = field.split(":", 2)
     return source, int(subtask)

@@ -22,15 +22,18 @@ class MemoryStore:
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
 
-    async def load(self, name: str) -> Loaded:
+    def recall(self, name: str) -> Loaded:
         return Loaded(name, self._versions.get(name, 0), self._clock(), self._groups.get(name))
 
-    async def commit(self, loaded: Loaded, group: Group) -> bool:
+    async def load(self, name: str) -> Loaded:
+        return self.recall(name)
+
+    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
         if self._versions.get(loaded.name, 0) != loaded.version:
-            return False
+            return self.recall(loaded.name)
         self._versions[loaded.name] = loaded.next_version
         self._groups[loaded.name] = group
-        return True
+        return None
 
     async def delete(self, loaded: Loaded) -> bool:
         if self._versions.get(loaded.name, 0) != loaded.version:

@@ -1,68 +1,60 @@
-"""A group as text: one record for the head, one for each reader, so that a report writes two short records however large the group."""
+"""A group as text: one record for the head, one for each reader, so that a report writes two short records however large the group.
 
-import json
+A record is a JSON object of a value's own fields, without those that have their default. So it stays short, and a replica of another
+version reads it: a field that it lacks has its default, and one that it does not know is left out.
+"""
+
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, get_type_hints
 
-from lockgate.codec import config_from_json, config_to_json, report_from_json, report_to_json
+import msgspec
+
 from lockgate.group import Group
-from lockgate.readers import Reader, ReaderKey, Readers
+from lockgate.readers import Reader, Readers
 
-_HEAD_NUMBERS = (
-    "config_version",
-    "created_at",
-    "grace_until",
-    "revision",
-    "group_watermark",
-    "max_desired_watermark",
-    "cap",
-    "started",
-    "heard_at",
-    "left_epoch",
-)
-_READER_VALUES = (
-    "epoch",
-    "heard_at",
-    "owner",
-    "excused",
-    "lost",
-    "progressed_at",
-    "held_since",
-    "overdue",
-    "passed_over",
-    "splits_named",
-    "progress_ignored",
+_ABSENT: Final = object()
+
+
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """The fields of a dataclass, each with its default."""
+    found = {}
+    for field in dataclasses.fields(kind):
+        made = field.default_factory() if field.default_factory is not dataclasses.MISSING else _ABSENT
+        found[field.name] = field.default if field.default is not dataclasses.MISSING else made
+    return found
+
+
+_READER: Final = _defaults(Reader)
+_HEAD: Final = {name: default for name, default in _defaults(Group).items() if name not in ("name", "readers")}
+_HEAD_TYPES: Final = get_type_hints(Group)
+_Head: Final = msgspec.defstruct(
+    "_Head",
+    [(name, _HEAD_TYPES[name]) if default is _ABSENT else (name, _HEAD_TYPES[name], default) for name, default in _HEAD.items()],
+    kw_only=True,
 )
 
-
-def head_to_text(group: Group) -> str:
-    head: dict[str, Any] = {name: getattr(group, name) for name in _HEAD_NUMBERS}
-    head["config"] = config_to_json(group.config)
-    head["sources_seen"] = sorted(group.sources_seen)
-    return _text(head)
+_encode: Final = msgspec.json.Encoder().encode
+_decode_reader: Final = msgspec.json.Decoder(Reader).decode
+_decode_head: Final = msgspec.json.Decoder(_Head).decode
 
 
-def reader_to_text(reader: Reader) -> str:
-    record: dict[str, Any] = {name: getattr(reader, name) for name in _READER_VALUES}
-    record["attributes"] = dict(reader.attributes)
-    record["attempts"] = {split: list(attempt) for split, attempt in reader.attempts.items()}
-    record["reported"] = None if reader.reported is None else report_to_json(reader.reported)
-    return _text(record)
+def head_to_text(group: Group) -> bytes:
+    return _record(group, _HEAD)
+
+
+def reader_to_text(reader: Reader) -> bytes:
+    return _record(reader, _READER)
 
 
 def reader_from_text(text: str) -> Reader:
-    values = json.loads(text)
-    reported = values.pop("reported")
-    attempts = {split: (batch_id, attempt) for split, (batch_id, attempt) in values.pop("attempts").items()}
-    return Reader(reported=None if reported is None else report_from_json(reported), attempts=attempts, **values)
+    return _decode_reader(text)
 
 
-def group_from_text(name: str, head: str, readers: Mapping[ReaderKey, Reader]) -> Group:
-    values = json.loads(head)
-    config = config_from_json(values.pop("config"))
-    seen = frozenset(values.pop("sources_seen"))
-    return Group(name=name, config=config, sources_seen=seen, readers=Readers.of(readers), **values)
+def group_from_text(name: str, head: str, readers: Readers) -> Group:
+    values = _decode_head(head)
+    return Group(name=name, readers=readers, **{field: getattr(values, field) for field in _HEAD})
 
 
-def _text(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, separators=(",", ":"))
+def _record(value: object, defaults: Mapping[str, Any]) -> bytes:
+    return _encode({name: found for name, default in defaults.items() if (found := getattr(value, name)) != default})

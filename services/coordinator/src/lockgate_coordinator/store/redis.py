@@ -1,144 +1,130 @@
 """Groups in Redis: for any number of coordinators, which agree through its versions and its clock.
 
-Every step is one script, so it is atomic; scripts are sent again by themselves when a restarted Redis has forgotten them. A decoded
-group is kept and reused for as long as the version in Redis is the same: then a load costs one short answer. If it is another one, only
-the readers whose text differs are decoded, so that replicas that take turns in a large group do not decode all of it each time.
+Every step is one script over the keys of one group, so it is atomic, and one round trip. A group is kept as it was last seen (`known`),
+so that a turn can begin with it instead of asking first, and so that an answer holds only what has changed since: both cost the same
+however large the group is. A refused commit brings what stands there instead, with Redis's time.
 """
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ConstantBackoff
-from redis.exceptions import RedisError
-
-from lockgate.group import Group, Reader, ReaderKey
+from lockgate.group import Group
+from lockgate.readers import Reader, ReaderKey, Readers
 from lockgate_coordinator.store import keys
-from lockgate_coordinator.store.base import Loaded, StoreUnavailable
+from lockgate_coordinator.store.addresses import RedisAddress
+from lockgate_coordinator.store.base import RECALLED_WITHIN_MS, Loaded, StoreUnavailable
+from lockgate_coordinator.store.connections import Connections, Script
+from lockgate_coordinator.store.known import Known, KnownGroups, monotonic_ms
 from lockgate_coordinator.store.records import group_from_text, head_to_text, reader_from_text, reader_to_text
 
-TIMEOUT_S = 2.0
-"""How long Redis may take to answer: shorter than a client's patience, longer than a slow moment."""
-
-DELETED_KEPT_MS = 3_600_000
-"""How long a deleted group's last version is kept. After that the clock alone is above whatever was given out."""
-
-KNOWN_GROUPS = 1_024
-"""How many decoded groups are kept; the longest unchanged one goes first."""
+REMEMBERED_MS = 3_600_000
+"""How long Redis keeps the last version of a deleted group, and which readers were removed: after that the clock alone is above
+whatever was given out, and who has not looked for so long reads the whole group."""
 
 
 class RedisStore:
-    """Opens no connection before it is used. Raises `ValueError` for an address that redis-py does not understand."""
+    """Opens no connection before it is used."""
 
     shared = True
 
-    def __init__(self, url: str) -> None:
-        self._client: Redis = Redis.from_url(
-            url,
-            decode_responses=True,
-            socket_timeout=TIMEOUT_S,
-            socket_connect_timeout=TIMEOUT_S,
-            retry=Retry(ConstantBackoff(0.01), 1),  # once: a pooled connection may be of before a restart
-        )
-        self._load = self._client.register_script(_script("load"))
-        self._commit = self._client.register_script(_script("commit"))
-        self._delete = self._client.register_script(_script("delete"))
-        self._known: dict[str, _Known] = {}
+    def __init__(self, address: RedisAddress) -> None:
+        self._connections = Connections(address)
+        self._load, self._commit, self._delete = (Script("standing", step) for step in ("load", "commit", "delete"))
+        self._ready = Script("ready")
+        self._known = KnownGroups()
+
+    def recall(self, name: str) -> Loaded | None:
+        """None also where others are at work: then the group is another one by now, and asking first spares a refusal."""
+        known = self._known.get(name, self._connections.opened)
+        if known is None or known.contended:
+            return None
+        return Loaded(name, known.version, known.now_ms(), known.group, sure=False)
 
     async def load(self, name: str) -> Loaded:
-        known = self._known.get(name, _NOTHING)
-        async with self._translated():
-            version, now_ms, *rest = await self._load(keys=[keys.state(name)], args=[known.version])
-        if rest:
-            known = _Known.of(name, int(version), rest[0], known)
-            self._keep(name, known)
-        return Loaded(name, int(version), int(now_ms), known.group)
+        opened, sent_ms = self._connections.opened, monotonic_ms()
+        known = self._known.get(name, opened)
+        answer = await self._connections.run(self._load, keys.of_group(name), [known.version if known else 0])
+        if known is not None and self._connections.opened != opened:
+            return await self.load(name)  # what the answer adds to may be of another history
+        return self._learned(name, answer, known.group if known else None, sent_ms, opened)
 
-    async def commit(self, loaded: Loaded, group: Group) -> bool:
-        before = {} if loaded.group is None else loaded.group.readers
-        removed = [keys.reader_field(key) for key in before if key not in group.readers]
-        changed = {keys.reader_field(key): reader_to_text(reader) for key, reader in group.readers.items() if before.get(key) is not reader}
-        args: list[Any] = [loaded.version, loaded.next_version, head_to_text(group), len(removed), *removed]
-        for field, text in changed.items():
-            args += (field, text)
-        async with self._translated():
-            if loaded.group is None:
-                await self._client.zadd(keys.GROUPS, {loaded.name: 0})  # first, so that no group is unlisted
-            done = await self._commit(keys=[keys.state(loaded.name)], args=args)
-        if done:
-            texts = {**self._known.get(loaded.name, _NOTHING).texts, **changed}
-            self._keep(loaded.name, _Known(loaded.next_version, group, texts))
-        return bool(done)
+    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+        name = loaded.name
+        if loaded.group is None:
+            await self._connections.command("ZADD", keys.GROUPS, 0, name)  # first, so that no group is unlisted
+        opened, sent_ms = self._connections.opened, monotonic_ms()
+        known = self._known.get(name, opened)
+        answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group))
+        if len(answer) == 2 and int(answer[0]) == loaded.next_version:
+            contended = known is not None and known.contended
+            self._known.keep(name, Known(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened, contended))
+            return None
+        if known is None or self._connections.opened != opened:
+            return await self.load(name)
+        return self._learned(name, answer, loaded.group, sent_ms, opened)
 
     async def delete(self, loaded: Loaded) -> bool:
         """Off the list first: who creates a successor loads after the delete and lists after that, so the successor stays listed."""
-        async with self._translated():
-            await self._client.zrem(keys.GROUPS, loaded.name)
-            done = await self._delete(keys=[keys.state(loaded.name)], args=[loaded.version, loaded.last_version, DELETED_KEPT_MS])
-            if not done:
-                await self._client.zadd(keys.GROUPS, {loaded.name: 0})
-        self._known.pop(loaded.name, None)
+        await self._connections.command("ZREM", keys.GROUPS, loaded.name)
+        args = [loaded.version, loaded.last_version, REMEMBERED_MS]
+        done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
+        if not done:
+            await self._connections.command("ZADD", keys.GROUPS, 0, loaded.name)
+        self._known.drop(loaded.name)
         return bool(done)
 
     async def names(self, after: str, limit: int) -> list[str]:
-        async with self._translated():
-            found = await self._client.zrangebylex(keys.GROUPS, f"({after}" if after else "-", "+", start=0, num=limit)
-        return [str(name) for name in found]
+        low = f"({after}" if after else "-"
+        return [str(name) for name in await self._connections.command("ZRANGEBYLEX", keys.GROUPS, low, "+", "LIMIT", 0, limit)]
 
     async def ping(self) -> None:
-        async with self._translated():
-            await self._client.set(keys.READY, 1, px=1)
+        if not await self._connections.run(self._ready, [keys.READY], []):
+            raise StoreUnavailable("this Redis is older than 7.0, which is the oldest that will do")
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._connections.close()
 
-    def _keep(self, name: str, known: "_Known") -> None:
-        self._known.pop(name, None)
-        if known.group is not None:
-            self._known[name] = known
-        if len(self._known) > KNOWN_GROUPS:
-            del self._known[next(iter(self._known))]
-
-    @asynccontextmanager
-    async def _translated(self) -> AsyncIterator[None]:
-        try:
-            yield
-        except (RedisError, OSError, TimeoutError) as error:
-            where = self._client.connection_pool.connection_kwargs
-            raise StoreUnavailable(f"Redis at {where.get('host', 'localhost')}:{where.get('port', 6379)}: {error}") from error
+    def _learned(self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int) -> Loaded:
+        """What scripts/standing.lua answers to somebody who knows `base`."""
+        version, now_ms, *news = answer
+        group = _group(name, news, base) if news else base
+        contended = bool(news) and base is not None
+        self._known.keep(name, Known(int(version), group, _ahead_ms(answer, sent_ms), opened, contended))
+        return Loaded(name, int(version), int(now_ms), group)
 
 
-def _script(name: str) -> str:
-    return (files(__package__) / "scripts" / f"{name}.lua").read_text(encoding="utf-8")
+def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
+    before = Readers() if loaded.group is None else loaded.group.readers
+    changed = group.readers.changed_since(before) if loaded.group else set(group.readers)
+    removed = [keys.reader_field(key) for key in changed if key not in group.readers]
+    claimed: int | str = "" if loaded.sure else loaded.now_ms
+    args: list[str | bytes | int] = [loaded.version, claimed, RECALLED_WITHIN_MS, loaded.next_version, head_to_text(group), REMEMBERED_MS]
+    args += [len(removed), *removed]
+    for key in changed:
+        reader = group.readers.get(key)
+        if reader is not None:
+            args += (keys.reader_field(key), reader_to_text(reader))
+    return args
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A group as it was decoded last, with the text of each reader's field. A text of a field that is gone is never looked at again."""
-
-    version: int
-    group: Group | None
-    texts: Mapping[str, str]
-
-    @classmethod
-    def of(cls, name: str, version: int, fields: list[str] | dict[str, str], before: "_Known") -> "_Known":
-        """From all fields in Redis. A reader whose text is the same as before is the same."""
-        texts = fields if isinstance(fields, dict) else dict(zip(fields[::2], fields[1::2], strict=True))
-        head = texts.get("head")
-        if head is None:
-            return _NOTHING
-        known = {} if before.group is None else before.group.readers
-        readers: dict[ReaderKey, Reader] = {}
-        for field, text in texts.items():
-            key = keys.reader_key(field)
-            if key is not None:
-                same = known.get(key) if before.texts.get(field) == text else None
-                readers[key] = same or reader_from_text(text)
-        return cls(version, group_from_text(name, head, readers), texts)
+def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
+    """Redis's clock less ours, if it was asked half-way between our question and now."""
+    return int(answer[1]) - (sent_ms + monotonic_ms()) / 2
 
 
-_NOTHING: Final = _Known(0, None, {})
+def _group(name: str, news: Sequence[Any], base: Group | None) -> Group | None:
+    if len(news) == 1:
+        return _whole_group(name, dict(zip(news[0][::2], news[0][1::2], strict=True)))
+    head, fields, texts, removed = news
+    changes: dict[ReaderKey, Reader | None] = {keys.reader_key(field): None for field in removed}
+    changes |= {keys.reader_key(field): reader_from_text(text) for field, text in zip(fields, texts, strict=True)}
+    before = Readers() if base is None else base.readers
+    return group_from_text(name, head, before.updated(changes))
+
+
+def _whole_group(name: str, texts: dict[str, str]) -> Group | None:
+    head = texts.get("head")
+    if head is None:
+        return None
+    readers = {keys.reader_key(field): reader_from_text(text) for field, text in texts.items() if keys.is_reader(field)}
+    return group_from_text(name, head, Readers.of(readers))

@@ -1,10 +1,9 @@
--- KEYS: state. ARGV: expected version, last version, ms for which the last version is kept.
+-- ARGV: expected version, last version, ms for which the last version is kept.
 -- Answers 1, or 0 if the version is another one; then nothing was changed.
-local version = redis.call('HGET', KEYS[1], 'version') or '0'
-if version ~= ARGV[1] then
+if version_now() ~= ARGV[1] then
   return 0
 end
-redis.call('DEL', KEYS[1])
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], 'version', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1

@@ -1,0 +1,157 @@
+"""Connections to a Redis of any form, through redis-py; what its driver raises leaves here as `StoreUnavailable`, with what to do.
+
+A connection that is new may lead to another Redis than the last one did: restarted, or a replica that was promoted, and either may
+have lost what came last. So who remembers anything of a Redis asks `opened` whether it still speaks to the same one. It is counted
+where redis-py fetches the credentials, since every new connection of every kind of client does that.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+from redis.asyncio import Redis, RedisCluster, Sentinel
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import MasterNotFoundError
+from redis.backoff import ConstantBackoff
+from redis.credentials import CredentialProvider
+from redis.exceptions import (
+    AuthenticationError,
+    MovedError,
+    NoPermissionError,
+    NoScriptError,
+    ReadOnlyError,
+    RedisClusterException,
+    RedisError,
+)
+
+from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, RedisAddress
+from lockgate_coordinator.store.base import StoreUnavailable
+
+TIMEOUT_S = 2.0
+"""How long Redis may take to answer: shorter than a client's patience, longer than a slow moment."""
+
+AT_ONCE = 16
+"""How many commands are under way at most, and so how many connections are opened while none breaks."""
+
+_ONCE_MORE = 1
+"""A pooled connection may be of before a restart."""
+
+
+class Script:
+    """A Lua script of this package, from the files of these names one after the other. Raises nothing until it is run."""
+
+    def __init__(self, *names: str) -> None:
+        folder = files(__package__) / "scripts"
+        self.text = "\n".join((folder / f"{name}.lua").read_text(encoding="utf-8") for name in names)
+        self.sha = sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+class Connections:
+    """Opens no connection before it is used."""
+
+    def __init__(self, address: RedisAddress) -> None:
+        self._address = address
+        self._greeter = _Greeter(address.credentials)
+        self._client, self._others = _clients(address, self._greeter)
+        self._turnstile = asyncio.Semaphore(AT_ONCE)
+
+    @property
+    def opened(self) -> int:
+        """How many connections have been opened so far."""
+        return self._greeter.greeted
+
+    async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
+        """Its answer. The script is sent whole where it is not known (any more). All keys must have the same hash tag."""
+        try:
+            return await self.command("EVALSHA", script.sha, len(keys), *keys, *args)
+        except _ScriptUnknown:
+            return await self.command("EVAL", script.text, len(keys), *keys, *args)
+
+    async def command(self, *words: str | bytes | int) -> Any:
+        """The answer to one command of Redis."""
+        async with self._turnstile:
+            try:
+                return await self._client.execute_command(*words)
+            except NoScriptError:
+                raise _ScriptUnknown from None
+            except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
+                raise StoreUnavailable(f"{self._address}: {_told(error)}") from error
+
+    async def close(self) -> None:
+        for client in (self._client, *self._others):
+            await client.aclose()
+
+
+class _ScriptUnknown(Exception):
+    """Redis has not seen the script yet, or not since its last start."""
+
+
+class _Greeter(CredentialProvider):
+    """Gives each new connection the credentials, and counts it."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self.greeted = 0
+
+    def get_credentials(self) -> Any:
+        """What AUTH takes; nothing if there is no password."""
+        self.greeted += 1
+        username, password = self._credentials.username, self._credentials.password
+        if password is None:
+            return ()
+        return (password,) if username is None else (username, password)
+
+    async def get_credentials_async(self) -> Any:
+        """As `get_credentials`, which costs nothing."""
+        return self.get_credentials()
+
+
+def _clients(address: RedisAddress, greeter: _Greeter) -> tuple[Any, list[Any]]:
+    """The client, and those that it needs beside itself."""
+    tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
+    timeouts: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S}
+    common: dict[str, Any] = {"decode_responses": True, "retry": _retry(), **timeouts, **tls}
+    if address.form is Form.CLUSTER:
+        nodes = [ClusterNode(host, port) for host, port in address.servers]
+        return RedisCluster(startup_nodes=nodes, credential_provider=greeter, **common), []
+    common["db"] = address.database
+    if address.form is Form.SERVER:
+        ((host, port),) = address.servers
+        return Redis(host=host, port=port, credential_provider=greeter, **common), []
+    asked = {**timeouts, **tls, "username": address.sentinel.username, "password": address.sentinel.password, "retry": _retry()}
+    sentinel = Sentinel(address.servers, sentinel_kwargs=asked, credential_provider=greeter, **common)  # type: ignore[no-untyped-call]  # as redis-py has it
+    return sentinel.master_for(address.service), sentinel.sentinels
+
+
+def _retry() -> Retry:
+    return Retry(ConstantBackoff(0.01), _ONCE_MORE)
+
+
+def _told(error: Exception) -> str:
+    """What Redis or its driver says, and what to do. Errors whose text may quote the settings of a connection are told in our words."""
+    cause = error.__cause__
+    if isinstance(error, RedisClusterException) and isinstance(cause, AuthenticationError | NoPermissionError):
+        return _told(cause)
+    if isinstance(error, RedisClusterException):
+        return "no cluster can be reached there; a Redis that is no cluster has the address redis://HOST:PORT/DB"
+    if isinstance(error, MasterNotFoundError):
+        return "no Sentinel names a master of this service that answers: check the service's name and the Sentinels' credentials"
+    said = str(error).rstrip(".") or type(error).__name__
+    return f"{said}. {advice}" if (advice := _advice(error)) else said
+
+
+def _advice(error: Exception) -> str:
+    if isinstance(error, MovedError):
+        return "It is a node of a Redis Cluster: the address must begin with redis+cluster://"
+    if isinstance(error, ReadOnlyError):
+        return "It is a replica: the address must be the master's, or redis+sentinel://, whose Sentinels know the master"
+    if isinstance(error, NoPermissionError):
+        return "docs/operations.md, Redis, has the commands and keys that the user needs"
+    if isinstance(error, AuthenticationError) or str(error).startswith(("NOAUTH", "WRONGPASS")):
+        return f"Check the user in the address, and the password there or in {PASSWORD}"
+    if "unknown command 'SENTINEL'" in str(error):
+        return "It is no Sentinel: the address of a Redis begins with redis://"
+    return ""

@@ -1,0 +1,31 @@
+"""The stores that the contract is run over: memory, one Redis, a Redis Cluster."""
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from lockgate_testbed.redis import RedisServer
+from lockgate_testbed.redis_cluster import RedisCluster
+
+
+@pytest.fixture(scope="session")
+def redis_cluster(redis_server: RedisServer) -> Iterator[RedisCluster]:
+    """A cluster for all tests of the stores; `redis_server` says what is missing where there is no Redis at all."""
+    with RedisCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis), pytest.param("cluster", marks=pytest.mark.redis)])
+def store_address(request: pytest.FixtureRequest) -> str:
+    """The address of an empty store of each kind."""
+    if request.param == "memory":
+        return "memory://"
+    if request.param == "cluster":
+        cluster: RedisCluster = request.getfixturevalue("redis_cluster")
+        cluster.flush()
+        return cluster.url
+    url: str = request.getfixturevalue("redis_server").url
+    with Redis.from_url(url) as client:
+        client.flushall()
+    return url

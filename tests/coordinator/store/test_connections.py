@@ -1,0 +1,163 @@
+"""Redis as operators run it: behind TLS, with users, as a cluster, behind a Sentinel; and what is said when it does not let us in."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+from redis import Redis
+
+from lockgate.commands import evict, register
+from lockgate.events import GroupConfig, ReaderRegistrationEvent
+from lockgate.group import create
+from lockgate_coordinator.store import Store, StoreUnavailable, open_store
+from lockgate_testbed.redis import NO_PERSISTENCE, Certificates, RedisServer
+from lockgate_testbed.redis_cluster import RedisCluster
+from lockgate_testbed.redis_sentinel import SERVICE, SentinelledRedis
+from support.answers import wait_for
+
+OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+
+
+@asynccontextmanager
+async def opened(address: str, **environment: str) -> AsyncIterator[Store]:
+    store = open_store(address, environment)
+    yield store
+    await store.close()
+
+
+async def live_through_all(store: Store, name: str = "g") -> None:
+    """Everything that the service does with a store."""
+    await store.ping()
+    loaded = await store.load(name)
+    group = create(name, GroupConfig(), loaded.now_ms, floor=loaded.version)
+    assert await store.commit(loaded, group) is None
+    loaded = await store.load(name)
+    assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)) is None
+    standing = await store.commit(loaded, group)
+    assert standing is not None
+    assert standing.group is not None
+    assert await store.commit(standing, evict(standing.group, "a", 0)) is None
+    assert await store.names("", 10) == [name]
+    assert await store.delete(await store.load(name))
+
+
+async def refusal(address: str, **environment: str) -> str:
+    async with opened(address, **environment) as store:
+        with pytest.raises(StoreUnavailable) as refused:
+            await store.ping()
+    assert "hunter2" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    folder = tmp_path_factory.mktemp("certificates")
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    found = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
+    authority.cert_pem.write_to_path(str(found.ca))
+    issued.cert_chain_pems[0].write_to_path(str(found.certificate))
+    issued.private_key_pem.write_to_path(str(found.key))
+    return found
+
+
+@pytest.fixture
+def guarded(redis_server: RedisServer) -> Iterator[RedisServer]:
+    """A Redis of our own whose default user is off, with the user of docs/operations.md."""
+    (rule,) = re.findall(r"^ACL SETUSER lockgate (.*)$", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE)
+    user = ["--user", "lockgate", *rule.replace(">PASSWORD", ">hunter2").split()]
+    with RedisServer(options=(*NO_PERSISTENCE, *user, "--user", "default", "off")) as server:
+        yield server
+
+
+async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(redis_server: RedisServer, certificates: Certificates) -> None:
+    with RedisServer(tls=certificates) as server:
+        async with opened(server.url) as store:
+            await live_through_all(store)
+        assert "certificate verify failed" in await refusal(server.url.partition("?")[0])
+        assert await refusal(f"redis://127.0.0.1:{server.port}")
+
+
+async def test_a_redis_that_asks_for_a_certificate_is_given_one(redis_server: RedisServer, certificates: Certificates) -> None:
+    with RedisServer(tls=certificates, options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
+        own = f"&ssl_certfile={certificates.certificate}&ssl_keyfile={certificates.key}"
+        async with opened(server.url + own) as store:
+            await live_through_all(store)
+        assert await refusal(server.url)
+
+
+async def test_a_user_may_do_all_that_is_needed_with_what_the_documentation_grants(guarded: RedisServer) -> None:
+    async with opened(f"redis://lockgate:hunter2@127.0.0.1:{guarded.port}") as store:
+        await live_through_all(store)
+    async with opened(f"redis://lockgate@127.0.0.1:{guarded.port}", LOCKGATE_REDIS_PASSWORD="hunter2") as store:
+        await live_through_all(store)
+
+
+async def test_credentials_that_are_refused_are_told_where_to_be_mended(guarded: RedisServer) -> None:
+    here = f"127.0.0.1:{guarded.port}"
+    assert "LOCKGATE_REDIS_PASSWORD" in await refusal(f"redis://{here}")
+    assert "LOCKGATE_REDIS_PASSWORD" in await refusal(f"redis://lockgate:hunter22@{here}")
+
+
+async def test_a_user_who_may_too_little_is_sent_to_the_list_of_commands(redis_server: RedisServer) -> None:
+    narrow = ["--user", "narrow", "on", ">hunter2", "~lockgate:*", "+@all", "-evalsha", "-eval"]
+    with RedisServer(options=(*NO_PERSISTENCE, *narrow)) as server:
+        assert "docs/operations.md" in await refusal(f"redis://narrow:hunter2@127.0.0.1:{server.port}")
+
+
+async def test_a_cluster_keeps_groups_on_all_its_nodes_each_in_one_slot(redis_cluster: RedisCluster) -> None:
+    redis_cluster.flush()
+    async with opened(redis_cluster.url) as store:
+        for index in range(20):
+            loaded = await store.load(f"g{index}")
+            assert await store.commit(loaded, create(loaded.name, GroupConfig(), loaded.now_ms)) is None
+        assert len(await store.names("", 100)) == 20
+    for node in redis_cluster.nodes:
+        with Redis(port=node.port) as client:
+            assert client.dbsize()
+
+
+async def test_each_form_of_redis_is_told_from_the_others(redis_server: RedisServer, redis_cluster: RedisCluster) -> None:
+    assert "redis+cluster://" in await refusal(f"redis://127.0.0.1:{redis_cluster.nodes[0].port}")
+    assert "redis://" in await refusal(f"redis+cluster://127.0.0.1:{redis_server.port}")
+    assert "no Sentinel" in await refusal(f"redis+sentinel://127.0.0.1:{redis_server.port}/s")
+
+
+async def test_a_node_of_a_cluster_that_is_new_is_given_the_scripts(redis_cluster: RedisCluster) -> None:
+    redis_cluster.flush()
+    async with opened(redis_cluster.url) as store:
+        await live_through_all(store)
+        for node in redis_cluster.nodes:
+            with Redis(port=node.port) as client:
+                client.script_flush()
+        await live_through_all(store)
+
+
+async def test_the_replica_goes_on_where_the_master_died_by_itself(redis_server: RedisServer) -> None:
+    with SentinelledRedis() as redis:
+        async with opened(redis.url) as store:
+            loaded = await store.load("g")
+            assert await store.commit(loaded, create("g", GroupConfig(), loaded.now_ms)) is None
+            with Redis(port=redis.master.port) as master:
+                assert master.wait(1, 5_000) == 1
+            assert "replica" in await refusal(f"redis://127.0.0.1:{redis.replica.port}")
+            redis.master.kill()
+            with pytest.raises(StoreUnavailable):
+                await store.load("g")
+            wait_for(lambda: _promoted(redis), timeout_s=20)
+            assert (await store.load("g")).group is not None
+            assert await store.delete(await store.load("g"))
+
+
+def _promoted(redis: SentinelledRedis) -> bool:
+    with Redis(port=redis.sentinel.port, decode_responses=True) as sentinel:
+        master = sentinel.sentinel_master(SERVICE)
+        return master["port"] == redis.replica.port and master["flags"] == "master"
+
+
+async def test_a_redis_that_is_not_there_is_named_without_its_password() -> None:
+    for address in ("redis://u:hunter2@127.0.0.1:1/0", "redis+cluster://u:hunter2@127.0.0.1:1", "redis+sentinel://u:hunter2@127.0.0.1:1/s"):
+        assert "127.0.0.1:1" in await refusal(address)
