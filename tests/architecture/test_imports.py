@@ -26,9 +26,11 @@ KNOWN_TO = {
     "lockgate_coordinator": {
         "redis": ("lockgate_coordinator.store.connections",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
-        "starlette": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
+        "starlette": ("lockgate_coordinator.api", "lockgate_coordinator.app", "lockgate_coordinator.access.guard"),
         "uvicorn": ("lockgate_coordinator.server",),
-        "typer": ("lockgate_coordinator.cli", "lockgate_coordinator.__main__"),
+        "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
+        "httpx": ("lockgate_coordinator.operate.service",),
+        "rich": ("lockgate_coordinator.operate",),
     },
     "lockgate_spark": {
         "pyspark": (*WAYS_IN, "lockgate_spark.jvm"),
@@ -37,7 +39,7 @@ KNOWN_TO = {
         "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
     },
 }
-LAYERS = ("store", "service", "api", "app", "server", "cli", "__main__")  # of the coordinator, lowest first
+LAYERS = ("store", "service", "api", "app", "server", "operate", "__main__")  # of the coordinator, lowest first
 
 
 def root(module: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lockgate_coordinator.operate import commands
 from lockgate_coordinator.server import ListenError, serve
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 
@@ -60,6 +61,13 @@ def serve_command(
         asyncio.run(serve(host, port, open_store(store)))
     except (InvalidStoreAddress, StoreUnavailable, ListenError) as error:
         raise _fault(str(error)) from error
+
+
+cli.command("groups")(commands.groups)
+cli.command("describe")(commands.describe)
+cli.command("evict")(commands.evict)
+cli.command("leave")(commands.leave)
+cli.command("forget")(commands.forget)
 
 
 def _is_loopback(host: str) -> bool:

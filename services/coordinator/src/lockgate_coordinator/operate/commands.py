@@ -1,0 +1,157 @@
+"""The commands themselves: ask, show, and end with 1 when the service says no."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from lockgate_coordinator.operate.faults import NotFound, Unreachable
+from lockgate_coordinator.operate.options import (
+    DEFAULT_URL,
+    AsJson,
+    Ca,
+    GroupArgument,
+    SourceArgument,
+    SubtaskArgument,
+    TokenFile,
+    Url,
+    Watch,
+    asking,
+)
+from lockgate_coordinator.operate.service import Json, Service
+from lockgate_coordinator.operate.tables import group_view, groups_table
+
+EVERY_S = 2.0
+"""How often --watch looks again."""
+
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many readers to show.")]
+After = Annotated[str | None, typer.Option("--after", help="Show the readers after this one: SOURCE/SUBTASK, or with --source SUBTASK.")]
+OfSource = Annotated[str | None, typer.Option("--source", help="Show the readers of this source alone.")]
+Splits = Annotated[bool, typer.Option("--splits", help="Show the readers' splits too.")]
+
+
+def groups(url: Url = DEFAULT_URL, token_file: TokenFile = None, ca: Ca = None, as_json: AsJson = False, watch: Watch = False) -> None:
+    """List the groups: how far each is, how far its readers may go, and who holds it."""
+    _not_both(as_json, watch)
+    with asking(url, token_file, ca) as service:
+        if as_json:
+            _print_json(service.groups())
+        else:
+            _show(lambda width: groups_table(service.groups()), watch=watch)
+
+
+def describe(
+    group: GroupArgument,
+    source: OfSource = None,
+    splits: Splits = False,
+    limit: Limit = 100,
+    after: After = None,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    as_json: AsJson = False,
+    watch: Watch = False,
+) -> None:
+    """Show one group: its rules, who holds it, and each reader with its state, lease and the age of its last progress."""
+    _not_both(as_json, watch)
+    with asking(url, token_file, ca) as service:
+        try:
+            if as_json:
+                _print_json(service.group(group, limit, after) if source is None else service.source(group, source, limit, after))
+                return
+            _show(lambda width: _described(service, group, source, splits, limit, after, width), watch=watch)
+        except NotFound as fault:
+            raise service.with_near_names(fault, group, source) from fault
+
+
+def evict(
+    group: GroupArgument,
+    source: SourceArgument,
+    subtask: SubtaskArgument,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Take a reader out of its group, whatever its epoch: it no longer counts until it registers again."""
+    with asking(url, token_file, ca) as service:
+        _done(service, lambda: service.evict(group, source, subtask), f"reader {source}/{subtask} is out of {group}", group, source)
+
+
+def leave(
+    group: GroupArgument,
+    source: SourceArgument,
+    subtask: SubtaskArgument,
+    epoch: Annotated[int, typer.Option("--epoch", min=1, help="The reader's epoch, as describe --json shows it.")],
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Say for a reader that it leaves: done only if the epoch is still its newest, so not to a successor."""
+    with asking(url, token_file, ca) as service:
+        _done(service, lambda: service.leave(group, source, subtask, epoch), f"reader {source}/{subtask} has left {group}", group, source)
+
+
+def forget(
+    group: GroupArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Delete a group with its configuration and all its readers. Readers that live register again, and it begins anew."""
+    if not yes:
+        typer.confirm(f"forget group {group} at {url}, with its configuration and all its readers?", abort=True)
+    with asking(url, token_file, ca) as service:
+        _done(service, lambda: service.forget(group), f"group {group} is forgotten", group, None)
+
+
+def _described(service: Service, group: str, source: str | None, splits: bool, limit: int, after: str | None, width: int) -> RenderableType:
+    found = service.group(group, limit, after if source is None else None)
+    names = [source] if source is not None else [each["source"] for each in found["sources"]] if splits else None
+    if names is None:
+        return group_view(found, found["sources"], splits=False, width=width)
+    sources = [service.source(group, name, limit, after if source is not None else None) for name in names]
+    return group_view(found, sources, splits=splits, width=width)
+
+
+def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
+    console = Console(highlight=False, soft_wrap=False)
+    if watch and not console.is_terminal:
+        raise typer.BadParameter("--watch needs a terminal: leave it out, or use --json")
+    shown = view(console.width)
+    if not watch:
+        console.print(shown)
+        return
+    with Live(shown, console=console, auto_refresh=False, screen=True) as live:
+        try:
+            while True:
+                time.sleep(EVERY_S)
+                try:
+                    shown = view(console.width)
+                    live.update(shown, refresh=True)
+                except Unreachable as fault:  # an outage is what one watches for
+                    live.update(Group(shown, Text(f"{time.strftime('%H:%M:%S')} {fault}", style="red")), refresh=True)
+        except KeyboardInterrupt:
+            return
+
+
+def _done(service: Service, act: Callable[[], None], said: str, group: str, source: str | None) -> None:
+    try:
+        act()
+    except NotFound as fault:
+        raise service.with_near_names(fault, group, source) from fault
+    typer.echo(said)
+
+
+def _print_json(answer: Json) -> None:
+    typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+
+
+def _not_both(as_json: bool, watch: bool) -> None:
+    if as_json and watch:
+        raise typer.BadParameter("--json prints once: leave --watch out, or call it again and again")

@@ -1,0 +1,73 @@
+"""The options that the operator's commands share. A token comes from a file or the environment, for everybody may read the process list."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from lockgate.events import NAME, NAME_RULE
+from lockgate_coordinator.operate.faults import Fault
+from lockgate_coordinator.operate.service import Service
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+TOKEN = "LOCKGATE_TOKEN"
+
+
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise typer.BadParameter("must be http://HOST:PORT or https://HOST:PORT")
+    return value.rstrip("/")
+
+
+def _token(value: Path | None) -> Path | None:
+    if value is not None and not value.read_text(encoding="utf-8").strip():
+        raise typer.BadParameter(f"{value} is empty: it must hold the token and nothing else")
+    return value
+
+
+def _name(value: str) -> str:
+    """As the protocol has it. Anything else would be another path, and might be another route."""
+    if not NAME.match(value):
+        raise typer.BadParameter(f"{value!r} {NAME_RULE}")
+    return value
+
+
+Url = Annotated[str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="Where the coordinator listens.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+        callback=_token,
+        help=f"Holds the token; without it {TOKEN} does.",
+    ),
+]
+Ca = Annotated[Path | None, typer.Option("--ca", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print what the service answers, for programs.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds, until Ctrl-C.")]
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name)]
+SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", callback=_name)]
+SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0)]
+
+
+@contextmanager
+def asking(url: str, token_file: Path | None, ca: Path | None) -> Iterator[Service]:
+    """The service for one command. A `Fault` ends the command with its one line and exit code 1."""
+    try:
+        with Service(url, _read(token_file), None if ca is None else str(ca)) as service:
+            yield service
+    except Fault as fault:
+        typer.echo(f"lockgate: {fault}", err=True)
+        raise typer.Exit(1) from fault
+
+
+def _read(token_file: Path | None) -> str | None:
+    token = os.environ.get(TOKEN, "") if token_file is None else token_file.read_text(encoding="utf-8")
+    return token.strip() or None

@@ -1,0 +1,150 @@
+"""The service as an operator's commands see it: one method a route, and `Fault` for every "no"."""
+
+import difflib
+import ssl
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from lockgate_coordinator.operate.faults import Fault, NotFound, Unreachable
+
+Json = dict[str, Any]
+
+TIMEOUT_S = 10.0
+PAGE = 1000
+"""The most that the service puts into one page of a list."""
+
+HINTS: Mapping[int, str] = {
+    401: "give a token: --token-file, or LOCKGATE_TOKEN",
+    403: "the token's role or its groups do not allow it",
+    429: "too many requests with this token: try again in a moment",
+}
+
+
+class Service:
+    """A coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is no file of certificates."""
+
+    def __init__(self, url: str, token: str | None = None, ca: str | None = None, transport: httpx.BaseTransport | None = None) -> None:
+        self._token = token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S, verify=_trust(ca), transport=transport)
+
+    def groups(self) -> Json:
+        """All groups, whatever number of pages they come in."""
+        items, after = list[Json](), ""
+        while True:
+            page = self._json("/v1/groups", limit=PAGE, after=after)
+            items += page["items"]
+            if page["next"] is None:
+                return {"items": items, "next": None}
+            after = page["next"]
+
+    def group(self, group: str, limit: int, after: str | None = None) -> Json:
+        """The group with up to `limit` of its readers above `after`, which is SOURCE/SUBTASK."""
+        return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
+
+    def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
+        """One source with up to `limit` of its readers above subtask `after`, and their splits."""
+        return self._json(f"/v1/groups/{group}/sources/{source}", limit=limit, **({} if after is None else {"after": after}))
+
+    def evict(self, group: str, source: str, subtask: int) -> None:
+        self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
+
+    def leave(self, group: str, source: str, subtask: int, epoch: int) -> None:
+        self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", epoch=epoch)
+
+    def forget(self, group: str) -> None:
+        self._send("DELETE", f"/v1/groups/{group}")
+
+    def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
+        """The same with what there is instead, the most alike first."""
+        try:
+            if fault.kind == "unknown-group":
+                near = _near(group, (item["group"] for item in self.groups()["items"]))
+                return Fault(f"{fault}; {_there_is('groups', near)}")
+            found = self.group(group, PAGE)["sources"]
+            if fault.kind == "unknown-source":
+                return Fault(f"{fault}; {_there_is('sources', _near(source or '', (each['source'] for each in found)))}")
+            subtasks = [str(reader["subtask"]) for each in found if each["source"] == source for reader in each["readers"]]
+            return Fault(f"{fault}; {_there_is('subtasks', subtasks[:10])}")
+        except Fault:  # the token may not list
+            return fault
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def __enter__(self) -> "Service":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _json(self, path: str, **params: Any) -> Json:
+        answer = self._send("GET", path, **params)
+        try:
+            body = answer.json()
+        except ValueError:
+            body = None
+        if not isinstance(body, dict) or "next" not in body:
+            raise Fault(f"{self._http.base_url} does not answer as lockgate {version('lockgate-coordinator')} does: {self._said_version()}")
+        return body
+
+    def _send(self, method: str, path: str, **params: Any) -> httpx.Response:
+        try:
+            answer = self._http.request(method, path, params=params)
+        except httpx.HTTPError as error:
+            raise Unreachable(
+                f"{self._http.base_url} gives no answer ({error or type(error).__name__}): is it running, is --url right?"
+            ) from error
+        if answer.is_success:
+            return answer
+        raise self._refusal(answer)
+
+    def _refusal(self, answer: httpx.Response) -> Fault:
+        status = answer.status_code
+        try:
+            problem = answer.json()
+            kind, detail = str(problem["type"]).removeprefix("urn:lockgate:"), str(problem["detail"])
+        except (ValueError, LookupError, TypeError):
+            return Fault(
+                f"{answer.request.url.copy_with(query=None)} answers {status}, and not as a lockgate coordinator does: is --url right?"
+            )
+        if self._token:
+            detail = detail.replace(self._token, "…")  # somebody in between may quote the request
+        if status == 404 and kind == "about:blank":
+            return Fault(f"the service has no {detail}: {self._said_version()}")
+        if status == 404:
+            return NotFound(detail, kind)
+        text = f"{detail}: {HINTS[status]}" if status in HINTS else detail
+        return Unreachable(text) if status == 503 else Fault(text)
+
+    def _said_version(self) -> str:
+        """What the service is, as far as it says so."""
+        try:
+            info = self._http.get("/openapi.json").json()["info"]
+            return f"it is {info['title']} {info['version']}, and this command is of {version('lockgate-coordinator')}"
+        except (httpx.HTTPError, ValueError, LookupError, TypeError):
+            return "it is another service, or another version: is --url right?"
+
+
+def _near(name: str, known: Iterable[str]) -> list[str]:
+    """Up to five names, the most alike first; if none is alike the first ones."""
+    names = list(known)
+    return difflib.get_close_matches(name, names, 5, 0.4) or names[:5]
+
+
+def _there_is(what: str, names: list[str]) -> str:
+    return f"there are no {what}" if not names else f"{what} that are there: {', '.join(names)}"
+
+
+def _trust(ca: str | None) -> ssl.SSLContext | bool:
+    if ca is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise Fault(f"--ca {ca} cannot be read as a file of certificates: {error}") from error

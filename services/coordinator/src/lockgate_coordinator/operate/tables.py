@@ -1,0 +1,136 @@
+"""What the service answers, as tables for people. Pure: from JSON to what rich renders."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lockgate_coordinator.operate.words import dated, holder, moment, span, who_holds
+
+Json = dict[str, Any]
+
+WIDE = 110
+"""From this width on the owners of readers have a place too."""
+
+COLOURS = {"active": "green", "idle": "blue", "finished": "bright_black", "lost": "red", "passed_over": "yellow", "overdue": "red"}
+
+
+def groups_table(groups: Json) -> RenderableType:
+    """All groups, a line each."""
+    if not groups["items"]:
+        return Text("there are no groups yet: a reader that registers creates its own")
+    table = _table(
+        ("group", "left"), ("watermark", "left"), ("ceiling", "left"), ("drift", "right"), ("readers", "right"), ("held by", "left")
+    )
+    for item in groups["items"]:
+        held = item["held_by"]
+        by = "–" if not held else holder(held[0]) + (f" +{len(held) - 1}" if len(held) > 1 else "")
+        table.add_row(
+            item["group"],
+            moment(item["group_watermark"]),
+            moment(item["max_desired_watermark"]),
+            span(item["drift_ms"]),
+            str(item["readers"]),
+            by,
+        )
+    return table
+
+
+def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
+    """One group: what it is at, who holds it, and the readers of `sources`, which are parts of answers of the service."""
+    readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
+    parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), Text()]
+    parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
+    if splits:
+        parts += [Text(), _splits(readers)]
+    return Group(*parts, *_more(group, sources))
+
+
+def _head(group: Json) -> RenderableType:
+    config, event, now = group["config"], group["alignment"], group["now"]
+    table = Table.grid(padding=(0, 2))
+    table.add_row("group", Text(group["group"], style="bold"))
+    table.add_row("watermark", dated(event["group_watermark"], now))
+    table.add_row("ceiling", dated(event["max_desired_watermark"], now))
+    if "would_be" in event:
+        table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
+    table.add_row("drift", f"{span(group['drift_ms'])} of {span(config['max_drift_ms'])}, catching up {config['catch_up']}")
+    hold = "" if config["max_hold_ms"] is None else f", after {span(config['max_hold_ms'])} of waiting {config['on_max_hold']}"
+    table.add_row("rules", f"{config['mode']}, lost readers {config['on_lost_reader']} after {span(config['lease_ms'])}{hold}")
+    table.add_row("created", dated(group["created_at"], now))
+    table.add_row("readers", str(group["readers"]))
+    return table
+
+
+def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
+    owned = wide and any(reader["owner"] for _, reader in readers)
+    table = _table(
+        ("reader", "left"),
+        ("state", "left"),
+        ("watermark", "left"),
+        ("drift", "right"),
+        ("lease", "right"),
+        ("progress", "right"),
+        ("batch", "right"),
+        *([("owner", "left")] if owned else []),
+    )
+    for source, reader in readers:
+        age = reader["progress_age_ms"]
+        cells: list[str | Text] = [
+            f"{source}/{reader['subtask']}",
+            _state(reader),
+            moment(reader["watermark"]),
+            span(reader["drift_ms"]),
+            span(reader["lease_left_ms"]),
+            "–" if age is None else f"{span(age)} ago",
+            "–" if reader["batch_id"] is None else str(reader["batch_id"]),
+        ]
+        table.add_row(*cells, *([reader["owner"]] if owned else []))
+    return table
+
+
+def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
+    table = _table(
+        ("reader", "left"), ("split", "left"), ("state", "left"), ("watermark", "left"), ("drift", "right"), ("position", "right")
+    )
+    for source, reader in readers:
+        for name, split in reader.get("splits", {}).items():
+            place = "–" if split["position"] is None else f"{split['position']}" + ("" if split["end"] is None else f" of {split['end']}")
+            where = moment(split["watermark"])
+            table.add_row(f"{source}/{reader['subtask']}", name, _coloured(split["state"]), where, span(split["drift_ms"]), place)
+    return table
+
+
+def _state(reader: Json) -> Text:
+    state = _coloured(reader["state"])
+    waiting = reader["waiting_ms"]
+    if waiting is not None:
+        state.append(f", held {span(waiting)}", style=COLOURS["overdue"] if reader["overdue"] else "yellow")
+    return state
+
+
+def _coloured(state: str) -> Text:
+    return Text(state.replace("_", " "), style=COLOURS.get(state, ""))
+
+
+def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
+    """What to ask for to see the rest, where a page is not all."""
+    following = next(
+        (source["next"] for source in sources if source.get("next") is not None), group["next"] if _whole(group, sources) else None
+    )
+    return [] if following is None else [Text(f"there are more: --after {following}, or a greater --limit", style="italic")]
+
+
+def _whole(group: Json, sources: Sequence[Json]) -> bool:
+    return len(sources) == len(group["sources"])
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for name, side in columns:
+        fixed = name in ("watermark", "ceiling", "drift", "lease", "progress")
+        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=fixed, overflow="fold")
+    return table
