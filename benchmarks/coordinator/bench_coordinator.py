@@ -1,0 +1,270 @@
+"""Speed of the coordinator service, each pair in turn in one run (`make bench-coordinator`).
+
+    reports   one report a request, 32 connections: bare ASGI app, memory, Redis
+    batch     10,000 reports a request: the JSON parser alone, memory, Redis
+    sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores; and the memory that a reader takes
+    streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
+    replicas  one process, and two over the same Redis, on one group
+
+`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the clock, where the load generator and
+Redis want the same cores, and by the processor time of the service's own process, which says what a report costs it. A ratio is the
+median over the rounds of one round's ratio, so that what else the machine does falls on both. Writes build/bench/coordinator.json.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.process import Child, free_ports
+from lockgate_testbed.progress import progress_bar
+from lockgate_testbed.redis import RedisServer
+
+HERE = Path(__file__).parent
+OUT = Path("build/bench/coordinator.json")
+CONNECTIONS, BATCH, SUBSCRIBERS = 32, 10_000, 1_000
+SIZES = (10, 1_000, 100_000)
+CONFIG = {"lease_ms": 3_600_000, "max_drift_ms": 1_000}
+Found = dict[str, list[float]]
+
+
+@dataclass
+class Served:
+    """A server under load, and the readers that are registered with it."""
+
+    name: str
+    urls: list[str]
+    pids: list[int]
+    paths: list[str]
+    bodies: list[str]
+
+    def cpu(self) -> float:
+        """Processor seconds that its processes have used."""
+        ticks = os.sysconf("SC_CLK_TCK")
+        return sum(sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) for pid in self.pids) / ticks
+
+
+def load(kind: str, **job: Any) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, str(HERE / "load.py"), kind], input=json.dumps(job), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@contextmanager
+def bare(kind: str) -> Iterator[tuple[str, int]]:
+    (port,) = free_ports(1)
+    log = OUT.parent / f"bare-{kind}.log"
+    log.unlink(missing_ok=True)
+    child = Child(f"the bare {kind}", [sys.executable, str(HERE / "bare.py"), kind, str(port)], log)
+    try:
+        child.await_ready(lambda: "ready" in child.output(), 30)
+        yield f"http://127.0.0.1:{port}", child.pid
+    finally:
+        child.stop()
+
+
+def registered(url: str, group: str, readers: int) -> list[int]:
+    """The epochs of a new group's readers, all of which have reported."""
+    path = f"{url}/v1/groups/{group}"
+    with httpx.Client(timeout=120) as client:
+        client.put(path, json=CONFIG).raise_for_status()
+        epochs: list[int] = load("register", urls=[url], paths=[f"/v1/groups/{group}/sources/s/readers"], readers=readers)["epochs"]
+        for first in range(0, readers, BATCH):
+            said = [{"source": "s", "subtask": n, "epoch": epochs[n], "watermark": n} for n in range(first, min(readers, first + BATCH))]
+            client.post(f"{path}/watermarks", json={"reports": said}).raise_for_status()
+    return epochs
+
+
+def serving(name: str, processes: list[CoordinatorProcess], group: str, readers: int, connections: int) -> Served:
+    """`connections` of the group's readers, spread over the group, report to the processes in turn."""
+    epochs = registered(processes[0].url, group, readers)
+    chosen = (
+        [n * readers // connections for n in range(connections)] if readers >= connections else [n % readers for n in range(connections)]
+    )
+    bodies = [f'{{"subtask":{n},"epoch":{epochs[n]},"watermark":$}}' for n in chosen]
+    pids = [pid for pid in (process.pid for process in processes) if pid is not None]
+    return Served(name, [process.url for process in processes], pids, [f"/v1/groups/{group}/sources/s/watermarks"] * connections, bodies)
+
+
+def rates(served: list[Served], rounds: int, seconds: float) -> tuple[Found, Found]:
+    """Reports a second by the clock, and a processor second, of each in turn."""
+    wall: Found = {one.name: [] for one in served}
+    cpu: Found = {one.name: [] for one in served}
+    with progress_bar("reports", rounds * len(served)) as done:
+        for turn in range(rounds):
+            for n, one in enumerate(served):
+                before = one.cpu()
+                began = 10_000_000 * (turn + 1)
+                found = load("reports", urls=one.urls, paths=one.paths, bodies=one.bodies, seconds=seconds, **{"from": began})
+                wall[one.name].append(found["requests"] / found["seconds"])
+                cpu[one.name].append(found["requests"] / max(one.cpu() - before, 0.001))
+                done(turn * len(served) + n + 1)
+    return wall, cpu
+
+
+def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
+    with ExitStack() as started:
+        url, pid = started.enter_context(bare("reports"))
+        redis = started.enter_context(RedisServer())
+        memory = started.enter_context(CoordinatorProcess())
+        shared = started.enter_context(CoordinatorProcess(redis.url))
+        body = '{"subtask":7,"epoch":1795268813854,"watermark":$}'
+        path = "/v1/groups/bench/sources/s/watermarks"
+        served = [
+            Served("bare", [url], [pid], [path] * CONNECTIONS, [body] * CONNECTIONS),
+            serving("memory", [memory], "bench", CONNECTIONS, CONNECTIONS),
+            serving("redis", [shared], "bench", CONNECTIONS, CONNECTIONS),
+        ]
+        wall, cpu = rates(served, rounds, seconds)
+    return {
+        "per_second": told(wall),
+        "per_cpu_second": told(cpu),
+        "memory_to_bare": ratio(wall, "memory", "bare"),
+        "redis_to_memory": ratio(wall, "redis", "memory"),
+        "memory_to_bare_by_cpu": ratio(cpu, "memory", "bare"),
+        "redis_to_memory_by_cpu": ratio(cpu, "redis", "memory"),
+    }
+
+
+def bench_sizes(rounds: int, seconds: float) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with RedisServer() as redis:
+        for store in ("memory://", redis.url):
+            with ExitStack() as started:
+                served, grown = [], {}
+                for readers in SIZES:
+                    process = started.enter_context(CoordinatorProcess(store))
+                    before = resident(process)
+                    served.append(serving(str(readers), [process], f"of-{readers}", readers, min(readers, CONNECTIONS)))
+                    grown[readers] = (resident(process) - before) / readers
+                wall, cpu = rates(served, rounds, seconds)
+            found["memory" if store == "memory://" else "redis"] = {
+                "per_second": told(wall),
+                "cost_ratio": ratio(wall, str(SIZES[0]), str(SIZES[-1])),
+                "cost_ratio_by_cpu": ratio(cpu, str(SIZES[0]), str(SIZES[-1])),
+                "bytes_a_reader": round(grown[SIZES[-1]]),
+            }
+    return found
+
+
+def resident(process: CoordinatorProcess) -> int:
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+
+
+def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
+    """Reports a second in whole batches; beside them the parsing of the same bytes into dicts, and into typed values."""
+    wall: Found = {"json": [], "msgspec": [], "memory": [], "redis": []}
+    with RedisServer() as redis, CoordinatorProcess() as memory, CoordinatorProcess(redis.url) as shared:
+        epochs = {name: registered(process.url, "b", BATCH) for name, process in (("memory", memory), ("redis", shared))}
+        for turn in range(rounds):
+            for name, process in (("memory", memory), ("redis", shared)):
+                said = [
+                    {"source": "s", "subtask": n, "epoch": epoch, "watermark": turn * 1_000 + n} for n, epoch in enumerate(epochs[name])
+                ]
+                body = json.dumps({"reports": said}).encode()
+                if name == "memory":
+                    wall["json"].append(BATCH / timed(lambda: json.loads(body)))
+                    wall["msgspec"].append(BATCH / timed(lambda: msgspec.json.decode(body)))
+                with httpx.Client(timeout=60) as client:
+                    client.get(f"{process.url}/livez")
+                    took = timed(lambda: client.post(f"{process.url}/v1/groups/b/watermarks", content=body).raise_for_status())
+                wall[name].append(BATCH / took)
+    return {
+        "per_second": told(wall),
+        "memory_to_json": ratio(wall, "memory", "json"),
+        "redis_to_json": ratio(wall, "redis", "json"),
+    }
+
+
+def timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def bench_streams(rounds: int, seconds: float) -> dict[str, Any]:
+    took: Found = {"loop": [], "service": []}
+    job: dict[str, Any] = {"subscribers": SUBSCRIBERS, "changes": max(5, int(seconds / 0.1)), "pause": 0.1, "from": 0}
+    with ExitStack() as started:
+        service = started.enter_context(CoordinatorProcess())
+        served = serving("service", [service], "streams", 1, 1)
+        events = "/v1/groups/streams/alignment/events"
+        for turn in range(rounds):
+            job["from"] = 1_000_000 * (turn + 1)
+            bodies, paths = served.bodies, [served.paths[0], events]
+            with bare("streams") as (loop, _):  # its own in each round, without the sockets of the one before
+                took["loop"] += load("streams", urls=[loop], paths=paths, bodies=bodies, greeted=False, **job)["seconds"]
+            took["service"] += load("streams", urls=[service.url], paths=paths, bodies=bodies, greeted=True, **job)["seconds"]
+    milliseconds = {name: [1_000 * one for one in found] for name, found in took.items()}
+    return {"milliseconds": told(milliseconds), "service_to_loop": ratio(took, "service", "loop")}
+
+
+def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
+    with RedisServer() as redis, CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second:
+        one = serving("one process", [first], "replicas-1", CONNECTIONS, CONNECTIONS)
+        two = serving("two processes", [first, second], "replicas-2", 2 * CONNECTIONS, 2 * CONNECTIONS)
+        wall, cpu = rates([one, two], rounds, seconds)
+    each = {name: [1_000 / rate for rate in found] for name, found in cpu.items()}
+    return {"per_second": told(wall), "cpu_seconds_per_1000": told(each), "two_to_one": ratio(each, "two processes", "one process")}
+
+
+def told(found: Found) -> dict[str, dict[str, float]]:
+    """Median and spread."""
+    return {name: {"median": statistics.median(each), "least": min(each), "most": max(each)} for name, each in found.items()}
+
+
+def ratio(found: Found, over: str, under: str) -> dict[str, float]:
+    """Of one to the other, round by round."""
+    each = [a / b for a, b in zip(found[over], found[under], strict=True)]
+    return {"median": statistics.median(each), "least": min(each), "most": max(each)}
+
+
+BENCHES = {"reports": bench_reports, "batch": bench_batch, "sizes": bench_sizes, "streams": bench_streams, "replicas": bench_replicas}
+
+
+def show(found: Any, indent: int = 1) -> None:
+    for name, value in found.items():
+        if isinstance(value, dict) and "median" in value:
+            print(f"{'  ' * indent}{name:24} {value['median']:12,.4g}   {value['least']:,.4g} to {value['most']:,.4g}")
+        elif isinstance(value, dict):
+            print(f"{'  ' * indent}{name}")
+            show(value, indent + 1)
+        else:
+            print(f"{'  ' * indent}{name:24} {value:12,}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help=f"out of {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each is measured, in turn (default 5)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of load in each round (default 3)")
+    chosen = parser.parse_args()
+    unknown = [part for part in chosen.parts if part not in BENCHES]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is none of {', '.join(BENCHES)}")
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for part in chosen.parts or BENCHES:
+        print(part, flush=True)
+        found[part] = BENCHES[part](chosen.rounds, chosen.seconds)
+        show(found[part])
+    OUT.write_text(json.dumps({"command": " ".join(["bench_coordinator.py", *sys.argv[1:]]), **found}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
