@@ -97,9 +97,7 @@ class Service:
         try:
             answer = self._http.request(method, path, params=params)
         except httpx.HTTPError as error:
-            raise Unreachable(
-                f"{self._http.base_url} gives no answer ({error or type(error).__name__}): is it running, is --url right?"
-            ) from error
+            raise Unreachable(f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?") from error
         if answer.is_success:
             return answer
         raise self._refusal(answer)
@@ -110,9 +108,7 @@ class Service:
             problem = answer.json()
             kind, detail = str(problem["type"]).removeprefix("urn:lockgate:"), str(problem["detail"])
         except (ValueError, LookupError, TypeError):
-            return Fault(
-                f"{answer.request.url.copy_with(query=None)} answers {status}, and not as a lockgate coordinator does: is --url right?"
-            )
+            return Fault(f"{self._http.base_url} answers {status}, and not as a lockgate coordinator does: is --url right?")
         if self._token:
             detail = detail.replace(self._token, "…")  # somebody in between may quote the request
         if status == 404 and kind == "about:blank":

@@ -15,23 +15,32 @@ Json = dict[str, Any]
 WIDE = 110
 """From this width on the owners of readers have a place too."""
 
-COLOURS = {"active": "green", "idle": "blue", "finished": "bright_black", "lost": "red", "passed_over": "yellow", "overdue": "red"}
+NUMBERS = frozenset({"drift", "held", "readers", "lease", "progress", "batch", "position"})
+WHOLE = frozenset({"watermark", "ceiling", "drift", "held", "lease", "progress"})
+
+COLOURS = {
+    "active": "green",
+    "idle": "blue",
+    "finished": "bright_black",
+    "lost": "red",
+    "passed_over": "yellow",
+    "waiting": "",
+    "overdue": "red",
+}
 
 
 def groups_table(groups: Json) -> RenderableType:
     """All groups, a line each."""
     if not groups["items"]:
         return Text("there are no groups yet: a reader that registers creates its own")
-    table = _table(
-        ("group", "left"), ("watermark", "left"), ("ceiling", "left"), ("drift", "right"), ("readers", "right"), ("held by", "left")
-    )
+    table = _table("group", "watermark", "ceiling", "drift", "readers", "held by")
     for item in groups["items"]:
         held = item["held_by"]
         by = "–" if not held else holder(held[0]) + (f" +{len(held) - 1}" if len(held) > 1 else "")
         table.add_row(
             item["group"],
             moment(item["group_watermark"]),
-            moment(item["max_desired_watermark"]),
+            moment(item["max_desired_watermark"], unbounded="unbounded"),
             span(item["drift_ms"]),
             str(item["readers"]),
             by,
@@ -58,7 +67,7 @@ def _head(group: Json) -> RenderableType:
     if "would_be" in event:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
     table.add_row("drift", f"{span(group['drift_ms'])} of {span(config['max_drift_ms'])}, catching up {config['catch_up']}")
-    hold = "" if config["max_hold_ms"] is None else f", after {span(config['max_hold_ms'])} of waiting {config['on_max_hold']}"
+    hold = "" if config["max_hold_ms"] is None else f", who waits over {span(config['max_hold_ms'])}: {config['on_max_hold']}"
     table.add_row("rules", f"{config['mode']}, lost readers {config['on_lost_reader']} after {span(config['lease_ms'])}{hold}")
     table.add_row("created", dated(group["created_at"], now))
     table.add_row("readers", str(group["readers"]))
@@ -67,23 +76,15 @@ def _head(group: Json) -> RenderableType:
 
 def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
     owned = wide and any(reader["owner"] for _, reader in readers)
-    table = _table(
-        ("reader", "left"),
-        ("state", "left"),
-        ("watermark", "left"),
-        ("drift", "right"),
-        ("lease", "right"),
-        ("progress", "right"),
-        ("batch", "right"),
-        *([("owner", "left")] if owned else []),
-    )
+    table = _table("reader", "state", "watermark", "drift", "held", "lease", "progress", "batch", *(["owner"] if owned else []))
     for source, reader in readers:
         age = reader["progress_age_ms"]
         cells: list[str | Text] = [
             f"{source}/{reader['subtask']}",
-            _state(reader),
+            _coloured(reader["state"]),
             moment(reader["watermark"]),
             span(reader["drift_ms"]),
+            _held(reader),
             span(reader["lease_left_ms"]),
             "–" if age is None else f"{span(age)} ago",
             "–" if reader["batch_id"] is None else str(reader["batch_id"]),
@@ -93,9 +94,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
-    table = _table(
-        ("reader", "left"), ("split", "left"), ("state", "left"), ("watermark", "left"), ("drift", "right"), ("position", "right")
-    )
+    table = _table("reader", "split", "state", "watermark", "drift", "position")
     for source, reader in readers:
         for name, split in reader.get("splits", {}).items():
             place = "–" if split["position"] is None else f"{split['position']}" + ("" if split["end"] is None else f" of {split['end']}")
@@ -104,12 +103,9 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
     return table
 
 
-def _state(reader: Json) -> Text:
-    state = _coloured(reader["state"])
-    waiting = reader["waiting_ms"]
-    if waiting is not None:
-        state.append(f", held {span(waiting)}", style=COLOURS["overdue"] if reader["overdue"] else "yellow")
-    return state
+def _held(reader: Json) -> Text:
+    """For how long the ceiling has held the reader."""
+    return Text(span(reader["waiting_ms"]), style=COLOURS["overdue" if reader["overdue"] else "waiting"])
 
 
 def _coloured(state: str) -> Text:
@@ -117,20 +113,14 @@ def _coloured(state: str) -> Text:
 
 
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
-    """What to ask for to see the rest, where a page is not all."""
-    following = next(
-        (source["next"] for source in sources if source.get("next") is not None), group["next"] if _whole(group, sources) else None
-    )
-    return [] if following is None else [Text(f"there are more: --after {following}, or a greater --limit", style="italic")]
+    """How to see the rest, where a page is not all: of one source that was asked for, or of the group."""
+    after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
+    return [] if after is None else [Text(f"there are more: --after {after}, or a greater --limit", style="italic")]
 
 
-def _whole(group: Json, sources: Sequence[Json]) -> bool:
-    return len(sources) == len(group["sources"])
-
-
-def _table(*columns: tuple[str, str]) -> Table:
+def _table(*columns: str) -> Table:
+    """Numbers to the right. Times and lengths of time are never cut; a name that is too long is folded."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    for name, side in columns:
-        fixed = name in ("watermark", "ceiling", "drift", "lease", "progress")
-        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=fixed, overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")
     return table

@@ -1,5 +1,6 @@
 """Times, ages and reasons in words."""
 
+from itertools import pairwise
 from typing import Any
 
 from lockgate.watermark import MAX, MIN, iso
@@ -20,16 +21,16 @@ def span(ms: int | None) -> str:
         return f"{sign}{ms}ms" if ms else "0s"
     if ms < 10_000:
         return f"{sign}{ms / 1000:.1f}s"
-    for (name, unit), (below, less) in zip(UNITS, UNITS[1:], strict=False):
+    for (name, unit), (below, less) in pairwise(UNITS):
         if ms >= unit:
             return f"{sign}{ms // unit}{name}{ms % unit // less:02}{below}"
     return f"{sign}{ms // 1_000}s"
 
 
-def moment(time: int) -> str:
-    """A time to the second, for a table; MIN and MAX are "none yet" and "–"."""
+def moment(time: int, unbounded: str = "–") -> str:
+    """A time to the second, for a table; "none yet" for MIN, `unbounded` for MAX."""
     if time in (MIN, MAX):
-        return "none yet" if time == MIN else "–"
+        return "none yet" if time == MIN else unbounded
     text = iso(time)
     return text[:19] + "Z" if text.endswith("Z") else text
 

@@ -1,0 +1,208 @@
+"""An operator's commands against a real coordinator: what they show, what they do, and how they fail."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from lockgate_coordinator.__main__ import cli
+from lockgate_testbed.coordinator import CoordinatorProcess
+from support.answers import Answer, accepting_only, serving
+
+T = 1_767_225_600_000  # 2026-01-01
+GROUP = "/v1/groups/checkout"
+
+
+@pytest.fixture(scope="module")
+def coordinator() -> Iterator[CoordinatorProcess]:
+    with CoordinatorProcess() as started:
+        yield started
+
+
+@pytest.fixture
+def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
+    """A group `checkout` with two readers of orders, one of payments that is held, and an idle one."""
+    with httpx.Client(base_url=coordinator.url) as client:
+        client.delete(GROUP)
+        client.put(GROUP, json={"max_drift_ms": 300_000})
+        reporting(client, "orders", 0, T, batch_id=41)
+        reporting(client, "orders", 1, T + 60_000)
+        reporting(client, "payments", 0, T + 300_000)
+        reporting(client, "clicks", 0, T, idle=True)
+        yield client
+
+
+def reporting(http: httpx.Client, source: str, subtask: int, watermark: int, **more: Any) -> int:
+    epoch = http.post(f"{GROUP}/sources/{source}/readers", json={"subtask": subtask, "owner": "7c0d1f5e-6e25"}).json()["epoch"]
+    splits = {f"{source}-0": {"watermark": watermark, "state": "active", "position": 100, "end": 900}}
+    report = {"subtask": subtask, "epoch": epoch, "watermark": watermark, "splits": splits, **more}
+    http.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
+    return int(epoch)
+
+
+def said(url: str, *args: str, code: int = 0, width: int = 80, **env: str) -> str:
+    """What `lockgate` prints; its errors alone if it fails."""
+    done = CliRunner().invoke(cli, args, env={"LOCKGATE_URL": url, "COLUMNS": str(width), "LOCKGATE_TOKEN": "", **env})
+    assert done.exit_code == code, done.output
+    return done.stderr if code else done.stdout
+
+
+def fault(url: str, *args: str, **env: str) -> str:
+    """The one line of a command that fails."""
+    (line,) = said(url, *args, code=1, **env).splitlines()
+    return line
+
+
+def test_groups_shows_how_far_each_is_and_who_holds_it(http: httpx.Client) -> None:
+    line = next(line for line in said(str(http.base_url), "groups").splitlines() if line.startswith("checkout"))
+    assert line.split() == ["checkout", "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z", "5m00s", "4", "orders/0"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_describe_shows_each_reader_and_cuts_no_time(http: httpx.Client, width: int) -> None:
+    lines = said(str(http.base_url), "describe", "checkout", "--splits", width=width).splitlines()
+    assert max(len(line) for line in lines) <= width
+    row = next(line for line in lines if line.startswith("orders/0"))
+    assert re.match(r"orders/0 +active +2026-01-01T00:00:00Z +0s +– +\d+s +\S+ ago +41", row)
+    assert any(re.match(r"payments/0 +active +2026-01-01T00:05:00Z +5m00s +\d\S+ +\d+s ", line) for line in lines)
+    assert any(re.match(r"orders/1 +orders-0 +active +2026-01-01T00:01:00Z +1m00s +100 of 900", line) for line in lines)
+
+
+def test_describe_says_in_a_sentence_who_holds(http: httpx.Client) -> None:
+    text = " ".join(said(str(http.base_url), "describe", "checkout").split())
+    assert "The group is held by reader orders/0 (split orders-0) at 2026-01-01T00:00:00Z; nobody goes beyond 2026-01-01T00:05:00Z." in text
+    http.put(GROUP, json={"expected_sources": ["refunds"]})
+    text = " ".join(said(str(http.base_url), "describe", "checkout").split())
+    assert "Everybody waits for the first report of refunds" in text
+
+
+def test_a_page_says_how_to_see_the_next(http: httpx.Client) -> None:
+    shown = said(str(http.base_url), "describe", "checkout", "--limit", "2")
+    assert "--after orders/0" in shown
+    shown = said(str(http.base_url), "describe", "checkout", "--after", "orders/0")
+    assert ("orders/1" in shown, "payments/0" in shown, "clicks/0" in shown) == (True, True, False)
+    assert "--after 0," in said(str(http.base_url), "describe", "checkout", "--source", "orders", "--limit", "1")
+
+
+def test_json_is_the_services_own(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    ages = re.compile(r'"(now|now_iso|lease_left_ms|progress_age_ms|waiting_ms)": [^,\n}]+')
+    for args, path in (
+        (("groups",), "/v1/groups"),
+        (("describe", "checkout"), GROUP),
+        (("describe", "checkout", "--source", "orders"), f"{GROUP}/sources/orders"),
+    ):
+        own = json.dumps(http.get(path).json(), indent=2) + "\n"
+        assert ages.sub("", said(url, *args, "--json")) == ages.sub("", own)
+
+
+def test_evict_takes_a_reader_out_and_leave_only_its_newest_epoch(http: httpx.Client) -> None:
+    url, epoch = str(http.base_url), reporting(http, "orders", 2, T)
+    assert "is not the newest" in fault(url, "leave", "checkout", "orders", "2", "--epoch", str(epoch - 1))
+    said(url, "leave", "checkout", "orders", "2", "--epoch", str(epoch))
+    said(url, "evict", "checkout", "orders", "0")
+    assert [reader["subtask"] for reader in http.get(f"{GROUP}/sources/orders").json()["readers"]] == [1]
+
+
+def test_forget_asks_first(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    assert CliRunner().invoke(cli, ["forget", "checkout", "--url", url], input="n\n").exit_code == 1
+    assert http.get(GROUP).status_code == 200
+    said(url, "forget", "checkout", "--yes")
+    assert http.get(GROUP).status_code == 404
+
+
+def test_what_is_not_there_is_answered_with_what_is_near(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    assert "groups that are there: checkout" in fault(url, "describe", "chekout")
+    assert "sources that are there: orders" in fault(url, "describe", "checkout", "--source", "order")
+    assert "subtasks that are there: 0, 1" in fault(url, "evict", "checkout", "orders", "7")
+
+
+def test_nobody_at_the_address_is_one_line() -> None:
+    assert "http://127.0.0.1:1 gives no answer" in fault("http://127.0.0.1:1", "groups")
+
+
+def test_a_service_that_never_answers_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lockgate_coordinator.operate.service.TIMEOUT_S", 0.2)
+    with accepting_only() as url:
+        assert "gives no answer" in fault(url, "groups")
+
+
+@pytest.mark.parametrize(("status", "hint"), [(401, "--token-file"), (403, "role"), (429, "try again")])
+def test_what_access_refuses_says_what_to_do_and_never_the_token(status: int, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("hunter2\n", encoding="utf-8")
+    body = json.dumps({"type": "urn:lockgate:x", "title": "x", "status": status, "detail": "no, hunter2"}).encode()
+    with serving(answer := Answer(status, body, "application/problem+json")) as url:
+        line = fault(url, "groups", "--token-file", str(tmp_path / "token"))
+        fault(url, "groups", LOCKGATE_TOKEN="hunter2")
+    assert hint in line
+    assert "hunter2" not in line
+    assert [authorization for _, authorization in answer.asked] == ["Bearer hunter2"] * 2
+
+
+@pytest.mark.parametrize("answer", [Answer(), Answer(200, b"<html>", "text/html"), Answer(502, b"<html>", "text/html")])
+def test_another_service_or_version_is_said_to_be_one(answer: Answer) -> None:
+    with serving(answer) as url:
+        assert re.search("does not answer as lockgate|not as a lockgate coordinator", fault(url, "groups"))
+
+
+def test_an_older_service_is_named_with_its_version() -> None:
+    with serving(Answer(200, b'{"info": {"title": "lockgate coordinator", "version": "0.0.1"}}')) as url:
+        assert "it is lockgate coordinator 0.0.1, and this command is of" in fault(url, "groups")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("describe", "a/b"),
+        ("describe",),
+        ("evict", "g", "s", "-1"),
+        ("leave", "g", "s", "0"),
+        ("groups", "--json", "--watch"),
+        ("groups", "--watch"),
+        ("groups", "--url", "ftp://x"),
+        ("groups", "--url", "http://u:hunter2@x"),
+        ("groups", "--token-file", "nowhere"),
+    ],
+)
+def test_a_wrong_use_ends_with_2(args: tuple[str, ...]) -> None:
+    assert "hunter2" not in said("http://127.0.0.1:1", *args, code=2)
+
+
+def test_watch_shows_what_changes_until_it_is_interrupted(http: httpx.Client) -> None:
+    screen, slave = pty.openpty()
+    command = [sys.executable, "-m", "lockgate_coordinator", "groups", "--watch", "--url", str(http.base_url)]
+    with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as watching:
+        os.close(slave)
+        _read_until(screen, b"orders/0")
+        http.delete(f"{GROUP}/sources/orders/readers/0", params={"force": "true"}).raise_for_status()
+        _read_until(screen, b"orders/1")
+        watching.send_signal(signal.SIGINT)
+        _read_until(screen, None)
+        assert watching.wait(20) == 0
+    os.close(screen)
+
+
+def _read_until(screen: int, text: bytes | None) -> None:
+    """Reads what the command writes, up to `text`, or to its end."""
+    seen = b""
+    while text is None or text not in seen:
+        try:
+            more = os.read(screen, 65_536)
+        except OSError:  # Linux says so at the end of a terminal
+            more = b""
+        if not more:
+            assert text is None, seen
+            return
+        seen += more
