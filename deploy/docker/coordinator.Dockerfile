@@ -1,13 +1,26 @@
-# The coordinator service. Built from the root of the checkout: docker build -f deploy/docker/coordinator.Dockerfile .
+# The coordinator service. Built from the root of the checkout: docker build -f deploy/docker/coordinator.Dockerfile -t lockgate-coordinator .
+FROM python:3.12-slim AS build
+
+COPY constraints/dev.txt /src/constraints.txt
+COPY core /src/core
+COPY services/coordinator /src/coordinator
+# An environment of its own: all that the service needs, and neither the sources nor pip, in one folder that the image below takes.
+RUN python -m venv --without-pip /opt/lockgate \
+ && pip --python /opt/lockgate/bin/python install --no-cache-dir --constraint /src/constraints.txt /src/core /src/coordinator
+
+
 FROM python:3.12-slim
 
-COPY constraints/dev.txt /build/constraints.txt
-COPY core /build/core
-COPY services/coordinator /build/coordinator
-RUN pip install --no-cache-dir --constraint /build/constraints.txt /build/core /build/coordinator && rm -rf /build
+# Where the sources are published: docker build --build-arg SOURCE=https://…
+ARG SOURCE=""
+LABEL org.opencontainers.image.title="lockgate coordinator" \
+      org.opencontainers.image.description="Collects the watermarks of readers and announces how far each may read ahead" \
+      org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.licenses="Apache-2.0"
 
-RUN useradd --system --no-create-home --uid 10001 lockgate
-USER 10001
+COPY --from=build /opt/lockgate /opt/lockgate
+ENV PATH=/opt/lockgate/bin:$PATH PYTHONUNBUFFERED=1
+USER 10001:10001
 EXPOSE 8080
 
 # Live, not ready: a coordinator whose store is away for a moment is not mended by a restart.
