@@ -66,6 +66,7 @@ def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]
         max_desired_watermark=ceiling,
         held_by=_held_by(group, decision),
         would_be=decision.ceiling if observed else None,
+        config_version=group.config_version,
     )
 
 

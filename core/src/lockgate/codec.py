@@ -168,6 +168,7 @@ def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
         "group_watermark": alignment.group_watermark,
         "max_desired_watermark": alignment.max_desired_watermark,
         "would_be": alignment.would_be,
+        "config_version": alignment.config_version,
         "held_by": [_present({item.name: getattr(held, item.name) for item in fields(held)}) for held in alignment.held_by],
     }
     return _present(out)
@@ -269,6 +270,7 @@ def _alignment(taken: Fields) -> WatermarkAlignmentEvent:
         max_desired_watermark=taken.integer("max_desired_watermark"),
         held_by=tuple(_held_by(taken.inside("held_by", index, item)) for index, item in enumerate(taken.objects("held_by"))),
         would_be=taken.integer_or_none("would_be"),
+        config_version=taken.integer_or_none("config_version", low=0),
     )
 
 

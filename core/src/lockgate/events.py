@@ -166,7 +166,10 @@ class HeldBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
-    """What the coordinator broadcasts. In mode `observe` `would_be` is the ceiling that `enforce` would set."""
+    """What the coordinator broadcasts. In mode `observe` `would_be` is the ceiling that `enforce` would set.
+
+    `config_version` is another one after each change of the group's configuration; None from a coordinator that does not tell.
+    """
 
     group: str
     revision: int
@@ -174,6 +177,7 @@ class WatermarkAlignmentEvent:
     max_desired_watermark: int
     held_by: tuple[HeldBy, ...] = ()
     would_be: int | None = None
+    config_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

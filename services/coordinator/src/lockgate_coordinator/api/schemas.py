@@ -97,7 +97,7 @@ _EVENT = record(
         "max_desired_watermark": TIME,
         "held_by": list_of(ref("HeldBy"), maxItems=8),
     },
-    {"would_be": TIME},
+    {"would_be": TIME, "config_version": COUNT},
 )
 _READER = record(
     {
