@@ -69,6 +69,7 @@ alignments = st.builds(
     max_desired_watermark=times,
     held_by=st.lists(held_by, max_size=3).map(tuple),
     would_be=st.none() | times,
+    config_version=st.none() | counts,
 )
 answers = st.builds(
     RegistrationAnswer,
