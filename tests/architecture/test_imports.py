@@ -27,7 +27,7 @@ KNOWN_TO = {
         "redis": ("lockgate_coordinator.store.connections",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
         "starlette": ("lockgate_coordinator.api", "lockgate_coordinator.app", "lockgate_coordinator.access.guard"),
-        "uvicorn": ("lockgate_coordinator.server",),
+        "uvicorn": ("lockgate_coordinator.server", "lockgate_coordinator.intake"),
         "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
         "httpx": ("lockgate_coordinator.operate.service",),
         "rich": ("lockgate_coordinator.operate",),

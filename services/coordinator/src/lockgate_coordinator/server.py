@@ -6,6 +6,7 @@ from typing import Any
 import uvicorn
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.intake import Intake
 from lockgate_coordinator.store import Store
 
 GRACE_S = 3
@@ -33,7 +34,13 @@ async def serve(host: str, port: int, store: Store) -> None:
     try:
         await store.ping()
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=KEEP_ALIVE_S
+            app,
+            http=Intake,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE_S,
+            timeout_keep_alive=KEEP_ALIVE_S,
         )
         await _Server(config).serve(sockets=[listening])
     finally:

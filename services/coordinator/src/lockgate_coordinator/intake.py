@@ -1,0 +1,81 @@
+"""What one connection may send, and for how long.
+
+uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever. So one connection that never comes to
+the end of its headers would take all memory, and a thousand that send nothing all descriptors. Bodies are `api.parts`' matter.
+"""
+
+import json
+from asyncio import TimerHandle, Transport
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_LIMIT = 65_536
+"""Bytes of a request's line and headers that are kept before their end has come."""
+
+SLOW_S = 60.0
+"""How often a connection is looked at. One that has asked nothing until then is closed, and one that is twice found in the same request."""
+
+_TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+
+
+class Intake(HttpToolsProtocol):
+    """uvicorn's protocol with both bounds. A request that has come in whole is bounded by neither, however long its answer takes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._in_head = True
+        self._head = 0
+        self._requests = 0
+        self._unfinished: int | None = None
+        self._timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(SLOW_S, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head += len(data)
+        super().data_received(data)
+        if self._in_head and self._head > HEAD_LIMIT and not self.transport.is_closing():
+            self._refuse()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head, self._head = True, 0
+        self._requests += 1
+        super().on_message_complete()
+
+    def _look(self) -> None:
+        """Between requests uvicorn's own keep-alive runs."""
+        unfinished = self._requests if not self._in_head or self._head else None
+        silent = self._requests == 0 and unfinished is None
+        if silent or (unfinished is not None and unfinished == self._unfinished):
+            self.transport.close()
+            return
+        self._unfinished = unfinished
+        self._timer = self.loop.call_later(SLOW_S, self._look)
+
+    def _refuse(self) -> None:
+        """Says so, unless another answer is under way, and ends the connection."""
+        if self.cycle is None or self.cycle.response_complete:
+            problem = {
+                "type": "about:blank",
+                "title": _TOO_LONG.phrase,
+                "status": _TOO_LONG.value,
+                "detail": f"the head of the request is over {HEAD_LIMIT} bytes: send fewer and shorter headers",
+            }
+            body = json.dumps(problem).encode()
+            head = f"HTTP/1.1 {_TOO_LONG.value} {_TOO_LONG.phrase}\r\nconnection: close\r\ncontent-type: application/problem+json\r\n"
+            self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self.transport.close()
