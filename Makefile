@@ -12,16 +12,19 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test lint format long demo bench-read bench-plan bench-core clean
+.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-core clean
 
 help: ## what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  PYTHON=$(PYTHON) RECORDS=$(RECORDS) STORE=$(STORE) ARGS=… (more arguments for pytest, the demo or a benchmark)"
 
 venv: $(READY) ## .venv with the packages (editable) and the tools, at the versions of constraints/dev.txt
 
-test: $(READY) machine ## all tests but the long suites; what needs Kafka or Redis is left out, and says so, where they are missing
-	@$(BIN)/python -m pytest -m "not long" $(ARGS)
+test: $(READY) machine ## all tests but the long suites and compose; what needs Kafka or Redis is left out, and says so, where they are missing
+	@$(BIN)/python -m pytest -m "not long and not compose" $(ARGS)
+
+test-compose: $(READY) ## docker-compose.yml: brought up, looked at, a coordinator killed, Redis restarted, taken down; needs Docker
+	@$(BIN)/python -m pytest -m compose -v -s $(ARGS) tests/compose
 
 long: $(READY) machine ## the fault, soak and scale suites
 	@$(BIN)/python -m pytest -m long $(ARGS)
