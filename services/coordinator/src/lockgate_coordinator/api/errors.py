@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup, UnknownReader, UnknownSource
 from lockgate.fields import Json
+from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.service.turns import PreconditionFailed
 from lockgate_coordinator.store import StoreUnavailable
 
@@ -27,7 +28,7 @@ class Problem:
     type: str
     title: str
     more: Callable[[Any], Json] = lambda error: {}
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Callable[[Any], Mapping[str, str]] = lambda error: {}
 
 
 def _faults(error: InvalidMessage) -> Json:
@@ -43,7 +44,12 @@ TABLE: Mapping[type[Exception], Problem] = {
     ReaderBusy: Problem(409, "reader-busy", "Another owner's lease lives", lambda error: {"owner": error.owner}),
     PreconditionFailed: Problem(412, "precondition-failed", "The configuration is not the one that the request names"),
     BodyTooLarge: Problem(413, "too-large", "The body is too large"),
-    StoreUnavailable: Problem(503, "store-unavailable", "The store does not answer", headers={"Retry-After": "1"}),
+    Unauthorized: Problem(401, "unauthorized", "A token is needed", headers=lambda error: {"WWW-Authenticate": "Bearer"}),
+    Forbidden: Problem(403, "forbidden", "The token may not do this"),
+    TooManyRequests: Problem(
+        429, "too-many-requests", "The token asks too often", headers=lambda error: {"Retry-After": str(error.retry_after_s)}
+    ),
+    StoreUnavailable: Problem(503, "store-unavailable", "The store does not answer", headers=lambda error: {"Retry-After": "1"}),
 }
 
 
@@ -55,7 +61,7 @@ def described(error: Exception) -> Json:
 
 def problem(path: str, error: Exception) -> Response:
     """The answer to a request of `path` that ended in one of the table's errors."""
-    return _answer(path, described(error), TABLE[type(error)].headers)
+    return _answer(path, described(error), TABLE[type(error)].headers(error))
 
 
 def install(app: FastAPI) -> None:

@@ -1,5 +1,6 @@
 """Groups: configure, list, look into, forget."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
@@ -11,12 +12,13 @@ from lockgate.group import Group
 from lockgate.readers import ReaderKey
 from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
-from lockgate_coordinator.api.parts import Body, Digits, GroupName, Limit, SourceName, TheCoordinator
-from lockgate_coordinator.service.coordinator import Precondition
+from lockgate_coordinator.api.parts import Body, Digits, GroupName, Limit, SourceName, TheCoordinator, Visible
+from lockgate_coordinator.service.coordinator import Coordinator, Precondition
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 
 router = APIRouter(prefix="/v1/groups", tags=["groups"])
 
+NAMES_AT_ONCE = 1_000
 Tags = Annotated[str | None, Header()]
 AfterReader = Annotated[str, Query(pattern=r"^[A-Za-z0-9._:-]{1,255}/[0-9]{1,19}$", description="SOURCE/SUBTASK, the `next` of a page")]
 
@@ -36,9 +38,11 @@ async def configure(
 
 
 @router.get("", **route(answers={200: answer("A page of groups", "Groups")}, names=False))
-async def listed(coordinator: TheCoordinator, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = "") -> Response:
+async def listed(
+    coordinator: TheCoordinator, visible: Visible, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = ""
+) -> Response:
     """Groups in the order of their names, from the one above `after`; `next` is the `after` of the next page."""
-    names = await coordinator.names(after, limit + 1)
+    names = await _visible_names(coordinator, visible, after, limit + 1)
     items = []
     for name in names[:limit]:
         try:
@@ -81,6 +85,17 @@ async def source(
 def _reader(after: str) -> ReaderKey:
     source, _, subtask = after.partition("/")
     return source, int(subtask)
+
+
+async def _visible_names(coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int) -> list[str]:
+    """The first `wanted` names above `after` that may be known; so many are looked at for each step, however few are visible."""
+    found = list[str]()
+    while True:
+        names = await coordinator.names(after, max(wanted, NAMES_AT_ONCE))
+        found += [name for name in names if visible(name)]
+        if len(found) >= wanted or len(names) < max(wanted, NAMES_AT_ONCE):
+            return found[:wanted]
+        after = names[-1]
 
 
 def _etag(version: int) -> str:

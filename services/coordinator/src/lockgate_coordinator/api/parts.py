@@ -2,17 +2,21 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
 from pydantic import BeforeValidator
 
 from lockgate.errors import InvalidMessage
+from lockgate_coordinator.access.guard import TOKEN
+from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.api.errors import BodyTooLarge
 from lockgate_coordinator.api.schemas import NAME_PATTERN
 from lockgate_coordinator.service.coordinator import Coordinator
 
 BODY_LIMIT = 8 * 1024 * 1024
+_TOO_LARGE = f"the body is over {BODY_LIMIT} bytes: send less at a time"
 
 GroupName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=255)]
 SourceName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=255)]
@@ -44,12 +48,15 @@ def _coordinator(request: Request) -> Coordinator:
 
 
 async def _body(request: Request) -> object:
-    """The body as JSON. Stops reading at the limit, whatever length the request claims."""
-    parts, size = list[bytes](), 0
+    """The body as JSON. Does not begin to read one that says it is over the limit, and stops at the limit whatever it says."""
+    parts, size = list[bytes](), _announced(request)
+    if size > BODY_LIMIT:
+        raise BodyTooLarge(_TOO_LARGE)
+    size = 0
     async for part in request.stream():
         size += len(part)
         if size > BODY_LIMIT:
-            raise BodyTooLarge(f"the body is over {BODY_LIMIT} bytes: send less at a time")
+            raise BodyTooLarge(_TOO_LARGE)
         parts.append(part)
     try:
         return json.loads(b"".join(parts))
@@ -58,6 +65,19 @@ async def _body(request: Request) -> object:
     except ValueError as error:
         raise InvalidMessage([("body", f"must be JSON in UTF-8: {error}")]) from None
 
+
+def _announced(request: Request) -> int:
+    length = request.headers.get("content-length", "")
+    return int(length[:19]) if length.isascii() and length.isdecimal() else 0
+
+
+def _visible(request: Request) -> Callable[[str], bool]:
+    token: Token | None = request.scope.get(TOKEN)
+    return (lambda group: True) if token is None else token.may_touch
+
+
+Visible = Annotated[Callable[[str], bool], Depends(_visible)]
+"""Whether the one who asks may know of a group."""
 
 TheCoordinator = Annotated[Coordinator, Depends(_coordinator)]
 Body = Annotated[object, Depends(_body)]

@@ -1,0 +1,79 @@
+"""The guard before the service: whatever has no token that may do it never reaches the application.
+
+It stands outside of everything else, also of the lean way of reports, and is passed by each request: so it looks up and compares, and
+parses nothing twice.
+"""
+
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
+from lockgate_coordinator.access.keyring import Keyring
+from lockgate_coordinator.access.rate import RateLimit
+from lockgate_coordinator.access.rules import OPEN, rule_for
+from lockgate_coordinator.access.tokens import Token
+
+TOKEN = "lockgate.token"
+"""Where in the scope a route finds the `Token` of its request."""
+
+Denial = Unauthorized | Forbidden | TooManyRequests
+
+
+class Guard:
+    """ASGI middleware. `answer` makes the response to a request of this path that was denied so."""
+
+    def __init__(self, app: ASGIApp, keyring: Keyring, rate: RateLimit | None, answer: Callable[[str, Exception], ASGIApp]) -> None:
+        self._app = app
+        self._keyring = keyring
+        self._rate = rate
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            denial = self._denial(scope)
+            await (self._app if denial is None else self._answer(scope["path"], denial))(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        else:  # the protocol has no WebSockets
+            await send({"type": "websocket.close", "code": 1008})
+
+    def _denial(self, scope: Scope) -> Denial | None:
+        method, path = scope["method"], _routed(scope)
+        if (method, path) in OPEN:
+            return None
+        token = self._token(scope)
+        if not isinstance(token, Token):
+            return token
+        wait_s = 0 if self._rate is None else self._rate.take(token.digest)
+        if self._rate is not None and wait_s:
+            return TooManyRequests(token.name, self._rate.rate, wait_s)
+        rule, group = rule_for(method, path, scope["query_string"])
+        if token.role < rule.role:
+            return Forbidden(f"this needs a token with the role {rule.role}; {token.name!r} has {token.role}")
+        if token.groups is not None and (rule.everything or (group is not None and not token.may_touch(group))):
+            needed = "all groups" if group is None or rule.everything else f"the group {group!r}"
+            return Forbidden(f"this needs a token for {needed}; {token.name!r} is not one")
+        scope[TOKEN] = token
+        return None
+
+    def _token(self, scope: Scope) -> Token | Unauthorized:
+        authorization: bytes | None = None
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                if authorization is not None:
+                    return Unauthorized("the request has more than one Authorization header: send one")
+                authorization = value
+        if authorization is None:
+            return Unauthorized("this needs a token: send it as Authorization: Bearer TOKEN")
+        found = self._keyring.find(authorization)
+        return found if found is not None else Unauthorized("the Authorization header holds no token that is known here: Bearer TOKEN")
+
+
+def _routed(scope: Scope) -> str:
+    """The path that the router matches: below the one where the application is mounted, if it is."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):
+        return path[len(root) :]
+    return path

@@ -1,0 +1,35 @@
+"""How often a token may ask: a token bucket for each, which holds two seconds' worth of requests."""
+
+import math
+from collections.abc import Callable
+
+MOST_BUCKETS = 1_024
+"""Above this the full ones are dropped: a bucket is full after two seconds of silence, and then as good as none."""
+
+
+class RateLimit:
+    """`rate` requests a second for each key, `2 * rate` at once. `clock` gives monotonic seconds."""
+
+    def __init__(self, rate: int, clock: Callable[[], float]) -> None:
+        self.rate = rate
+        self._burst = 2.0 * rate
+        self._clock = clock
+        self._buckets: dict[bytes, tuple[float, float]] = {}  # how much was in it, and when
+
+    def take(self, key: bytes) -> int:
+        """0 if the request may go on; else after how many seconds, rounded up, the next one may."""
+        now = self._clock()
+        level = self._level(self._buckets.get(key), now)
+        if level < 1:
+            return math.ceil((1 - level) / self.rate)
+        self._buckets[key] = (level - 1, now)
+        if len(self._buckets) > MOST_BUCKETS:
+            self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._level(bucket, now) < self._burst}
+        return 0
+
+    def __len__(self) -> int:
+        """How many buckets are kept."""
+        return len(self._buckets)
+
+    def _level(self, bucket: tuple[float, float] | None, now: float) -> float:
+        return self._burst if bucket is None else min(self._burst, bucket[0] + (now - bucket[1]) * self.rate)

@@ -1,0 +1,78 @@
+"""Which role a request needs, and whose group it touches. What stands in no rule needs the role `admin`.
+
+Judged is the decoded path, the one that the router matches: no spelling of it can mean one thing here and another there. A path in
+which anything is doubled, missing or added is not the path of a rule.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+from lockgate_coordinator.access.tokens import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`everything`: the answer tells of all groups. `forced_by`: the query's member that only an `admin` may set."""
+
+    role: Role
+    everything: bool = False
+    forced_by: str = ""
+
+
+OPEN: Final = frozenset({("GET", "/livez"), ("GET", "/readyz")})
+"""What needs no token."""
+
+RULES: Final = {
+    "GET /metrics": Rule(Role.READ, everything=True),
+    "GET /openapi.json": Rule(Role.READ),
+    "GET /v1/groups": Rule(Role.READ),  # the answer is cut to the token's groups
+    "GET /v1/groups/{group}": Rule(Role.READ),
+    "PUT /v1/groups/{group}": Rule(Role.ADMIN),
+    "DELETE /v1/groups/{group}": Rule(Role.ADMIN),
+    "POST /v1/groups/{group}/watermarks": Rule(Role.REPORT),
+    "GET /v1/groups/{group}/alignment": Rule(Role.READ),
+    "GET /v1/groups/{group}/alignment/events": Rule(Role.READ),
+    "GET /v1/groups/{group}/sources/{source}": Rule(Role.READ),
+    "POST /v1/groups/{group}/sources/{source}/readers": Rule(Role.REPORT),
+    "DELETE /v1/groups/{group}/sources/{source}/readers/{subtask}": Rule(Role.REPORT, forced_by="force"),
+    "POST /v1/groups/{group}/sources/{source}/watermarks": Rule(Role.REPORT),
+    "POST /v1/groups/{group}/sources/{source}/progress": Rule(Role.REPORT),
+}
+_UNKNOWN: Final = Rule(Role.ADMIN, everything=True)
+_FORCED: Final = Rule(Role.ADMIN)
+_DEEPEST: Final = 8  # parts of the longest path, the empty one before its first slash among them
+_GROUPS: Final = ["", "v1", "groups"]
+
+_Shape = tuple[str, ...]
+
+
+def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
+    """The rule of a request, and the group that it touches (None: no one group). `path` is decoded, `query` is not."""
+    parts = path.split("/", _DEEPEST)
+    group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
+    rule = _BY_SHAPE.get(_shape(method, parts), _UNKNOWN)
+    if rule.forced_by and query and _is_forced(rule.forced_by, query):
+        rule = _FORCED
+    return rule, group
+
+
+def _shape(method: str, parts: list[str]) -> _Shape:
+    """The path with its names taken out: the group, then the source, then the subtask. An empty name is no name."""
+    for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
+        if place < len(parts) and parts[place]:
+            parts[place] = "*"
+    return (method, *parts)
+
+
+def _shape_of_rule(rule: str) -> _Shape:
+    method, path = rule.split(" ")
+    return (method, *("*" if part.startswith("{") else part for part in path.split("/")))
+
+
+def _is_forced(name: str, query: bytes) -> bool:
+    """Whatever a value is taken for, only this one is surely none: `false`."""
+    return any(key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+
+
+_BY_SHAPE: Final = {_shape_of_rule(rule): found for rule, found in RULES.items()}
