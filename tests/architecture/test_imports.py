@@ -35,7 +35,7 @@ KNOWN_TO = {
     "lockgate_spark": {
         "pyspark": (*WAYS_IN, "lockgate_spark.jvm"),
         "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
-        "httpx": ("lockgate_spark.client",),
+        "httpx": ("lockgate_spark.connection",),
         "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
     },
 }

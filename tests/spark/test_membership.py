@@ -1,5 +1,6 @@
 """A query's place in its group, against a real coordinator: the ceiling, the lease, outages, fencing, the end."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ from lockgate.events import GroupConfig
 from lockgate.watermark import MAX, MIN
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, CoordinatorRefused, Fenced
 from lockgate_spark.client import CoordinatorClient
-from lockgate_spark.membership import Membership, Standing, check_config, source_name
+from lockgate_spark.group import check_config, source_name
+from lockgate_spark.membership import Membership, Standing
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import Answer, accepting_only, serving, wait_for
@@ -22,23 +24,23 @@ MINUTE = 60_000
 STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60_000, "lease_ms": 60_000}
 
 
-class Requests(httpx.BaseTransport):
+class Requests(httpx.AsyncBaseTransport):
     """The real transport, with a list of what was sent; `after` is called between the answer and whoever waits for it."""
 
     def __init__(self, after: Callable[[httpx.Request], None] = lambda _: None) -> None:
-        self._http = httpx.HTTPTransport()
+        self._http = httpx.AsyncHTTPTransport()
         self.after = after
         self.sent: list[str] = []
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self.sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
-        answer = self._http.handle_request(request)
-        answer.read()
-        self.after(request)
-        return answer
+        answer = await self._http.handle_async_request(request)
+        body = await answer.aread()
+        await asyncio.to_thread(self.after, request)
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(body))
 
-    def close(self) -> None:
-        self._http.close()
+    async def aclose(self) -> None:
+        await self._http.aclose()
 
 
 @pytest.fixture(scope="module")
@@ -350,7 +352,7 @@ def test_a_refusal_meets_the_keeper_first_and_the_plan_afterwards(topic: str, ca
         ):
             older.exchange(at(1_000))
             newer.exchange(at(1_000))
-            wait_for(lambda: "the lease of orders could not be kept" in caplog.text)
+            wait_for(lambda: "the lease of orders is kept no longer" in caplog.text)
             wait_for(lambda: _fenced(older))
 
 

@@ -5,11 +5,20 @@ df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 
 from lockgate_spark.align import align, align_all, alignment_of
 from lockgate_spark.config import Alignment, Coordinator
-from lockgate_spark.errors import AlignmentError, ConfigurationError, CoordinatorRefused, Fenced, HeldTooLong, UnsupportedQuery
+from lockgate_spark.errors import (
+    AccessDenied,
+    AlignmentError,
+    ConfigurationError,
+    CoordinatorRefused,
+    Fenced,
+    HeldTooLong,
+    UnsupportedQuery,
+)
 from lockgate_spark.progress import report_progress
 from lockgate_spark.view import BatchAlignment, SplitAlignment
 
 __all__ = [
+    "AccessDenied",
     "Alignment",
     "AlignmentError",
     "BatchAlignment",

@@ -9,13 +9,14 @@ import pyspark
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
-from lockgate_spark.client import CoordinatorClient, NotRegistered, Unreachable
+from lockgate_spark.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
 from lockgate_spark.config import Alignment
-from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
+from lockgate_spark.group import check_config, source_name
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
-from lockgate_spark.membership import Membership, check_config, source_name
+from lockgate_spark.membership import Membership
 from lockgate_spark.session import Session
 from lockgate_spark.view import BatchAlignment
 
@@ -120,5 +121,7 @@ def _check_coordinator(alignment: Alignment) -> None:
             check_config(alignment, client.config())
         except NotRegistered:
             pass  # the first reader creates the group
+        except Untrusted as error:
+            raise ConfigurationError(str(error)) from None
         except Unreachable as error:
             log.warning("%s. The query will wait for it", error)

@@ -20,7 +20,8 @@ class Coordinator:
 
     `group`: the queries of one group wait for each other. `source`: this query's name in the group (default: the query's name, or
     its id). `catch_up`: `joint` or `strict`, for a group that this query creates (see docs/protocol.md). `token`: bearer token.
-    `ca`: file with the CA of an https coordinator. `timeout`: of one request. `on_outage="hold"`: while the coordinator cannot be
+    `ca`: file with the CA of an https coordinator (PEM). `timeout`: of one call, from the name's look-up to the last byte of the answer,
+    with all that is tried again in between. `on_outage="hold"`: while the coordinator cannot be
     reached the query goes on to the last ceiling and waits there. Raises `ConfigurationError`.
     """
 
@@ -43,6 +44,8 @@ class Coordinator:
         if self.token is not None and not (isinstance(self.token, str) and _TOKEN.match(self.token)):
             # The token is not repeated.
             raise ConfigurationError("Coordinator(token): expected printable ASCII without blanks and line ends, as a header carries it")
+        if self.ca is not None:
+            _check_ca(self.ca, self.url)
         if self.catch_up not in {way.value for way in CatchUp}:
             raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
         if self.on_outage != "hold":
@@ -87,10 +90,17 @@ class Alignment:
         return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
 
 
+def _check_ca(ca: object, url: str) -> None:
+    if not isinstance(ca, str) or not ca:
+        raise ConfigurationError(f"Coordinator(ca={ca!r}): expected the path of a file with CA certificates in PEM")
+    if urlsplit(url).scheme != "https":
+        raise ConfigurationError(f"Coordinator(ca={ca!r}): the url is http://, which nothing protects; expected https:// with a CA")
+
+
 def _check_url(url: object) -> None:
     # The URL may hold a password, so it is not repeated.
     wrong = ConfigurationError("Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query")
-    if not isinstance(url, str):
+    if not isinstance(url, str) or not url.isprintable() or " " in url:
         raise wrong
     try:
         parts = urlsplit(url)

@@ -4,7 +4,8 @@
     └── AlignmentError
         ├── ConfigurationError       a value of Alignment or Coordinator, or a Spark option, that cannot work (also a ValueError)
         ├── UnsupportedQuery         alignment cannot be put on this DataFrame, session, Spark version or mode of execution
-        ├── CoordinatorRefused       the coordinator said no, and will say so again: token, role, a busy reader
+        ├── CoordinatorRefused       the coordinator said no, and will say so again: a busy reader, a wrong URL
+        │   └── AccessDenied         the token, or its role, or its groups
         ├── Fenced                   another run of the same reader took over; this one must stop
         └── HeldTooLong              paused for longer than max_hold
 
@@ -28,6 +29,10 @@ class UnsupportedQuery(AlignmentError):
 
 class CoordinatorRefused(AlignmentError):
     """The coordinator refused this reader, and trying again would not help."""
+
+
+class AccessDenied(CoordinatorRefused):
+    """The coordinator does not accept the token, or the token's role or groups do not allow this."""
 
 
 class Fenced(AlignmentError):

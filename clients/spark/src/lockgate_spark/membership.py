@@ -6,27 +6,28 @@ waits there; nobody runs free. Afterwards readers that the coordinator no longer
 the configuration they were last told, so that a coordinator that has lost its memory does not let anybody beyond it.
 
 **The lease** is kept by a thread that repeats the last report while a long batch is under way; the report is still true, since what
-is done changes only with the next plan. A reader whose epoch is no longer the newest is fenced: its query must stop.
+is done changes only with the next plan. A reader whose epoch is no longer the newest is fenced: its query must stop. What the thread
+learns that must stop the query, the next plan raises.
 """
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lockgate import watermark
-from lockgate.events import CatchUp, GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent, SplitReport
+from lockgate.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
 from lockgate.events import WatermarkAlignmentEvent as Event
-from lockgate_spark.client import CoordinatorClient, NotRegistered, Stale, Unreachable
+from lockgate_spark.client import CoordinatorClient, NotACoordinator, NotRegistered, Stale, Unreachable
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import readable
 from lockgate_spark.errors import ConfigurationError, Fenced
+from lockgate_spark.group import check_config, group_config
+from lockgate_spark.outage import Outage
 
 log = logging.getLogger("lockgate")
 
-_ASK_AGAIN_S = 0.5  # during an outage
+_PATIENCE_S = 0.5  # at the end, with a report that is under way
 _NEVER = -1e9
 
 
@@ -59,13 +60,15 @@ class Membership:
         self._alignment = alignment
         self._owner, self._run, self._now = owner, run, now
         self._config: GroupConfig | None = None
-        self._answers: dict[int, RegistrationAnswer] = {}
+        self._config_version: int | None = None
+        self._epochs: dict[int, int] = {}
         self._reports: dict[int, Standing] = {}
-        self._heard_at = self._ask_at = _NEVER
-        self._outage_since: float | None = None
-        self._lock = threading.RLock()
+        self._heard_at = _NEVER
+        self._outage = Outage(self.group, now)
+        self._lock = threading.RLock()  # one report at a time: the last one sent is the last one heard
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
+        self._failed: Exception | None = None
 
     @property
     def ceiling(self) -> int:
@@ -75,7 +78,7 @@ class Membership:
     @property
     def joint(self) -> bool:
         """Whether the group makes use of `reach`."""
-        return self._config is None or self._config.catch_up.value == "joint"
+        return self._config is None or self._config.catch_up is CatchUp.JOINT
 
     @property
     def max_drift(self) -> int | None:
@@ -85,12 +88,11 @@ class Membership:
     @property
     def update_interval_s(self) -> float:
         """How often the group wants to hear a reader whose report has not changed."""
-        return min((answer.update_interval_ms for answer in list(self._answers.values())), default=1000) / 1000
+        return (self._config or GroupConfig()).update_interval_ms / 1000
 
     def epoch(self, subtask: int) -> int | None:
         """The epoch that `subtask` was registered with; None before that, and where the coordinator has forgotten it."""
-        answer = self._answers.get(subtask)
-        return None if answer is None else answer.epoch
+        return self._epochs.get(subtask)
 
     def exchange(self, standings: Mapping[int, Standing]) -> int:
         """Reports where the query stands and returns the ceiling; the last one told while the coordinator cannot be reached.
@@ -98,11 +100,13 @@ class Membership:
         Says nothing while nothing has changed and the update interval has not passed. Raises `Fenced` and `CoordinatorRefused`.
         """
         with self._lock:
+            if self._failed is not None:
+                raise self._failed
             changed = standings != self._reports
             self._reports = dict(standings)
             due = self._now() - self._heard_at >= self.update_interval_s
-            if (changed or due) and self._now() >= self._ask_at:
-                self._attempt(self._report)
+            if (changed or due) and self._outage.asks_now:
+                self._attempt()
             return self.ceiling
 
     def wait_for_change(self, wait_ms: int) -> bool:
@@ -111,73 +115,89 @@ class Membership:
         It is not obeyed, for it may have been made without us: our lease may have ended, or the coordinator lost its memory. The next
         `exchange` reports, and what that is answered is the ceiling.
         """
-        if self.last is None or self._now() < self._ask_at:
+        if self.last is None or self._outage.lasts:
             self._closed.wait(wait_ms / 1000)
             return False
-        after, news = self.last.revision, False
-
-        def ask() -> None:
-            nonlocal news
-            try:
-                news = self._client.wait(after, wait_ms) is not None
-            except NotRegistered:
-                news = True
-
-        with self._lock:
-            self._attempt(ask)
-            if news:
-                self._heard_at = _NEVER
+        try:
+            news = self._client.wait(self.last.revision, wait_ms) is not None
+        except NotRegistered:
+            news = True
+        except (Unreachable, NotACoordinator) as error:
+            self._lost(error)
+            return False
+        if news:
+            self._heard_at = _NEVER
         return news
 
     def close(self, standings: Mapping[int, Standing] | None = None) -> None:
-        """Ends the membership. With `standings` the readers report that they are finished; without, their leases run out."""
+        """Ends the membership. With `standings` the readers report that they are finished; without, their leases run out.
+
+        Takes the coordinator's `timeout` and a second at most, whatever is under way.
+        """
         self._closed.set()
-        with self._lock:
-            if standings and self._answers:
+        # A report that is heard after the last one would make the reader count again. So it may end by itself, but not for long.
+        patience = _PATIENCE_S
+        while not self._lock.acquire(timeout=patience):
+            self._client.interrupt()
+            patience = 0.05
+        try:
+            if standings and self._epochs:
                 self._reports = dict(standings)
-                try:
-                    self._client.report(self._events(finished=True))
-                except Exception as error:
-                    log.warning("group %s: the last report of %s was not heard: %s", self.group, self.source, error)
+                self._client.report(self._events(finished=True))
+        except Exception as error:
+            log.warning("group %s: the last report of %s was not heard: %s", self.group, self.source, error)
+        finally:
+            self._lock.release()
             self._client.close()
 
     # -- inside --
 
     @property
     def _lease_s(self) -> float:
-        return min((answer.lease_ms for answer in list(self._answers.values())), default=30_000) / 1000
+        return (self._config or GroupConfig()).lease_ms / 1000
 
-    def _attempt(self, action: Callable[[], None]) -> None:
+    def _attempt(self) -> None:
+        """One report. Where it is not answered the outage begins or goes on."""
         try:
-            action()
+            self._report()
         except Unreachable as error:
-            self._ask_at = self._now() + _ASK_AGAIN_S
-            if self._outage_since is None:
-                self._outage_since = self._now()
-                log.warning("group %s: %s. %s holds at the last ceiling, %s", self.group, error, self.source, watermark.iso(self.ceiling))
-            return
-        if self._outage_since is not None:
-            log.warning("group %s: the coordinator is back after %.1f s", self.group, self._now() - self._outage_since)
-            self._outage_since = None
+            self._lost(error)
+        except NotACoordinator as error:
+            if self.last is None:
+                self._failed = error
+                raise
+            self._lost(error)  # a proxy of theirs, perhaps, while its coordinators are replaced
+        except Exception as error:
+            self._failed = error
+            raise
+        else:
+            self._outage.ends()
+
+    def _lost(self, error: Exception) -> None:
+        if not self._closed.is_set():  # else it was interrupted
+            self._outage.begins(error, f"{self.source} holds at the last ceiling, {watermark.iso(self.ceiling)}")
 
     def _report(self) -> None:
-        for _ in range(2):  # the second time after a registration
+        for _ in range(3):  # again after a registration, and with an epoch that was not known
             try:
-                if set(self._answers) != set(self._reports):
+                if set(self._epochs) != set(self._reports):
                     self._register()
                 asked_at = self._now()  # the lease may begin as early as this
                 self.last = self._client.report(self._events())
             except NotRegistered:
-                self._answers.clear()
+                self._epochs.clear()
                 continue
             except Stale as error:
-                me = f"source {self.source}, run {self._run} of query {self._owner}"
-                raise Fenced(f"group {self.group}: another run took over from {me}: {error}") from None
+                self._find_epochs(error)
+                continue
             self._heard_at = asked_at
+            self._follow_config(self.last)
             return
+        raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _register(self) -> None:
         told = None if self.last is None else self.last.max_desired_watermark
+        versions = []
         for subtask in sorted(self._reports):
             registration = ReaderRegistrationEvent(
                 subtask=subtask,
@@ -186,12 +206,46 @@ class Membership:
                 config=self._config or group_config(self._alignment),
                 ceiling=told,
             )
-            self._answers[subtask] = self._client.register(self.source, registration)
-        self._config = self._client.config()
-        check_config(self._alignment, self._config)
+            answer = self._client.register(self.source, registration)
+            self._epochs[subtask] = answer.epoch
+            versions.append(answer.alignment.config_version)
+        self._take_config(versions[0])  # what came between shows in the next answer
         if self._keeper is None:
             self._keeper = threading.Thread(target=self._keep_lease, name=f"lockgate-{self.source}", daemon=True)
             self._keeper.start()
+
+    def _follow_config(self, told: Event) -> None:
+        if told.config_version is not None and told.config_version != self._config_version:
+            self._take_config(told.config_version)
+
+    def _take_config(self, version: int | None) -> None:
+        """The configuration as it is now: that of `version`, or a newer one, which the next answer will tell."""
+        config, first = self._client.config(), self._config is None
+        try:
+            check_config(self._alignment, config)
+        except ConfigurationError as error:
+            if first:
+                raise
+            if config != self._config:
+                log.warning("the configuration was changed: %s. The group's value rules", error)
+        self._config, self._config_version = config, version
+
+    def _find_epochs(self, error: Stale) -> None:
+        """Raises `Fenced` where another run has registered. A registration of ours that was sent twice may have been applied twice."""
+        try:
+            newest = self._client.registered(self.source)
+        except NotRegistered:
+            newest = {}
+        if not self._epochs.keys() <= newest.keys():
+            self._epochs.clear()
+            return
+        for subtask in self._epochs:
+            other = newest[subtask]
+            if (other.owner, other.attributes.get("run")) != (self._owner, self._run):
+                me = f"source {self.source}, run {self._run} of query {self._owner}"
+                by = f"run {other.attributes.get('run', '?')} of query {other.owner or '?'}"
+                raise Fenced(f"group {self.group}: {by} took over from {me}: {error}") from None
+        self._epochs = {subtask: newest[subtask].epoch for subtask in self._epochs}
 
     def _events(self, finished: bool = False) -> list[tuple[str, ReportedWatermarkEvent]]:
         return [
@@ -199,7 +253,7 @@ class Membership:
                 self.source,
                 ReportedWatermarkEvent(
                     subtask=subtask,
-                    epoch=self._answers[subtask].epoch,
+                    epoch=self._epochs[subtask],
                     watermark=standing.watermark,
                     reach=None if finished else standing.reach,
                     finished=finished,
@@ -210,40 +264,17 @@ class Membership:
         ]
 
     def _keep_lease(self) -> None:
-        """Is heard every third of a lease at least, whoever plans meanwhile."""
+        """Is heard every third of a lease at least, whoever plans meanwhile.
+
+        A lease's twelfth is left for what is tried again, whose pauses are 0.5 s at most; so this is kept for leases from 6 s on.
+        """
         while not self._closed.wait(min(self.update_interval_s, self._lease_s / 12)):
             with self._lock:
-                if self._now() - self._heard_at < self._lease_s / 4 or self._now() < self._ask_at or self._closed.is_set():
+                if self._failed is not None or self._closed.is_set():
+                    return
+                if self._now() - self._heard_at < self._lease_s / 6 or not self._outage.asks_now:
                     continue
                 try:
-                    self._attempt(self._report)
-                except Exception as error:  # the next plan meets it too, and stops the query with it
-                    log.warning("group %s: the lease of %s could not be kept: %s", self.group, self.source, error)
-                    self._ask_at = self._now() + _ASK_AGAIN_S
-
-
-def source_name(chosen: str | None, query_name: str | None, query_id: str) -> str:
-    """The query's name in its group: what was chosen, else Spark's name for it (with `-` for what the protocol has no room for)."""
-    return chosen or re.sub(r"[^A-Za-z0-9._:-]", "-", query_name or query_id)[:255]
-
-
-def group_config(alignment: Alignment) -> GroupConfig:
-    """The configuration of a group that this query would create."""
-    assert alignment.coordinator is not None
-    return GroupConfig(max_drift_ms=alignment.bounds.max_drift, catch_up=CatchUp(alignment.coordinator.catch_up))
-
-
-def check_config(alignment: Alignment, config: GroupConfig) -> None:
-    """In a group the group's configuration rules. Raises `ConfigurationError` where this query's own contradicts it."""
-    group = alignment.coordinator.group if alignment.coordinator else ""
-    bounds = alignment.bounds
-    if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:
-        raise ConfigurationError(
-            f"Alignment(max_drift={readable(bounds.max_drift)!r}): group {group} has {readable(config.max_drift_ms)!r};"
-            " leave max_drift out, or change the group's (PUT /v1/groups/{group})"
-        )
-    if config.max_drift_ms <= bounds.disorder:
-        raise ConfigurationError(
-            f"group {group} allows a drift of {readable(config.max_drift_ms)}, which is not above this query's disorder of"
-            f" {readable(bounds.disorder)}: it could never read"
-        )
+                    self._attempt()
+                except Exception as error:  # the next plan stops the query with it
+                    log.warning("group %s: the lease of %s is kept no longer: %s", self.group, self.source, error)

@@ -1,0 +1,127 @@
+"""What the coordinator, or whoever answers in its place, may say instead of yes: the exceptions, and the one table for them.
+
+AlignmentError
+├── Unreachable              no usable answer this time; asking again later is right
+│   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
+├── NotRegistered            the coordinator does not know this group or reader (any more)
+├── Stale                    a newer epoch of this reader exists
+└── CoordinatorRefused       it said no, and will say so again
+    ├── AccessDenied         401, 403
+    └── NotACoordinator      what was said is nothing that a coordinator says
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from lockgate_spark.errors import AccessDenied, AlignmentError, CoordinatorRefused
+
+_MOST_SAID = 500  # characters of somebody else's text in a message of ours
+_PASSING = (429, 502, 503, 504)
+
+
+class Unreachable(AlignmentError):
+    """The coordinator gave no usable answer this time; asking again later is right.
+
+    `passing`: whether that may be over in a moment. `asked_wait_s`: for how long it asked to be left alone, in seconds.
+    """
+
+    def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
+        super().__init__(text)
+        self.passing, self.asked_wait_s = passing, asked_wait_s
+
+
+class Untrusted(Unreachable):
+    """The connection cannot be trusted; somebody has to change the configuration, ours or the coordinator's."""
+
+
+class NotRegistered(AlignmentError):
+    """The coordinator does not know this group or reader (any more): register, then report again."""
+
+
+class Stale(AlignmentError):
+    """A newer epoch of this reader exists."""
+
+
+class NotACoordinator(CoordinatorRefused):
+    """Whoever answered, it was no coordinator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer, read to its end. The names of headers are in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body. Raises ValueError where that is no JSON, also one that is nested without end."""
+        if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in ("application/json", "application/problem+json"):
+            raise ValueError(f"content-type {self.headers.get('content-type')}")
+        try:
+            return json.loads(self.body)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+
+    @property
+    def asked_wait_s(self) -> float | None:
+        """`Retry-After` (RFC 9110, 10.2.3) in seconds; None where it is absent or illegible.
+
+        A date is taken against the answer's own `Date`, so that nobody's clock matters.
+        """
+        value = self.headers.get("retry-after", "").strip()
+        if value.isascii() and value.isdigit():
+            return float(value[:9])  # beyond 30 years it makes no difference
+        try:
+            return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(self.headers.get("date", ""))).total_seconds())
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem document (RFC 9457), of an answer or of one report of a batch."""
+
+    status: int
+    type: str
+    detail: str
+
+    @classmethod
+    def of(cls, answer: Answer) -> "Problem":
+        """What an error answer says; whoever gave it, its status is taken for what it is."""
+        try:
+            found = cls.from_json(answer.json())
+        except (ValueError, AttributeError):
+            found = cls(answer.status, "", "")
+        return cls(answer.status, found.type, found.detail)
+
+    @classmethod
+    def from_json(cls, problem: Any) -> "Problem":
+        """Raises AttributeError or ValueError for what is none."""
+        return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
+
+
+def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None = None) -> AlignmentError:
+    """The exception for an error answer of `url`."""
+    said = f"{problem.status} {problem.type} {problem.detail}".strip()[:_MOST_SAID]
+    if problem.status in _PASSING:
+        return Unreachable(f"{url} answered {said}", passing=True, asked_wait_s=asked_wait_s)
+    if problem.status >= 500:
+        return Unreachable(f"{url} answered {said}")
+    if problem.status == 404 and problem.type.startswith("urn:lockgate:"):
+        return NotRegistered(problem.detail)
+    if problem.status == 409 and problem.type.endswith("stale-epoch"):
+        return Stale(problem.detail)
+    if problem.status in (401, 403):
+        needed = f"Coordinator(token=…) must be a token with the role `report` for group {group}"
+        return AccessDenied(f"{url} refused with {said}: {needed}")
+    if 300 <= problem.status < 400:
+        return NotACoordinator(
+            f"{url} answered {said}: redirects are not followed; Coordinator(url=…) must be the coordinator's own address"
+        )
+    if problem.status == 404:
+        return NotACoordinator(f"{url} answered {said}, which no lockgate coordinator does; is Coordinator(url=…) right?")
+    return CoordinatorRefused(f"{url} refused with {said}")

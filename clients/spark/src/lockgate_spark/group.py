@@ -1,0 +1,35 @@
+"""What a query and its group have to agree on: its name there, and the configuration."""
+
+import re
+
+from lockgate.events import CatchUp, GroupConfig
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import readable
+from lockgate_spark.errors import ConfigurationError
+
+
+def source_name(chosen: str | None, query_name: str | None, query_id: str) -> str:
+    """The query's name in its group: what was chosen, else Spark's name for it (with `-` for what the protocol has no room for)."""
+    return chosen or re.sub(r"[^A-Za-z0-9._:-]", "-", query_name or query_id)[:255]
+
+
+def group_config(alignment: Alignment) -> GroupConfig:
+    """The configuration of a group that this query would create."""
+    assert alignment.coordinator is not None
+    return GroupConfig(max_drift_ms=alignment.bounds.max_drift, catch_up=CatchUp(alignment.coordinator.catch_up))
+
+
+def check_config(alignment: Alignment, config: GroupConfig) -> None:
+    """In a group the group's configuration rules. Raises `ConfigurationError` where this query's own contradicts it."""
+    group = alignment.coordinator.group if alignment.coordinator else ""
+    bounds = alignment.bounds
+    if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:
+        raise ConfigurationError(
+            f"Alignment(max_drift={readable(bounds.max_drift)!r}): group {group} has {readable(config.max_drift_ms)!r};"
+            f" leave max_drift out, or change the group's (PUT /v1/groups/{group})"
+        )
+    if config.max_drift_ms <= bounds.disorder:
+        raise ConfigurationError(
+            f"group {group} allows a drift of {readable(config.max_drift_ms)}, which is not above this query's disorder of"
+            f" {readable(bounds.disorder)}: it could never read"
+        )

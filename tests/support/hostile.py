@@ -1,0 +1,96 @@
+"""Real TCP servers that speak as no coordinator does: byte by byte, without end, not to the end, or no HTTP at all."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+BYTE_S = 0.02  # between two bytes of those that drip: far below any time limit
+
+_ended = threading.Event()  # never set: what waits on it waits for its time
+
+
+@contextmanager
+def speaking(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The URL of a server that reads what it is sent and then calls `answer` with the connection, for each in a thread of its own."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def speak(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            if connection.recv(65_536):
+                answer(connection)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=speak, args=(listener.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def dripping_body(connection: socket.socket) -> None:
+    connection.sendall(OK + b"Content-Length: 1000000\r\n\r\n{")
+    while True:
+        _drip(connection, b" ")
+
+
+def dripping_chunks(connection: socket.socket) -> None:
+    connection.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    while True:
+        _drip(connection, b"1\r\n{\r\n")
+
+
+def dripping_headers(connection: socket.socket) -> None:
+    connection.sendall(OK + b"X-More: ")
+    while True:
+        _drip(connection, b"a")
+
+
+def going_on_for_ever(connection: socket.socket) -> None:
+    while True:
+        _drip(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def silent(connection: socket.socket) -> None:
+    connection.recv(1)  # until the other side gives up
+
+
+def reset_in_the_middle(connection: socket.socket) -> None:
+    connection.sendall(OK + b'Content-Length: 100\r\n\r\n{"group": ')
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() sends RST
+
+
+def ended_in_the_middle(connection: socket.socket) -> None:
+    connection.sendall(OK + b'Content-Length: 100\r\n\r\n{"group": ')
+
+
+def a_gigabyte(connection: socket.socket) -> None:
+    connection.sendall(OK + b"Content-Length: 1000000000\r\n\r\n")
+    for _ in range(1000):
+        connection.sendall(b" " * 1_000_000)
+
+
+def garbage(connection: socket.socket) -> None:
+    connection.sendall(b"\x00\xff\x15\x03\x01 SSH-2.0-lock\r\n\r\n")
+
+
+def http_0_9(connection: socket.socket) -> None:
+    connection.sendall(b"<html>hello</html>\n")
+
+
+def endless_headers(connection: socket.socket) -> None:
+    connection.sendall(OK)
+    while True:
+        connection.sendall(b"X-More: " + b"a" * 1000 + b"\r\n")
+
+
+def _drip(connection: socket.socket, part: bytes) -> None:
+    connection.sendall(part)
+    _ended.wait(BYTE_S)
