@@ -1,13 +1,15 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
+from redis.asyncio import Redis
 
 from lockgate.errors import StaleEpoch, UnknownGroup
 from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate.group import Group
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.turns import Turn, Turns
-from lockgate_coordinator.store import Loaded, MemoryStore, Store
+from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
 
 
 class CountingStore(MemoryStore):
@@ -102,3 +104,47 @@ async def test_what_is_committed_is_announced_before_it_is_answered() -> None:
     await Coordinator(store).configure("g", GroupConfig(), lambda group: True)
     turn = await Turns(store, told.append).take("g", lambda loaded, group: group)
     assert [each.event for each in told] == [turn.event]
+
+
+async def calls(address: str) -> int:
+    """How many scripts Redis has run."""
+    async with Redis.from_url(address, decode_responses=True) as client:
+        return int((await client.info("commandstats"))["cmdstat_evalsha"]["calls"])
+
+
+@pytest.mark.parametrize("store_address", ["redis"], indirect=True)
+async def test_a_turn_on_redis_is_one_round_trip_while_nobody_else_is_at_work(store: Store, store_address: str) -> None:
+    coordinator = Coordinator(store)
+    (report,) = await registered(coordinator, 1)
+    await coordinator.report("g", "a", report)
+    before = await calls(store_address)
+    for more in range(10):
+        await coordinator.report("g", "a", replace(report, watermark=200 + more))
+    await coordinator.look("g")
+    assert await calls(store_address) == before + 11
+
+
+@pytest.mark.parametrize("store_address", ["redis"], indirect=True)
+async def test_nobody_is_refused_by_what_another_process_has_changed_meanwhile(store: Store, store_address: str) -> None:
+    here, there = Coordinator(store), Coordinator(open_store(store_address))
+    (first,) = await registered(here, 1)
+    await here.report("g", "a", first)
+    (second,) = await registered(there, 1)
+    assert (await here.report("g", "a", replace(second, watermark=7))).group_watermark == 7
+    with pytest.raises(StaleEpoch):
+        await here.report("g", "a", first)
+    await there.close()
+
+
+@pytest.mark.parametrize("store_address", ["redis"], indirect=True)
+async def test_two_processes_at_work_in_one_group_both_get_through(store: Store, store_address: str) -> None:
+    both = Coordinator(store), Coordinator(open_store(store_address))
+    reports = await registered(both[0], 8)
+
+    async def report_often(coordinator: Coordinator, report: ReportedWatermarkEvent) -> None:
+        for more in range(25):
+            await coordinator.report("g", "a", replace(report, watermark=1_000 + more))
+
+    await asyncio.gather(*(report_often(both[report.subtask % 2], report) for report in reports))
+    assert {(await each.look("g")).event.group_watermark for each in both} == {1_024}
+    await both[1].close()

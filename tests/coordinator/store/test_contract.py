@@ -70,6 +70,28 @@ async def test_of_two_commits_of_one_version_one_wins_and_the_other_changes_noth
     assert after.heard_at == 1
 
 
+async def test_a_refused_commit_brings_what_stands_instead(store: Store, store_address: str) -> None:
+    group = await created(store)
+    loaded = await store.load("g")
+    other = open_store(store_address) if store.shared else store
+    assert await other.commit(await other.load("g"), register(group, "a", ReaderRegistrationEvent(subtask=0), 1)) is None
+    standing, after = await store.commit(loaded, group), await other.load("g")
+    assert standing is not None
+    assert (standing.sure, standing.version, standing.group) == (True, after.version, after.group)
+    await other.close()
+
+
+async def test_what_is_recalled_is_what_was_committed_last_and_can_be_committed_on(store: Store) -> None:
+    group = await created(store)
+    for heard_at in range(3):
+        recalled = store.recall("g")
+        assert recalled is not None
+        assert recalled.group is group
+        group = replace(group, heard_at=heard_at)
+        assert await store.commit(recalled, group) is None
+    assert (await store.load("g")).group == group
+
+
 async def test_racing_commits_lose_no_update(store: Store, store_address: str) -> None:
     group = await created(store)
     stores = [store, open_store(store_address)] if store.shared else [store, store]

@@ -1,5 +1,7 @@
-"""What only Redis has: expiry, replicas, a history that can be lost."""
+"""What only Redis has: expiry, replicas, a history that can be lost, a clock of its own."""
 
+import os
+import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -9,8 +11,11 @@ from redis.asyncio import Redis
 from lockgate.commands import evict, register
 from lockgate.events import GroupConfig, ReaderRegistrationEvent
 from lockgate.group import Group, create
-from lockgate_coordinator.store import Store, keys, open_store
+from lockgate_coordinator.store import Loaded, Store, StoreUnavailable, keys, open_store
+from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
+
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -37,6 +42,13 @@ async def loaded_group(store: Store) -> Group:
 
 async def change(store: Store, group: Group) -> None:
     assert await store.commit(await store.load("g"), group) is None
+
+
+def with_readers(count: int) -> Group:
+    group = create("g", GroupConfig(), 1)
+    for subtask in range(count):
+        group = register(group, "a", ReaderRegistrationEvent(subtask=subtask), 1)
+    return group
 
 
 async def test_only_a_deleted_group_expires(client: Redis, replicas: tuple[Store, Store]) -> None:
@@ -82,3 +94,85 @@ async def test_a_commit_writes_the_head_and_the_changed_readers_alone(client: Re
     await client.hset(keys.state("g"), keys.reader_field(("a", 1)), "not to be touched")
     await change(store, replace(register(group, "a", ReaderRegistrationEvent(subtask=0), 2), heard_at=3))
     assert await client.hget(keys.state("g"), keys.reader_field(("a", 1))) == "not to be touched"
+
+
+async def test_a_load_reads_the_head_and_the_changed_readers_alone(client: Redis, replicas: tuple[Store, Store]) -> None:
+    first, second = replicas
+    group = with_readers(3)
+    await change(first, group)
+    await loaded_group(second)
+    await loaded_group(second)
+    await client.hset(keys.state("g"), keys.reader_field(("a", 1)), "not to be read")
+    group = register(group, "a", ReaderRegistrationEvent(subtask=0), 2)
+    await change(first, group)
+    assert await loaded_group(second) == group
+
+
+async def test_what_is_recalled_at_a_time_that_is_off_is_refused_with_the_time_that_it_is(replicas: tuple[Store, Store]) -> None:
+    store, _ = replicas
+    group = create("g", GroupConfig(), 1)
+    await change(store, group)
+    for off_ms in (-10 * RECALLED_WITHIN_MS, 10 * RECALLED_WITHIN_MS):
+        recalled = store.recall("g")
+        assert recalled is not None
+        told = await store.commit(replace(recalled, now_ms=recalled.now_ms + off_ms), replace(group, heard_at=1))
+        assert told is not None
+        assert (told.sure, told.version, told.group) == (True, recalled.version, group)
+        assert abs(told.now_ms - recalled.now_ms) < 10 * RECALLED_WITHIN_MS
+
+
+async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_whole_group(replicas: tuple[Store, Store]) -> None:
+    first, second = replicas
+    now_ms = (await first.load("g")).now_ms
+    group = with_readers(3)
+    long_ago = Loaded("g", 0, now_ms - 2 * HOUR_MS, None)
+    assert await first.commit(long_ago, group) is None
+    assert len((await loaded_group(second)).readers) == len((await loaded_group(second)).readers) == 3
+    without_one = evict(group, "a", 0)
+    assert await first.commit(Loaded("g", long_ago.next_version, long_ago.now_ms, group), without_one) is None
+    await change(first, evict(await loaded_group(first), "a", 1))
+    assert list((await loaded_group(second)).readers) == [("a", 2)]
+
+
+async def test_a_group_that_redis_has_lost_does_not_come_back_out_of_a_replicas_memory(
+    client: Redis, replicas: tuple[Store, Store]
+) -> None:
+    store, _ = replicas
+    await change(store, with_readers(1))
+    await client.flushall()
+    recalled = store.recall("g")
+    assert recalled is not None
+    assert recalled.group is not None
+    standing = await store.commit(recalled, replace(recalled.group, heard_at=1))
+    assert standing is not None
+    assert (standing.version, standing.group) == (0, None)
+    assert store.recall("g") is None
+
+
+async def test_a_replica_that_knows_more_than_a_redis_that_went_back_in_time_believes_redis(redis_server: RedisServer) -> None:
+    with RedisServer(options=("--save", "", "--appendonly", "no", "--dbfilename", "kept.rdb")) as server:
+        first, second = open_store(server.url), open_store(server.url)
+        await change(first, with_readers(1))
+        async with Redis.from_url(server.url) as client:
+            await client.save()
+        await change(first, register(await loaded_group(first), "a", ReaderRegistrationEvent(subtask=1), 1))
+        server.kill()
+        server.start()
+        await change(second, register(await loaded_group(second), "a", ReaderRegistrationEvent(subtask=2), 1))
+        assert set((await loaded_group(second)).readers) == set((await loaded_group(first)).readers) == {("a", 0), ("a", 2)}
+        for store in (first, second):
+            await store.close()
+
+
+async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_are_nobody_elses(redis_server: RedisServer) -> None:
+    with RedisServer() as server:
+        store = open_store(server.url)
+        await change(store, with_readers(1))
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGSTOP)
+        with pytest.raises(StoreUnavailable, match=f":{server.port}: .*2 s"):
+            await store.load("g")
+        os.kill(server.pid, signal.SIGCONT)
+        assert await store.names("", 10) == ["g"]
+        assert len((await loaded_group(store)).readers) == 1
+        await store.close()

@@ -8,7 +8,6 @@ it stands.
 """
 
 import asyncio
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +22,12 @@ Command = Callable[[Loaded, Group | None], Group | None]
 
 ATTEMPTS = 100
 """How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
+
+CONTENDED_S = 1.0
+"""For how long after a lost turn others are taken to be at work in the group. Then a turn asks first, since what it recalls is outdated."""
+
+GATHER_S = 0.002
+"""How long commands are gathered before each turn while others are at work: fewer turns, and a moment for the others to get through."""
 
 
 class PreconditionFailed(Exception):
@@ -50,6 +55,7 @@ class Turns:
         self._committed = committed
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._lost_at: dict[str, float] = {}
 
     async def take(self, name: str, command: Command) -> Turn:
         """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
@@ -66,10 +72,21 @@ class Turns:
 
     async def _run(self, name: str) -> None:
         try:
-            while waiting := self._waiting.pop(name, None):
-                await self._turn(name, waiting)
+            while name in self._waiting:
+                if self._others_at_work(name):
+                    await asyncio.sleep(GATHER_S)
+                await self._turn(name, self._waiting.pop(name))
         finally:
             del self._running[name]
+
+    def _others_at_work(self, name: str) -> bool:
+        lost_at = self._lost_at.get(name)
+        if lost_at is None:
+            return False
+        if asyncio.get_running_loop().time() < lost_at + CONTENDED_S:
+            return True
+        del self._lost_at[name]
+        return False
 
     async def _turn(self, name: str, waiting: list[_Waiting]) -> None:
         try:
@@ -86,19 +103,18 @@ class Turns:
 
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
-        loaded = self._store.recall(name) or await self._store.load(name)
-        for attempt in range(ATTEMPTS):
+        loaded = (None if self._others_at_work(name) else self._store.recall(name)) or await self._store.load(name)
+        for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)
-            if group is None:
-                event = None
-            else:
+            event = None
+            if group is not None:
                 group, event = evaluate(group, loaded.now_ms)
             instead = await self._stored(loaded, group)
             if instead is None:
                 return self._told(name, owns, group, event, loaded.now_ms)
-            loaded = instead
-            if attempt:
-                await asyncio.sleep(random.random() * 0.001 * min(attempt, 10))
+            if instead.version != loaded.version:  # and not only the time was off
+                self._lost_at[name] = asyncio.get_running_loop().time()
+            loaded = instead  # and on at once: the longer it is looked at, the older it gets
         raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
 
     async def _stored(self, loaded: Loaded, group: Group | None) -> Loaded | None:

@@ -11,6 +11,7 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 
+from anyio import fail_after
 from redis.asyncio import Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
@@ -31,7 +32,8 @@ from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, Re
 from lockgate_coordinator.store.base import StoreUnavailable
 
 TIMEOUT_S = 2.0
-"""How long Redis may take to answer: shorter than a client's patience, longer than a slow moment."""
+"""How long an answer may take, with all that has to be connected for it: shorter than a client's patience, longer than a slow moment.
+One clock for all of it: redis-py's `socket_timeout` would take as long as the rest of a command, and so is left out."""
 
 AT_ONCE = 16
 """How many commands are under way at most, and so how many connections are opened while none breaks."""
@@ -74,7 +76,8 @@ class Connections:
         """The answer to one command of Redis."""
         async with self._turnstile:
             try:
-                return await self._client.execute_command(*words)
+                with fail_after(TIMEOUT_S):
+                    return await self._client.execute_command(*words)
             except NoScriptError:
                 raise _ScriptUnknown from None
             except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
@@ -112,16 +115,15 @@ class _Greeter(CredentialProvider):
 def _clients(address: RedisAddress, greeter: _Greeter) -> tuple[Any, list[Any]]:
     """The client, and those that it needs beside itself."""
     tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
-    timeouts: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S}
-    common: dict[str, Any] = {"decode_responses": True, "retry": _retry(), **timeouts, **tls}
+    common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": _retry(), **tls}
     if address.form is Form.CLUSTER:
         nodes = [ClusterNode(host, port) for host, port in address.servers]
         return RedisCluster(startup_nodes=nodes, credential_provider=greeter, **common), []
+    asked = {**common, "username": address.sentinel.username, "password": address.sentinel.password}
     common["db"] = address.database
     if address.form is Form.SERVER:
         ((host, port),) = address.servers
         return Redis(host=host, port=port, credential_provider=greeter, **common), []
-    asked = {**timeouts, **tls, "username": address.sentinel.username, "password": address.sentinel.password, "retry": _retry()}
     sentinel = Sentinel(address.servers, sentinel_kwargs=asked, credential_provider=greeter, **common)  # type: ignore[no-untyped-call]  # as redis-py has it
     return sentinel.master_for(address.service), sentinel.sentinels
 
@@ -139,6 +141,8 @@ def _told(error: Exception) -> str:
         return "no cluster can be reached there; a Redis that is no cluster has the address redis://HOST:PORT/DB"
     if isinstance(error, MasterNotFoundError):
         return "no Sentinel names a master of this service that answers: check the service's name and the Sentinels' credentials"
+    if isinstance(error, TimeoutError):
+        return f"no answer within {TIMEOUT_S:g} s"
     said = str(error).rstrip(".") or type(error).__name__
     return f"{said}. {advice}" if (advice := _advice(error)) else said
 

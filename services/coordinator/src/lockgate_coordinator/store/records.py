@@ -5,7 +5,7 @@ version reads it: a field that it lacks has its default, and one that it does no
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -34,16 +34,17 @@ _Head: Final = msgspec.defstruct(
     kw_only=True,
 )
 
+_pack: Final = msgspec.msgpack.Encoder().encode
 _encode: Final = msgspec.json.Encoder().encode
 _decode_reader: Final = msgspec.json.Decoder(Reader).decode
 _decode_head: Final = msgspec.json.Decoder(_Head).decode
 
 
-def head_to_text(group: Group) -> bytes:
+def head_to_text(group: Group) -> str:
     return _record(group, _HEAD)
 
 
-def reader_to_text(reader: Reader) -> bytes:
+def reader_to_text(reader: Reader) -> str:
     return _record(reader, _READER)
 
 
@@ -56,5 +57,10 @@ def group_from_text(name: str, head: str, readers: Readers) -> Group:
     return Group(name=name, readers=readers, **{field: getattr(values, field) for field in _HEAD})
 
 
-def _record(value: object, defaults: Mapping[str, Any]) -> bytes:
-    return _encode({name: found for name, default in defaults.items() if (found := getattr(value, name)) != default})
+def packed(words: Sequence[str]) -> bytes:
+    """Many words as one, for a script to unpack: that is much quicker than as many arguments."""
+    return _pack(words)
+
+
+def _record(value: object, defaults: Mapping[str, Any]) -> str:
+    return _encode({name: found for name, default in defaults.items() if (found := getattr(value, name)) != default}).decode()

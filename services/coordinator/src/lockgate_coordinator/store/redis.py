@@ -15,7 +15,7 @@ from lockgate_coordinator.store.addresses import RedisAddress
 from lockgate_coordinator.store.base import RECALLED_WITHIN_MS, Loaded, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_coordinator.store.known import Known, KnownGroups, monotonic_ms
-from lockgate_coordinator.store.records import group_from_text, head_to_text, reader_from_text, reader_to_text
+from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
 
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and which readers were removed: after that the clock alone is above
@@ -94,17 +94,18 @@ class RedisStore:
 
 
 def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
-    before = Readers() if loaded.group is None else loaded.group.readers
-    changed = group.readers.changed_since(before) if loaded.group else set(group.readers)
-    removed = [keys.reader_field(key) for key in changed if key not in group.readers]
-    claimed: int | str = "" if loaded.sure else loaded.now_ms
-    args: list[str | bytes | int] = [loaded.version, claimed, RECALLED_WITHIN_MS, loaded.next_version, head_to_text(group), REMEMBERED_MS]
-    args += [len(removed), *removed]
-    for key in changed:
-        reader = group.readers.get(key)
-        if reader is not None:
-            args += (keys.reader_field(key), reader_to_text(reader))
-    return args
+    readers, before = group.readers, None if loaded.group is None else loaded.group.readers
+    removed: list[str] = []
+    written: list[str] = []
+    for key in readers if before is None else readers.changed_since(before):
+        reader = readers.get(key)
+        if reader is None:
+            removed.append(keys.reader_field(key))
+        else:
+            written += (keys.reader_field(key), reader_to_text(reader))
+    claimed = "" if loaded.sure else loaded.now_ms
+    head = head_to_text(group)
+    return [loaded.version, claimed, RECALLED_WITHIN_MS, loaded.next_version, head, REMEMBERED_MS, packed(removed), packed(written)]
 
 
 def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
