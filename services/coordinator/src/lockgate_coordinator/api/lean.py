@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lockgate.codec import alignment_to_json
 from lockgate.errors import Refused
-from lockgate.events import NAME, ReportedWatermarkEvent, SplitReport, WatermarkAlignmentEvent
+from lockgate.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState, WatermarkAlignmentEvent
 from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.api.errors import problem
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -24,7 +24,20 @@ BODY_LIMIT: Final = 65_536
 """What is longer is no hurry."""
 
 _PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/sources/([A-Za-z0-9._:-]{1,255})/watermarks\Z")
+
+
+class _State(msgspec.Struct):
+    state: SplitState
+
+
+class _States(msgspec.Struct):
+    """On the wire a split's state may not be left out; in core's event it may."""
+
+    splits: dict[str, _State]
+
+
 _report = msgspec.json.Decoder(ReportedWatermarkEvent)
+_states = msgspec.json.Decoder(_States)
 
 
 class LeanReports:
@@ -55,10 +68,12 @@ class LeanReports:
 
 def decoded(body: bytes) -> ReportedWatermarkEvent | None:
     """The report; None for whatever is not plainly one."""
-    if len(body) > BODY_LIMIT:
+    if len(body) > BODY_LIMIT or not body.isascii():  # msgspec skips over what is no UTF-8 in a field that nobody knows
         return None
     try:
         event = _report.decode(body)
+        if event.splits:
+            _states.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
     plain = 0 <= event.subtask <= MAX and 1 <= event.epoch <= MAX and MIN <= event.watermark <= MAX

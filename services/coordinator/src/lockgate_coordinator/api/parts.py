@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
 from pydantic import BeforeValidator
+from starlette.requests import ClientDisconnect
 
 from lockgate.errors import InvalidMessage
 from lockgate_coordinator.access.guard import TOKEN
@@ -53,11 +54,14 @@ async def _body(request: Request) -> object:
     if size > BODY_LIMIT:
         raise BodyTooLarge(_TOO_LARGE)
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > BODY_LIMIT:
-            raise BodyTooLarge(_TOO_LARGE)
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > BODY_LIMIT:
+                raise BodyTooLarge(_TOO_LARGE)
+            parts.append(part)
+    except ClientDisconnect:  # no fault of the service, which nobody will read of
+        raise InvalidMessage([("body", "ended too early")]) from None
     try:
         return json.loads(b"".join(parts))
     except RecursionError:
