@@ -1,14 +1,23 @@
 """The command `lockgate`."""
 
-import asyncio
 import ipaddress
+import logging
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lockgate_coordinator.access.keyring import VARIABLE
+from lockgate_coordinator.access.token_file import NAME, valid_groups
+from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
 from lockgate_coordinator.operate import commands
-from lockgate_coordinator.server import ListenError, serve
+from lockgate_coordinator.server import ListenError, run, serve
+from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
+from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
+
+log = logging.getLogger("lockgate")
 
 cli = typer.Typer(
     help="lockgate: splits that run ahead in event time wait until the ones behind catch up.",
@@ -39,28 +48,88 @@ Unauthenticated = Annotated[
     typer.Option(
         "--allow-unauthenticated",
         envvar="LOCKGATE_ALLOW_UNAUTHENTICATED",
-        help="Listen on other than loopback addresses, though whoever reaches the port may read and steer every group.",
+        help="Listen on other than loopback addresses without tokens, though whoever reaches the port may read and steer every group.",
+    ),
+]
+TokensFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--tokens", envvar="LOCKGATE_TOKENS_FILE", help="A TOML file of tokens, as `lockgate token` writes; read again when it changes."
+    ),
+]
+RateLimit = Annotated[
+    int | None,
+    typer.Option(
+        envvar="LOCKGATE_RATE_LIMIT", min=1, help="Requests a second of each token, twice as many at once. [default: as many as it likes]"
+    ),
+]
+MaxSubscribers = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams at the same time.")]
+Certificate = Annotated[
+    Path | None, typer.Option("--ssl-certfile", envvar="LOCKGATE_SSL_CERTFILE", help="Listen on https, with this certificate (PEM).")
+]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        "--ssl-keyfile",
+        envvar="LOCKGATE_SSL_KEYFILE",
+        help=f"The certificate's key, if it is in a file of its own; {PASSWORD_VARIABLE} has its password.",
+    ),
+]
+Authorities = Annotated[
+    Path | None,
+    typer.Option(
+        "--ssl-ca-certs", envvar="LOCKGATE_SSL_CA_CERTS", help="Take only callers with a certificate that one of these has signed."
     ),
 ]
 
 
 @cli.command("serve")
 def serve_command(
-    host: Host = "127.0.0.1", port: Port = 8080, store: StoreAddress = "memory://", allow_unauthenticated: Unauthenticated = False
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
+    store: StoreAddress = "memory://",
+    tokens: TokensFile = None,
+    allow_unauthenticated: Unauthenticated = False,
+    rate_limit: RateLimit = None,
+    max_subscribers: MaxSubscribers = MAX_SUBSCRIBERS,
+    ssl_certfile: Certificate = None,
+    ssl_keyfile: Key = None,
+    ssl_ca_certs: Authorities = None,
 ) -> None:
     """Run a coordinator.
 
     It prints one line, "lockgate listens on http://…", when it accepts requests, and ends within 5 seconds of SIGTERM or Ctrl-C.
+    Tokens can also stand in LOCKGATE_TOKENS, as ROLE=TOKEN,ROLE=TOKEN.
     """
-    if not allow_unauthenticated and not _is_loopback(host):
-        raise _fault(
-            f"--host {host} can be reached by others, and the service has no access control yet: whoever reaches it may steer every group. "
-            "Listen on 127.0.0.1, or say --allow-unauthenticated if the network keeps strangers out"
-        )
+    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers)
+    tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
+    _check(settings, host, allow_unauthenticated=allow_unauthenticated)
+    if settings.guarded and tls is None and not _is_loopback(host):
+        log.warning("tokens come in over plain http at %s: whoever is on the way can read them; --ssl-certfile, or TLS before it", host)
     try:
-        asyncio.run(serve(host, port, open_store(store)))
-    except (InvalidStoreAddress, StoreUnavailable, ListenError) as error:
+        run(serve(host, port, open_store(store), settings, tls))
+    except (InvalidStoreAddress, StoreUnavailable, InvalidTokens, InvalidTls, ListenError) as error:
         raise _fault(str(error)) from error
+
+
+@cli.command("token")
+def token_command(
+    name: Annotated[str, typer.Argument(help="Whose it is; what a refusal calls it by.")],
+    role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
+    group: Annotated[
+        list[str] | None, typer.Option(help="A group that it may touch, or the beginning of names and *; may be repeated.")
+    ] = None,
+) -> None:
+    """Make a token: its entry for the file of `serve --tokens` on standard output, itself, only this once, on standard error."""
+    if not NAME.fullmatch(name):
+        raise _fault("NAME must be 1 to 255 of A-Z a-z 0-9 . _ : -")
+    if role not in ROLES:
+        raise _fault(f"--role must be one of {', '.join(ROLES)}")
+    if not valid_groups(group or ()):
+        raise _fault("--group must be a group's name (A-Z a-z 0-9 . _ : -), or the beginning of names and *")
+    token = new_token()
+    typer.echo(f"the token of {name}, which is kept nowhere: {token}", err=True)
+    typer.echo(stanza(Token(name, digest_of(token.encode()), ROLES[role], tuple(group) if group else None)) + "\n")
 
 
 cli.command("groups")(commands.groups)
@@ -68,6 +137,26 @@ cli.command("describe")(commands.describe)
 cli.command("evict")(commands.evict)
 cli.command("leave")(commands.leave)
 cli.command("forget")(commands.forget)
+
+
+def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> None:
+    if settings.guarded:
+        return
+    if not allow_unauthenticated and not _is_loopback(host):
+        raise _fault(
+            f"--host {host} can be reached by others, and there are no tokens: whoever reaches it may steer every group. Give --tokens or "
+            f"{VARIABLE}, listen on 127.0.0.1, or say --allow-unauthenticated if the network keeps strangers out"
+        )
+    if settings.rate_limit is not None:
+        raise _fault(f"--rate-limit {settings.rate_limit} is for each token, and there are none: give --tokens or {VARIABLE}")
+
+
+def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> Tls | None:
+    if certfile is not None:
+        return Tls(certfile, keyfile, ca_certs, os.environ.get(PASSWORD_VARIABLE, ""))
+    if keyfile is not None or ca_certs is not None:
+        raise _fault("--ssl-keyfile and --ssl-ca-certs need --ssl-certfile, the certificate to listen with")
+    return None
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,13 +1,21 @@
 """Running the application: a socket of its own, a line that says where it listens, an end that waits for nobody."""
 
+import asyncio
+import signal
 import socket
+import ssl
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.intake import Intake
+from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
+from lockgate_coordinator.tls import Tls
 
 GRACE_S = 3
 """How long requests under way may take after the signal to end."""
@@ -27,22 +35,27 @@ class ListenError(Exception):
     """Nobody can listen there: the port is taken, or the address is not this machine's."""
 
 
-async def serve(host: str, port: int, store: Store) -> None:
-    """Serves until SIGTERM or SIGINT. Raises `StoreUnavailable` if the store does not answer at the start, and `ListenError`."""
-    app = create_app(store)
+def run(serving: Coroutine[Any, Any, None]) -> None:
+    """Runs `serve(…)` to its end, on uvloop where there is one."""
+    if sys.platform == "win32":
+        asyncio.run(serving)
+    else:
+        import uvloop
+
+        uvloop.run(serving)
+
+
+async def serve(host: str, port: int, store: Store, settings: Settings = Settings(), tls: Tls | None = None) -> None:  # noqa: B008 – frozen
+    """Serves until SIGTERM or SIGINT, and returns then.
+
+    Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`, `InvalidTls`, and `ListenError`.
+    """
+    app = create_app(store, settings)
+    context = None if tls is None else tls.context()
     listening = listen(host, port)
     try:
         await store.ping()
-        config = uvicorn.Config(
-            app,
-            http=Intake,
-            ws="none",
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=GRACE_S,
-            timeout_keep_alive=KEEP_ALIVE_S,
-        )
-        await _Server(config).serve(sockets=[listening])
+        await _Server(_config(app, context)).serve(sockets=[listening])
     finally:
         listening.close()
 
@@ -64,15 +77,41 @@ def listen(host: str, port: int) -> socket.socket:
         raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
 
 
+def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        http=Intake,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
+    )
+    config.load()
+    config.ssl = context
+    return config
+
+
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        scheme = "https" if self.config.ssl else "http"
         for listening in sockets or []:
             host, port, *_ = listening.getsockname()
-            print(f"lockgate listens on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
+            print(f"lockgate listens on {scheme}://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Long polls end first, or the server would wait for them."""
+        """Long polls and event streams end first, or the server would wait for them."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
         await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """A service that was told to end and did so has not failed: uvicorn would raise the signal again, for an exit code of -15."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
