@@ -55,7 +55,7 @@ def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:
         for path, operations in paths.items()
         for method, operation in operations.items()
         for status, answer in operation["responses"].items()
-        if int(status) < 300 and "text/event-stream" not in answer.get("content", {})
+        if int(status) < 300 and answer.get("content", {}).keys() <= {"application/json"}  # neither a stream nor a text
     }
     patterns = {path: re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + r"(\?.*)?\Z") for path in paths}
     held = {(e["method"], path, e["status"]) for e in EXCHANGES for path, pattern in patterns.items() if pattern.match(e["path"])}

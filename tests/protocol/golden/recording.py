@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, open_store
 
-from .scenario import SCENARIO, START, Step
+from .scenario import READER, SCENARIO, START, Step
 
 FILE = Path(__file__).with_name("exchanges.json")
 HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
@@ -24,12 +25,16 @@ async def recorded() -> list[dict[str, Any]]:
     """Each step of the scenario with its answer, in the form of the file."""
     now = START
     exchanges = []
-    async with _client(create_app(MemoryStore(lambda: now))) as client, _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost:
+    guard = Settings(tokens=f"read={READER}", rate_limit=1)
+    async with (
+        _client(create_app(MemoryStore(lambda: now))) as open_to_all,
+        _client(create_app(MemoryStore(lambda: now), guard, clock=lambda: now / 1000)) as guarded,
+        _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost,
+    ):
         for step in SCENARIO:
             now = START + step.at
-            answer = await (lost if step.store_gone else client).request(
-                step.method, step.path, content=_content(step), headers=dict(step.headers)
-            )
+            client = lost if step.store_gone else guarded if step.guarded else open_to_all
+            answer = await client.request(step.method, step.path, content=_content(step), headers=dict(step.headers))
             exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
     return exchanges
 
@@ -53,6 +58,7 @@ def _asked(step: Step, now_ms: int) -> dict[str, Any]:
     asked: dict[str, Any] = {"now_ms": now_ms, "method": step.method, "path": step.path}
     asked |= {"request_headers": dict(step.headers)} if step.headers else {}
     asked |= {"store_gone": True} if step.store_gone else {}
+    asked |= {"guarded": True} if step.guarded else {}
     asked |= {} if step.body is None else {"body": step.body}
     asked |= {} if step.text is None else {"text": step.text}
     return asked | ({"blanks": step.blanks} if step.blanks else {})

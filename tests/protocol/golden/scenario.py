@@ -13,12 +13,17 @@ START = 1_800_000_000_000
 """The store's time of the first step, in ms."""
 T = 1_767_225_600_000
 """2026-01-01, the event time that the readers are at."""
+READER = "a-token-of-the-golden-exchanges-alone-0000000"
+"""What may read, once a second and twice at once, where a token is wanted."""
 TOO_MUCH = 8 * 1024 * 1024 + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces. `store_gone`: the service has none."""
+    """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
+
+    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens.
+    """
 
     at: int
     method: str
@@ -28,6 +33,7 @@ class Step:
     blanks: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     store_gone: bool = False
+    guarded: bool = False
 
 
 def put(at: int, group: str, body: Any, **headers: str) -> Step:
@@ -44,6 +50,10 @@ def get(at: int, path: str) -> Step:
 
 def delete(at: int, path: str) -> Step:
     return Step(at=at, method="DELETE", path=f"/v1/groups/{path}")
+
+
+def bearing(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
 
 
 CONFIG = {"max_drift_ms": 30_000, "lease_ms": 10_000, "expected_sources": ["orders", "payments"]}
@@ -165,5 +175,13 @@ ENDED = [
     Step(at=30_001, method="GET", path="/readyz", store_gone=True),
     Step(at=30_001, method="GET", path="/v1/groups/checkout/alignment", store_gone=True),
 ]
+DENIED = [
+    Step(at=30_001, method="GET", path="/livez", guarded=True),
+    Step(at=30_001, method="GET", path="/v1/groups", guarded=True),
+    Step(at=30_001, method="GET", path="/v1/groups", headers=bearing("nobodys"), guarded=True),
+    Step(at=30_001, method="DELETE", path="/v1/groups/checkout", headers=bearing(READER), guarded=True),
+    Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
+    Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
+]
 
-SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *GONE, *OBSERVED, *HELD, *ENDED]
+SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *GONE, *OBSERVED, *HELD, *ENDED, *DENIED]

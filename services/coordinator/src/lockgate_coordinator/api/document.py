@@ -74,7 +74,8 @@ def install(app: FastAPI) -> None:
 
     def with_schemas() -> dict[str, Any]:
         document = without()
-        document["components"] = {**document.get("components", {}), "schemas": {**SCHEMAS, **_problems()}}
+        document["components"] = {"schemas": {**SCHEMAS, **_problems()}, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+        document["security"] = [{"token": []}, {}]  # where the service was given no tokens, none is wanted
         for operation in (each for path in document["paths"].values() for each in path.values()):
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
