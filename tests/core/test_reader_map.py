@@ -50,7 +50,7 @@ def counting(model: dict[ReaderKey, Reader], *, with_lost: bool) -> dict[ReaderK
 def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
     assert (len(version), dict(version), version.sources()) == (len(model), model, sorted({source for source, _ in model}))
     leased = {key: r.heard_at for key, r in model.items() if r.reported is not None and not r.reported.finished and not r.lost}
-    held = {key: r.held_since for key, r in model.items() if r.held_since is not None and not r.overdue and not r.lost}
+    held = {key: r.held_since for key, r in model.items() if r.reported and r.held_since is not None and not r.overdue and not r.lost}
     assert version.first_heard() == min(leased.values(), default=None)
     assert sorted(version.heard_until(4)) == sorted(key for key, at in leased.items() if at <= 4)
     assert version.first_held() == min(held.values(), default=None)
