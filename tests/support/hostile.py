@@ -15,12 +15,19 @@ _ended = threading.Event()  # never set: what waits on it waits for its time
 @contextmanager
 def speaking(answer: Callable[[socket.socket], None]) -> Iterator[str]:
     """The URL of a server that reads what it is sent and then calls `answer` with the connection, for each in a thread of its own."""
+    with _listening(lambda connection, _: answer(connection)) as url:
+        yield url
+
+
+@contextmanager
+def _listening(answer: Callable[[socket.socket, bytes], None]) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
 
     def speak(connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            if connection.recv(65_536):
-                answer(connection)
+            first = connection.recv(65_536)
+            if first:
+                answer(connection, first)
 
     def accept() -> None:
         with suppress(OSError):
@@ -33,6 +40,53 @@ def speaking(answer: Callable[[socket.socket], None]) -> Iterator[str]:
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
+
+
+class Relay:
+    """A TCP relay to `target`, http://HOST:PORT, that can be made to answer by itself, as `speaking` does."""
+
+    def __init__(self, target: str) -> None:
+        host, _, port = target.removeprefix("http://").partition(":")
+        self._target = (host, int(port))
+        self._behaviour: Callable[[socket.socket], None] | None = None
+        self._open: list[socket.socket] = []
+
+    def turn(self, behaviour: Callable[[socket.socket], None] | None) -> None:
+        """From now on `behaviour` answers, and with None the target; the connections that are open are cut."""
+        self._behaviour = behaviour
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+    def answer(self, connection: socket.socket, first: bytes) -> None:
+        """To be given to `_listening`."""
+        if self._behaviour is not None:
+            self._behaviour(connection)
+            return
+        with socket.create_connection(self._target) as there:
+            self._open += [connection, there]
+            there.sendall(first)
+            back = threading.Thread(target=_copy, args=(there, connection), daemon=True)
+            back.start()
+            _copy(connection, there)
+            back.join()
+
+
+@contextmanager
+def relayed(target: str) -> Iterator[tuple[str, Relay]]:
+    """The URL of a relay to `target`, and the relay."""
+    relay = Relay(target)
+    with _listening(relay.answer) as url:
+        yield url, relay
+
+
+def _copy(source: socket.socket, to: socket.socket) -> None:
+    with suppress(OSError):
+        while part := source.recv(65_536):
+            to.sendall(part)
+    with suppress(OSError):
+        to.shutdown(socket.SHUT_RDWR)
 
 
 def dripping_body(connection: socket.socket) -> None:

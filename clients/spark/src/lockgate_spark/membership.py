@@ -104,7 +104,7 @@ class Membership:
                 raise self._failed
             changed = standings != self._reports
             self._reports = dict(standings)
-            due = self._now() - self._heard_at >= self.update_interval_s
+            due = self._outage.lasts or self._now() - self._heard_at >= self.update_interval_s
             if (changed or due) and self._outage.asks_now:
                 self._attempt()
             return self.ceiling
@@ -272,7 +272,8 @@ class Membership:
             with self._lock:
                 if self._failed is not None or self._closed.is_set():
                     return
-                if self._now() - self._heard_at < self._lease_s / 6 or not self._outage.asks_now:
+                due = self._outage.lasts or self._now() - self._heard_at >= self._lease_s / 6
+                if not due or not self._outage.asks_now:
                     continue
                 try:
                     self._attempt()

@@ -31,7 +31,7 @@ class Outage:
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
             self._since = self._now()
-            log.warning("group %s: %s. %s", self._group, why, until_then)
+            log.warning("group %s: %s; %s", self._group, why, until_then)
 
     def ends(self) -> None:
         """A report was answered."""
