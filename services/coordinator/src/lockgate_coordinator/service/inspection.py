@@ -79,7 +79,7 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
         "epoch": reader.epoch,
         "owner": reader.owner,
         "attributes": dict(reader.attributes),
-        "state": _state(group, reader, now_ms),
+        "state": state_of(group, reader, now_ms),
         **_time("watermark", watermark),
         "drift_ms": _drift(group, watermark),
         "reach": None if reported is None else reported.reach,
@@ -96,7 +96,8 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
     return out
 
 
-def _state(group: Group, reader: Reader, now_ms: int) -> str:
+def state_of(group: Group, reader: Reader, now_ms: int) -> str:
+    """One word for where a reader stands: registered, active, idle, finished, passed_over or lost."""
     if is_lost(reader, group.config, now_ms):
         return "lost"
     reported = reader.reported
@@ -109,9 +110,12 @@ def _state(group: Group, reader: Reader, now_ms: int) -> str:
 
 def _widest(group: Group, now_ms: int) -> int | None:
     """How far the foremost reader that is active stands above the group's watermark. O(readers)."""
-    active = (reader for reader in group.readers.values() if _state(group, reader, now_ms) == "active")
-    watermarks = [reader.reported.watermark for reader in active if reader.reported is not None]
-    return _drift(group, max((watermark for watermark in watermarks if watermark != MAX), default=MIN))
+    foremost = MIN
+    for reader in group.readers.values():
+        reported = reader.reported
+        if reported is not None and foremost < reported.watermark < MAX and state_of(group, reader, now_ms) == "active":
+            foremost = reported.watermark
+    return _drift(group, foremost)
 
 
 def _age(since: int | None, now_ms: int) -> int | None:
