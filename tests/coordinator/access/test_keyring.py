@@ -1,0 +1,89 @@
+"""The tokens in force, and how they change under a running service."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lockgate_coordinator.access import keyring
+from lockgate_coordinator.access.keyring import Keyring
+from support.tokens import FILE, SECRETS, Clock
+
+READER = f"Bearer {SECRETS['reader']}".encode()
+ADMIN = f"Bearer {SECRETS['admin']}".encode()
+FIRST = FILE.partition("\n\n")[0]
+
+
+def test_a_token_is_found_however_its_scheme_is_written(file: Path, clock: Clock) -> None:
+    keys = Keyring(file, "", clock)
+    secret = SECRETS["reader"]
+    for header in (f"Bearer {secret}", f"bearer {secret}", f"BEARER   {secret} "):
+        found = keys.find(header.encode())
+        assert found is not None
+        assert found.name == "reader"
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", SECRETS["reader"], f"Basic {SECRETS['reader']}", f"Bearer {SECRETS['reader']}x"]
+)
+def test_what_is_no_token_is_not_found(file: Path, clock: Clock, header: str) -> None:
+    assert Keyring(file, "", clock).find(header.encode()) is None
+
+
+def test_a_change_of_the_file_is_seen_within_a_second_and_looked_for_no_more_often(file: Path, clock: Clock) -> None:
+    keys = Keyring(file, "", clock)
+    assert keys.find(ADMIN) is not None
+    file.write_text(FIRST)
+    clock.now += 0.9
+    assert keys.find(ADMIN) is not None
+    clock.now += 0.1
+    assert keys.find(ADMIN) is None
+    assert keys.find(READER) is not None
+
+
+def test_a_file_moved_into_place_is_seen_though_time_and_size_are_the_same(file: Path, clock: Clock) -> None:
+    keys, before, other = Keyring(file, "", clock), os.stat(file), file.with_name("other")
+    other.write_text(FILE.replace("admin", "admix", 1))
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(file)
+    clock.now += 1
+    found = keys.find(ADMIN)
+    assert found is not None
+    assert found.name == "admix"
+
+
+@pytest.mark.parametrize("text", ["[[token", "[[token]]\nname = 'a'", None], ids=["syntax", "field", "missing"])
+def test_a_broken_file_keeps_the_tokens_and_is_logged_once(
+    file: Path, clock: Clock, text: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = Keyring(file, "", clock)
+    _ = file.unlink() if text is None else file.write_text(text)
+    for _ in range(3):
+        clock.now += 1
+        assert keys.find(ADMIN) is not None
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert str(file) in record.getMessage()
+    file.write_text(FIRST)
+    clock.now += 1
+    assert keys.find(ADMIN) is None
+
+
+def test_tokens_of_the_environment_outlive_a_change_of_the_file(file: Path, clock: Clock) -> None:
+    keys = Keyring(file, "report=lockgate_of-the-environment", clock)
+    file.write_text(FIRST)
+    clock.now += 1
+    found = keys.find(b"Bearer lockgate_of-the-environment")
+    assert found is not None
+    assert found.name == "LOCKGATE_TOKENS, entry 1"
+
+
+def test_guesses_are_not_remembered_and_good_headers_not_without_end(file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyring, "MOST_KNOWN", 3)
+    keys = Keyring(file, "", clock)
+    for number in range(20):
+        assert keys.find(b"Bearer %d" % number) is None
+    assert len(keys._known) == 0
+    for number in range(20):
+        assert keys.find(b"Bearer" + b" " * (number + 1) + SECRETS["admin"].encode()) is not None
+        assert len(keys._known) <= 3
