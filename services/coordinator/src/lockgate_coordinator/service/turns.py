@@ -26,6 +26,9 @@ ATTEMPTS = 100
 CONTENDED_S = 1.0
 """For how long after a lost turn others are taken to be at work in the group. Then a turn asks first, since what it recalls is outdated."""
 
+GATHER_LOOKS = 16
+"""How often the event loop may look at its connections before a turn, while each look brings more commands to go with it."""
+
 GATHER_S = 0.002
 """How long commands are gathered before each turn while others are at work: fewer turns, and a moment for the others to get through."""
 
@@ -55,6 +58,7 @@ class Turns:
         self._committed = committed
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self.taken = self.commands = 0
         self._lost_at: dict[str, float] = {}
 
     async def take(self, name: str, command: Command) -> Turn:
@@ -73,11 +77,21 @@ class Turns:
     async def _run(self, name: str) -> None:
         try:
             while name in self._waiting:
-                if self._others_at_work(name):
-                    await asyncio.sleep(GATHER_S)
+                await self._gathered(name)
                 await self._turn(name, self._waiting.pop(name))
         finally:
             del self._running[name]
+
+    async def _gathered(self, name: str) -> None:
+        """Returns once a look at all connections has brought no further command; later where others are at work."""
+        if self._others_at_work(name):
+            await asyncio.sleep(GATHER_S)
+            return
+        for _ in range(GATHER_LOOKS):
+            before = len(self._waiting[name])
+            await asyncio.sleep(0)
+            if len(self._waiting[name]) == before:
+                return
 
     def _others_at_work(self, name: str) -> bool:
         lost_at = self._lost_at.get(name)
@@ -103,6 +117,7 @@ class Turns:
 
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
+        self.taken, self.commands = self.taken + 1, self.commands + len(commands)
         loaded = (None if self._others_at_work(name) else self._store.recall(name)) or await self._store.load(name)
         for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)

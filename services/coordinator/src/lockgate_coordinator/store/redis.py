@@ -5,11 +5,12 @@ so that a turn can begin with it instead of asking first, and so that an answer 
 however large the group is. A refused commit brings what stands there instead, with Redis's time.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from lockgate.group import Group
-from lockgate.readers import Reader, ReaderKey, Readers
+from lockgate.readers import Readers
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import RedisAddress
 from lockgate_coordinator.store.base import RECALLED_WITHIN_MS, Loaded, StoreUnavailable
@@ -20,6 +21,9 @@ from lockgate_coordinator.store.records import group_from_text, head_to_text, pa
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and which readers were removed: after that the clock alone is above
 whatever was given out, and who has not looked for so long reads the whole group."""
+
+DECODED_AT_ONCE = 500
+"""How many readers are decoded in one go: some milliseconds."""
 
 
 class RedisStore:
@@ -46,7 +50,7 @@ class RedisStore:
         answer = await self._connections.run(self._load, keys.of_group(name), [known.version if known else 0])
         if known is not None and self._connections.opened != opened:
             return await self.load(name)  # what the answer adds to may be of another history
-        return self._learned(name, answer, known.group if known else None, sent_ms, opened)
+        return await self._learned(name, answer, known.group if known else None, sent_ms, opened)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
         name = loaded.name
@@ -61,7 +65,7 @@ class RedisStore:
             return None
         if known is None or self._connections.opened != opened:
             return await self.load(name)
-        return self._learned(name, answer, loaded.group, sent_ms, opened)
+        return await self._learned(name, answer, loaded.group, sent_ms, opened)
 
     async def delete(self, loaded: Loaded) -> bool:
         """Off the list first: who creates a successor loads after the delete and lists after that, so the successor stays listed."""
@@ -84,10 +88,10 @@ class RedisStore:
     async def close(self) -> None:
         await self._connections.close()
 
-    def _learned(self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int) -> Loaded:
+    async def _learned(self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int) -> Loaded:
         """What scripts/standing.lua answers to somebody who knows `base`."""
         version, now_ms, *news = answer
-        group = _group(name, news, base) if news else base
+        group = await _group(name, news, base) if news else base
         contended = bool(news) and base is not None
         self._known.keep(name, Known(int(version), group, _ahead_ms(answer, sent_ms), opened, contended))
         return Loaded(name, int(version), int(now_ms), group)
@@ -113,19 +117,23 @@ def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
     return int(answer[1]) - (sent_ms + monotonic_ms()) / 2
 
 
-def _group(name: str, news: Sequence[Any], base: Group | None) -> Group | None:
+async def _group(name: str, news: Sequence[Any], base: Group | None) -> Group | None:
     if len(news) == 1:
-        return _whole_group(name, dict(zip(news[0][::2], news[0][1::2], strict=True)))
-    head, fields, texts, removed = news
-    changes: dict[ReaderKey, Reader | None] = {keys.reader_key(field): None for field in removed}
-    changes |= {keys.reader_key(field): reader_from_text(text) for field, text in zip(fields, texts, strict=True)}
+        texts = dict(zip(news[0][::2], news[0][1::2], strict=True))
+        head = texts.get("head")
+        records = [(field, text) for field, text in texts.items() if keys.is_reader(field)]
+        return None if head is None else group_from_text(name, head, await _readers(Readers(), records))
+    head, fields, records, removed = news
     before = Readers() if base is None else base.readers
-    return group_from_text(name, head, before.updated(changes))
+    kept = before.updated({keys.reader_key(field): None for field in removed})
+    return group_from_text(name, head, await _readers(kept, list(zip(fields, records, strict=True))))
 
 
-def _whole_group(name: str, texts: dict[str, str]) -> Group | None:
-    head = texts.get("head")
-    if head is None:
-        return None
-    readers = {keys.reader_key(field): reader_from_text(text) for field, text in texts.items() if keys.is_reader(field)}
-    return group_from_text(name, head, Readers.of(readers))
+async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Readers:
+    """With those of these fields and records. Of a large group a part at a time, so that others are answered in between."""
+    for first in range(0, len(records), DECODED_AT_ONCE):
+        if first:
+            await asyncio.sleep(0)
+        some = records[first : first + DECODED_AT_ONCE]
+        readers = readers.updated({keys.reader_key(field): reader_from_text(text) for field, text in some})
+    return readers
