@@ -1,43 +1,25 @@
-"""The lean way of one report, by far the most frequent request: past the framework, and into the very same rules.
+"""The lean way of reports, by far the most frequent requests: past the framework, and into the very same rules.
 
-A body that is exactly as the protocol wants it is decoded at once into core's event. Everything else, be it a fault, a null or a number
-beyond 64 bits, goes the full way through the application, which knows what to say about it. So there is one contract, and the route of the
-full way is the one in the OpenAPI document.
+What is not plainly a report goes the full way through the application, which knows what to say about it. So there is one contract, and
+the routes of the full way are the ones in the OpenAPI document.
 """
 
 import re
 from functools import lru_cache
-from typing import Final
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lockgate.codec import alignment_to_json
 from lockgate.errors import Refused
-from lockgate.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState, WatermarkAlignmentEvent
-from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.api.errors import problem
+from lockgate.events import WatermarkAlignmentEvent
+from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
+from lockgate_coordinator.api.errors import described, problem
+from lockgate_coordinator.api.parts import BODY_LIMIT
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
 
-BODY_LIMIT: Final = 65_536
-"""What is longer is no hurry."""
-
-_PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/sources/([A-Za-z0-9._:-]{1,255})/watermarks\Z")
-
-
-class _State(msgspec.Struct):
-    state: SplitState
-
-
-class _States(msgspec.Struct):
-    """On the wire a split's state may not be left out; in core's event it may."""
-
-    splits: dict[str, _State]
-
-
-_report = msgspec.json.Decoder(ReportedWatermarkEvent)
-_states = msgspec.json.Decoder(_States)
+_PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9._:-]{1,255})/)?watermarks\Z")
 
 
 class LeanReports:
@@ -52,61 +34,57 @@ class LeanReports:
         if path is None:
             await self._app(scope, receive, send)
             return
-        first = await receive()
-        event = decoded(first["body"]) if first["type"] == "http.request" and not first.get("more_body") else None
-        if event is not None:
-            try:
-                body = _answer(await self._coordinator.report(path[1], path[2], event))
-            except (Refused, StoreUnavailable) as error:
-                await problem(scope["path"], error)(scope, receive, send)
-                return
-            await send({"type": "http.response.start", "status": 200, "headers": _headers(len(body))})
-            await send({"type": "http.response.body", "body": body})
+        messages = await _request(receive)
+        try:
+            answer = await self._answer(path[1], path[2], b"".join(message.get("body", b"") for message in messages))
+        except (Refused, StoreUnavailable) as error:
+            await problem(scope["path"], error)(scope, receive, send)
+            return
+        if answer is None:
+            await self._app(scope, _again(messages, receive), send)
         else:
-            await self._app(scope, _again(first, receive), send)
+            await send({"type": "http.response.start", "status": 200, "headers": _headers(len(answer))})
+            await send({"type": "http.response.body", "body": answer})
+
+    async def _answer(self, group: str, source: str | None, body: bytes) -> bytes | None:
+        """None if the application has to look at the body."""
+        if source is not None:
+            event = report_from_bytes(body)
+            return None if event is None else _text(await self._coordinator.report(group, source, event))
+        reports = reports_from_bytes(body)
+        if reports is None:
+            return None
+        alignment, rejected = await self._coordinator.report_all(group, reports)
+        refusals = [{"index": index, **described(error)} for index, error in rejected]
+        return b'{"alignment":%b,"rejected":%b}' % (_text(alignment), msgspec.json.encode(refusals))
 
 
-def decoded(body: bytes) -> ReportedWatermarkEvent | None:
-    """The report; None for whatever is not plainly one."""
-    if len(body) > BODY_LIMIT or not body.isascii():  # msgspec skips over what is no UTF-8 in a field that nobody knows
-        return None
-    try:
-        event = _report.decode(body)
-        if event.splits:
-            _states.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return None
-    plain = 0 <= event.subtask <= MAX and 1 <= event.epoch <= MAX and MIN <= event.watermark <= MAX
-    plain = plain and (event.reach is None or MIN <= event.reach <= MAX) and (event.batch_id is None or 0 <= event.batch_id <= MAX)
-    if event.splits:
-        plain = plain and all(NAME.match(name) and _plain(split) for name, split in event.splits.items())
-    return event if plain else None
+async def _request(receive: Receive) -> list[Message]:
+    """The messages of the request; not all of them if it is too large, or cut off: the application is to find that itself."""
+    messages, size = list[Message](), 0
+    while size <= BODY_LIMIT:
+        messages.append(await receive())
+        size += len(messages[-1].get("body", b""))
+        if not messages[-1].get("more_body"):
+            break
+    return messages
 
 
-def _plain(split: SplitReport) -> bool:
-    return (
-        MIN <= split.watermark <= MAX
-        and (split.position is None or MIN <= split.position <= MAX)
-        and (split.end is None or MIN <= split.end <= MAX)
-        and (split.rows is None or 0 <= split.rows <= MAX)
-    )
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """What was received, once more, and then what is still to come."""
+    pending = messages[::-1]
+
+    async def receive_again() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return receive_again
 
 
 @lru_cache(maxsize=1_024)
-def _answer(event: WatermarkAlignmentEvent) -> bytes:
+def _text(event: WatermarkAlignmentEvent) -> bytes:
     return msgspec.json.encode(alignment_to_json(event))
 
 
 @lru_cache(maxsize=1_024)
 def _headers(length: int) -> list[tuple[bytes, bytes]]:
     return [(b"content-type", b"application/json"), (b"content-length", b"%d" % length)]
-
-
-def _again(first: Message, receive: Receive) -> Receive:
-    """The messages of the request from the first one on."""
-    pending = [first]
-
-    async def receive_again() -> Message:
-        return pending.pop() if pending else await receive()
-
-    return receive_again

@@ -4,7 +4,8 @@ Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this o
 none of them holds anything that the others need.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,11 +41,19 @@ class Configured:
 Precondition = Callable[[Group | None], bool]
 
 
-class Coordinator:
-    """All methods raise `Refused` for what core's rules refuse and `StoreUnavailable` when the store does not answer."""
+def _unseen(group: str, source: str, subtask: int) -> AbstractContextManager[None]:
+    return nullcontext()
 
-    def __init__(self, store: Store) -> None:
+
+class Coordinator:
+    """All methods raise `Refused` for what core's rules refuse and `StoreUnavailable` when the store does not answer.
+
+    `evicting` is entered while a reader (group, source, subtask) is evicted: afterwards nothing tells that it did not leave by itself.
+    """
+
+    def __init__(self, store: Store, evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unseen) -> None:
         self._store = store
+        self._evicting = evicting
         self._announcer = Announcer(self.look, shared=store.shared)
         self._turns = Turns(store, self._announcer.announce)
 
@@ -105,7 +114,7 @@ class Coordinator:
         return await self._change(name, partial(_report, source=source, event=event))
 
     async def report_all(
-        self, name: str, reports: list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
+        self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
         """Each report is judged alone. Answers the event and what was rejected, with its index."""
         valid = [(index, item) for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
@@ -128,7 +137,8 @@ class Coordinator:
         await self._change(name, partial(_leave, source=source, subtask=subtask, epoch=epoch))
 
     async def evict(self, name: str, source: str, subtask: int) -> None:
-        await self._change(name, lambda group, now_ms: commands.evict(group, source, subtask))
+        with self._evicting(name, source, subtask):
+            await self._change(name, lambda group, now_ms: commands.evict(group, source, subtask))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
         """The event once its revision is above `after`; None when the time ran out."""
@@ -144,6 +154,11 @@ class Coordinator:
     def watchers(self) -> int:
         """How many long polls and streams wait now."""
         return self._announcer.watchers
+
+    @property
+    def turned(self) -> tuple[int, int]:
+        """How many turns were taken so far, and for how many commands."""
+        return self._turns.taken, self._turns.commands
 
     async def ready(self) -> None:
         """Returns if the store can be read and written."""

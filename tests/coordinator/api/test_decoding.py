@@ -1,4 +1,4 @@
-"""The lean way of a report may say "not I" to anything, and must never say anything else than the codec does."""
+"""The compiled decoder may say "not I" to anything, and must never say anything else than the codec does."""
 
 import json
 from typing import Any
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lockgate.codec import report_from_json, report_to_json
+from lockgate.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
 from lockgate.errors import InvalidMessage
 from lockgate.events import ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.api.lean import decoded
+from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
 
 EDGES = st.sampled_from([MIN, MIN - 1, -1, 0, 1, 2**53 + 1, MAX, MAX + 1, 2**70])
 scalars = st.none() | st.booleans() | EDGES | st.integers() | st.sampled_from([1.0, 1e3, 0.5, "", "a", "1", "\ud800", "a/b", []])
@@ -58,16 +58,16 @@ def said_by_the_codec(text: str | bytes) -> ReportedWatermarkEvent | None:
 
 @settings(max_examples=500, deadline=None)
 @given(bodies, st.booleans())
-def test_what_the_lean_way_takes_the_codec_takes_as_the_same(body: Any, ascii_only: bool) -> None:
+def test_a_report_that_is_taken_is_the_codec_s(body: Any, ascii_only: bool) -> None:
     text = json.dumps(body, ensure_ascii=ascii_only)
-    event = decoded(text.encode(errors="surrogatepass"))
+    event = report_from_bytes(text.encode(errors="surrogatepass"))
     assert event is None or event == said_by_the_codec(text)
 
 
 @settings(deadline=None)
 @given(valid)
-def test_every_report_that_a_client_sends_takes_the_lean_way(event: ReportedWatermarkEvent) -> None:
-    assert decoded(json.dumps(report_to_json(event)).encode()) == event
+def test_every_report_that_a_client_sends_is_taken(event: ReportedWatermarkEvent) -> None:
+    assert report_from_bytes(json.dumps(report_to_json(event)).encode()) == event
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,33 @@ def test_every_report_that_a_client_sends_takes_the_lean_way(event: ReportedWate
     ],
 )
 def test_what_the_codec_would_refuse_goes_the_full_way(text: str) -> None:
-    assert decoded(text.encode()) is None
+    assert report_from_bytes(text.encode()) is None
     assert said_by_the_codec(text) is None
+
+
+sources = st.sampled_from(["a", "b:1", "", "a/b", "é", None, 7])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(sources, bodies), max_size=3))
+def test_a_batch_that_is_taken_is_the_codec_s_and_without_a_fault(items: list[Any]) -> None:
+    text = json.dumps({"reports": [{"source": source, **body} for source, body in items]})
+    taken = reports_from_bytes(text.encode(errors="surrogatepass"))
+    if taken is not None:
+        read = [(source, report_to_json(event)) for source, event in taken]
+        assert read == [(item[0], report_to_json(item[1])) for item in reports_from_json(json.loads(text)) if isinstance(item, tuple)]
+        assert len(read) == len(items)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), valid), max_size=4))
+def test_every_batch_that_a_client_sends_is_taken(reports: list[tuple[str, ReportedWatermarkEvent]]) -> None:
+    taken = reports_from_bytes(json.dumps(reports_to_json(reports)).encode())
+    assert taken is not None
+    assert [(source, report_to_json(event)) for source, event in taken] == [(source, report_to_json(event)) for source, event in reports]
+
+
+def test_a_batch_above_the_limit_goes_the_full_way() -> None:
+    one = '{"source":"a","subtask":0,"epoch":1,"watermark":1}'
+    assert len(reports_from_bytes(f'{{"reports":[{",".join([one] * BATCH_LIMIT)}]}}'.encode()) or ()) == BATCH_LIMIT
+    assert reports_from_bytes(f'{{"reports":[{",".join([one] * (BATCH_LIMIT + 1))}]}}'.encode()) is None

@@ -1,0 +1,99 @@
+"""Reports at the speed of a compiled decoder, straight into core's events; anything out of the ordinary is left to core's codec.
+
+`msgspec` checks types, not what the protocol says beyond them, so ranges and names are looked at here. None means "not plainly a report":
+a fault, a null, a number beyond 64 bits, text that is not ASCII. The codec then says what it is.
+"""
+
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import msgspec
+
+from lockgate.codec import BATCH_LIMIT
+from lockgate.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState
+from lockgate.watermark import MAX, MIN
+
+T = TypeVar("T")
+
+ONE_LIMIT: Final = 65_536
+"""Bytes of a single report. What is longer is no hurry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedReport(ReportedWatermarkEvent):
+    """A report of a batch, which names its source."""
+
+    source: str
+
+
+class _State(msgspec.Struct):
+    state: SplitState
+
+
+class _States(msgspec.Struct):
+    """On the wire a split's state may not be left out; in core's event it may."""
+
+    splits: dict[str, _State] = {}
+
+
+class _Batch(msgspec.Struct):
+    reports: list[SourcedReport]
+
+
+class _BatchStates(msgspec.Struct):
+    reports: list[_States]
+
+
+_report = msgspec.json.Decoder(ReportedWatermarkEvent)
+_states = msgspec.json.Decoder(_States)
+_batch = msgspec.json.Decoder(_Batch)
+_batch_states = msgspec.json.Decoder(_BatchStates)
+
+
+def report_from_bytes(body: bytes) -> ReportedWatermarkEvent | None:
+    """The report, or None."""
+    event = _decoded(_report, body) if len(body) <= ONE_LIMIT else None
+    if event is None or not _plain(event) or (event.splits and _decoded(_states, body) is None):
+        return None
+    return event
+
+
+def reports_from_bytes(body: bytes) -> list[tuple[str, ReportedWatermarkEvent]] | None:
+    """The reports of a batch with their sources, or None if one of them is none."""
+    batch = _decoded(_batch, body)
+    if batch is None or len(batch.reports) > BATCH_LIMIT or not all(map(_plain, batch.reports)):
+        return None
+    if not all(map(NAME.match, {event.source for event in batch.reports})):
+        return None
+    if any(event.splits for event in batch.reports) and _decoded(_batch_states, body) is None:
+        return None
+    return [(event.source, event) for event in batch.reports]
+
+
+def _decoded(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T | None:
+    if not body.isascii():  # msgspec skips over what is no UTF-8 in a field that nobody knows
+        return None
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
+def _plain(event: ReportedWatermarkEvent) -> bool:
+    return (
+        0 <= event.subtask <= MAX
+        and 1 <= event.epoch <= MAX
+        and MIN <= event.watermark <= MAX
+        and (event.reach is None or MIN <= event.reach <= MAX)
+        and (event.batch_id is None or 0 <= event.batch_id <= MAX)
+        and (not event.splits or all(NAME.match(name) and _plain_split(split) for name, split in event.splits.items()))
+    )
+
+
+def _plain_split(split: SplitReport) -> bool:
+    return (
+        MIN <= split.watermark <= MAX
+        and (split.position is None or MIN <= split.position <= MAX)
+        and (split.end is None or MIN <= split.end <= MAX)
+        and (split.rows is None or 0 <= split.rows <= MAX)
+    )
