@@ -59,7 +59,7 @@ class Turns:
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self.taken = self.commands = 0
-        self._lost_at: dict[str, float] = {}
+        self._contended: set[str] = set()
 
     async def take(self, name: str, command: Command) -> Turn:
         """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
@@ -84,7 +84,7 @@ class Turns:
 
     async def _gathered(self, name: str) -> None:
         """Returns once a look at all connections has brought no further command; later where others are at work."""
-        if self._others_at_work(name):
+        if name in self._contended:
             await asyncio.sleep(GATHER_S)
             return
         for _ in range(GATHER_LOOKS):
@@ -93,14 +93,10 @@ class Turns:
             if len(self._waiting[name]) == before:
                 return
 
-    def _others_at_work(self, name: str) -> bool:
-        lost_at = self._lost_at.get(name)
-        if lost_at is None:
-            return False
-        if asyncio.get_running_loop().time() < lost_at + CONTENDED_S:
-            return True
-        del self._lost_at[name]
-        return False
+    def _lost(self, name: str) -> None:
+        if name not in self._contended:
+            self._contended.add(name)
+            asyncio.get_running_loop().call_later(CONTENDED_S, self._contended.discard, name)
 
     async def _turn(self, name: str, waiting: list[_Waiting]) -> None:
         try:
@@ -118,7 +114,7 @@ class Turns:
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
         self.taken, self.commands = self.taken + 1, self.commands + len(commands)
-        loaded = (None if self._others_at_work(name) else self._store.recall(name)) or await self._store.load(name)
+        loaded = (None if name in self._contended else self._store.recall(name)) or await self._store.load(name)
         for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)
             event = None
@@ -128,7 +124,7 @@ class Turns:
             if instead is None:
                 return self._told(name, owns, group, event, loaded.now_ms)
             if instead.version != loaded.version:  # and not only the time was off
-                self._lost_at[name] = asyncio.get_running_loop().time()
+                self._lost(name)
             loaded = instead  # and on at once: the longer it is looked at, the older it gets
         raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
 

@@ -32,8 +32,8 @@ from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, Re
 from lockgate_coordinator.store.base import StoreUnavailable
 
 TIMEOUT_S = 2.0
-"""How long an answer may take, with all that has to be connected for it: shorter than a client's patience, longer than a slow moment.
-One clock for all of it: redis-py's `socket_timeout` would take as long as the rest of a command, and so is left out."""
+"""How long an answer may take, with all that has to be connected and waited for before it: shorter than a client's patience, longer
+than a slow moment. One clock for all of it: redis-py's `socket_timeout` would cost as much as the rest of a command, and is left out."""
 
 AT_ONCE = 16
 """How many commands are under way at most, and so how many connections are opened while none breaks."""
@@ -74,14 +74,14 @@ class Connections:
 
     async def command(self, *words: str | bytes | int) -> Any:
         """The answer to one command of Redis."""
-        async with self._turnstile:
-            try:
-                with fail_after(TIMEOUT_S):
+        try:
+            with fail_after(TIMEOUT_S):
+                async with self._turnstile:
                     return await self._client.execute_command(*words)
-            except NoScriptError:
-                raise _ScriptUnknown from None
-            except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
-                raise StoreUnavailable(f"{self._address}: {_told(error)}") from error
+        except NoScriptError:
+            raise _ScriptUnknown from None
+        except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
+            raise StoreUnavailable(f"{self._address}: {_told(error)}") from error
 
     async def close(self) -> None:
         for client in (self._client, *self._others):
