@@ -26,7 +26,15 @@ KNOWN_TO = {
     "lockgate_coordinator": {
         "redis": ("lockgate_coordinator.store.connections",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
-        "starlette": ("lockgate_coordinator.api", "lockgate_coordinator.app", "lockgate_coordinator.access.guard"),
+        "starlette": (
+            "lockgate_coordinator.api",
+            "lockgate_coordinator.app",
+            "lockgate_coordinator.access.guard",
+            "lockgate_coordinator.telemetry.requests",
+            "lockgate_coordinator.telemetry.traces",
+        ),
+        "prometheus_client": ("lockgate_coordinator.telemetry.metrics", "lockgate_coordinator.telemetry.group_metrics"),
+        "opentelemetry": ("lockgate_coordinator.telemetry.traces",),
         "uvicorn": ("lockgate_coordinator.server", "lockgate_coordinator.intake"),
         "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
         "httpx": ("lockgate_coordinator.operate.service",),
@@ -39,7 +47,7 @@ KNOWN_TO = {
         "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
     },
 }
-LAYERS = ("store", "service", "api", "app", "server", "operate", "__main__")  # of the coordinator, lowest first
+LAYERS = ("store", "telemetry", "service", "api", "app", "server", "operate", "__main__")  # of the coordinator, lowest first
 
 
 def root(module: str) -> str:

@@ -15,6 +15,7 @@ from lockgate_coordinator.operate import commands
 from lockgate_coordinator.server import ListenError, run, serve
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
+from lockgate_coordinator.telemetry import logs
 from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
 
 log = logging.getLogger("lockgate")
@@ -81,6 +82,14 @@ Authorities = Annotated[
         "--ssl-ca-certs", envvar="LOCKGATE_SSL_CA_CERTS", help="Take only callers with a certificate that one of these has signed."
     ),
 ]
+LogFormat = Annotated[logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="How a line of the log is written.")]
+LogLevel = Annotated[logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="What is logged: this and what is worse.")]
+SplitMetrics = Annotated[
+    bool,
+    typer.Option(
+        "--split-metrics", envvar="LOCKGATE_SPLIT_METRICS", help="Three series for each split at /metrics, of 10,000 splits at most."
+    ),
+]
 
 
 @cli.command("serve")
@@ -95,13 +104,17 @@ def serve_command(
     ssl_certfile: Certificate = None,
     ssl_keyfile: Key = None,
     ssl_ca_certs: Authorities = None,
+    log_format: LogFormat = logs.LogFormat.TEXT,
+    log_level: LogLevel = logs.LogLevel.INFO,
+    split_metrics: SplitMetrics = False,
 ) -> None:
     """Run a coordinator.
 
-    It prints one line, "lockgate listens on http://…", when it accepts requests, and ends within 5 seconds of SIGTERM or Ctrl-C.
+    It logs one line, "lockgate listens on http://…", when it accepts requests, and ends within 5 seconds of SIGTERM or Ctrl-C.
     Tokens can also stand in LOCKGATE_TOKENS, as ROLE=TOKEN,ROLE=TOKEN.
     """
-    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers)
+    logs.install(log_format, log_level)
+    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics)
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)
     if settings.guarded and tls is None and not _is_loopback(host):

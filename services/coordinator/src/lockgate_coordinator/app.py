@@ -4,41 +4,62 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.rate import RateLimit
-from lockgate_coordinator.api import alignment, document, errors, groups, health, readers, reports
+from lockgate_coordinator.api import alignment, document, errors, groups, health, metrics, readers, reports
 from lockgate_coordinator.api.lean import LeanReports
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
+from lockgate_coordinator.telemetry import traces
+from lockgate_coordinator.telemetry.metrics import Metrics
+from lockgate_coordinator.telemetry.requests import MeasuredRequests
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
 
 
-def create_app(store: Store, settings: Settings = Settings(), *, clock: Callable[[], float] = monotonic) -> FastAPI:  # noqa: B008 – frozen
-    """The service over `store`, which it closes when it ends. `app.state` has its `coordinator` and its `settings`.
+def create_app(
+    store: Store,
+    settings: Settings = Settings(),  # noqa: B008 – frozen
+    *,
+    clock: Callable[[], float] = monotonic,
+    spans: "TracerProvider | None" = None,
+) -> FastAPI:
+    """The service over `store`, which it closes when it ends. `app.state` has its `coordinator`, its `settings` and its `metrics`.
 
-    `clock` gives the monotonic seconds that tokens and their rates go by. Raises `InvalidTokens`.
+    `clock` gives the monotonic seconds that tokens and their rates go by. `spans` takes a span for each request, and what is left of them
+    when the service ends. Raises `InvalidTokens`.
     """
-    coordinator = Coordinator(store)
+    counted = Metrics(store)
+    coordinator = Coordinator(counted.store, counted.journal.evicting)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         await coordinator.close()
+        if spans is not None:
+            await traces.end(spans)
 
     app = FastAPI(title="lockgate coordinator", version=version("lockgate-coordinator"), lifespan=lifespan, redirect_slashes=False)
     app.state.coordinator = coordinator
     app.state.settings = settings
+    app.state.metrics = counted
     errors.install(app)
     document.install(app)
-    for subject in (groups, readers, reports, alignment, health):
+    for subject in (groups, readers, reports, alignment, health, metrics):
         app.include_router(subject.router)
     app.add_middleware(LeanReports, coordinator=coordinator)
     if settings.guarded:  # the last one added is the outermost: all the others stand behind the guard
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)
         rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit, clock)
         app.add_middleware(Guard, keyring=keyring, rate=rate, answer=errors.problem)
+    app.add_middleware(MeasuredRequests, figures=counted.requests)
+    if spans is not None:
+        app.add_middleware(traces.traced, spans=spans)
     return app

@@ -1,6 +1,8 @@
 """Running the application: a socket of its own, a line that says where it listens, an end that waits for nobody."""
 
 import asyncio
+import logging
+import os
 import signal
 import socket
 import ssl
@@ -15,7 +17,10 @@ from lockgate_coordinator.app import create_app
 from lockgate_coordinator.intake import Intake
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
+from lockgate_coordinator.telemetry import traces
 from lockgate_coordinator.tls import Tls
+
+log = logging.getLogger("lockgate")
 
 GRACE_S = 3
 """How long requests under way may take after the signal to end."""
@@ -50,7 +55,7 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`, `InvalidTls`, and `ListenError`.
     """
-    app = create_app(store, settings)
+    app = create_app(store, settings, spans=traces.provider(os.environ))
     context = None if tls is None else tls.context()
     listening = listen(host, port)
     try:
@@ -82,7 +87,7 @@ def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
         app,
         http=Intake,
         ws="none",
-        log_level="warning",
+        log_config=None,  # as all that this process logs
         access_log=False,
         timeout_graceful_shutdown=GRACE_S,
         timeout_keep_alive=KEEP_ALIVE_S,
@@ -98,7 +103,7 @@ class _Server(uvicorn.Server):
         scheme = "https" if self.config.ssl else "http"
         for listening in sockets or []:
             host, port, *_ = listening.getsockname()
-            print(f"lockgate listens on {scheme}://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
+            log.info("lockgate listens on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Long polls and event streams end first, or the server would wait for them."""

@@ -3,17 +3,20 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup, UnknownReader, UnknownSource
 from lockgate.fields import Json
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.service.turns import PreconditionFailed
 from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.telemetry.requests import PROBLEM
 
 
 class BodyTooLarge(Exception):
@@ -99,4 +102,22 @@ def _of_a_fault(request: Request, error: Exception) -> Response:
 def _answer(path: str, said: Json, headers: Mapping[str, str]) -> Response:
     """ASCII, so that text which UTF-8 cannot carry, repeated from a request, does not break the answer."""
     text = json.dumps({**said, "instance": path})
-    return Response(text, said["status"], headers, media_type="application/problem+json")
+    return _ProblemResponse(text, said["status"], headers, media_type="application/problem+json", kind=_kind(said))
+
+
+def _kind(said: Json) -> str:
+    """The last word of its type; of one without a type, its status in words."""
+    kind = str(said["type"])
+    return HTTPStatus(said["status"]).phrase.lower().replace(" ", "-") if kind == "about:blank" else kind.removeprefix("urn:lockgate:")
+
+
+class _ProblemResponse(Response):
+    """Leaves its kind in the scope, for whoever counts problems."""
+
+    def __init__(self, *said: Any, kind: str, **more: Any) -> None:
+        super().__init__(*said, **more)
+        self._kind = kind
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[PROBLEM] = self._kind
+        await super().__call__(scope, receive, send)

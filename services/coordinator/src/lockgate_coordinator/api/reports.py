@@ -1,12 +1,13 @@
 """Reports: of one reader, of many at once, and of executors in the middle of a batch."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.codec import alignment_to_json, progress_from_json, report_from_json, reports_from_json
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.errors import described
+from lockgate_coordinator.api.errors import TABLE, described
 from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.telemetry import requests
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["reports"])
 
@@ -28,8 +29,10 @@ async def progress(group: GroupName, source: SourceName, body: Body, coordinator
 
 
 @router.post("/watermarks", **route("unknown-group", body="Reports", answers=JUDGED))
-async def report_all(group: GroupName, body: Body, coordinator: TheCoordinator) -> Response:
+async def report_all(request: Request, group: GroupName, body: Body, coordinator: TheCoordinator) -> Response:
     """Up to 10,000 reports, each judged alone; `rejected` names those that were refused."""
-    event, rejected = await coordinator.report_all(group, reports_from_json(body))
+    items = reports_from_json(body)
+    event, rejected = await coordinator.report_all(group, items)
+    request.scope[requests.JUDGED] = len(items) - len(rejected), [TABLE[type(error)].type for _, error in rejected]
     refusals = [{"index": index, **described(error)} for index, error in rejected]
     return JSONResponse({"alignment": alignment_to_json(event), "rejected": refusals})

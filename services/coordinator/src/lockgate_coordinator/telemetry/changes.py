@@ -1,0 +1,205 @@
+"""Which changes of state lie between a group as it was loaded and as it was committed: pure, and O(readers that changed).
+
+A change of state is what a person wants to be told of: a reader comes, stops, is lost, is let go; a group is made, configured, deleted.
+Watermarks are no state: they move with every report, and who holds the group moves with them.
+"""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields
+from enum import Enum
+
+from lockgate.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
+from lockgate.group import Group
+from lockgate.readers import Reader, ReaderKey, Readers
+
+Moved = tuple[ReaderKey, Reader | None, Reader | None]
+"""A reader that is another one now: its key, as it was and as it is; None: it was not there, or is there no more."""
+
+NOBODY: AbstractSet[ReaderKey] = frozenset()
+
+
+class Kind(str, Enum):
+    """What has happened: to a group, or to one of its readers."""
+
+    GROUP_CREATED = "group_created"
+    GROUP_CONFIGURED = "group_configured"
+    GROUP_DELETED = "group_deleted"
+    COMMON_START = "common_start"
+    REGISTERED = "reader_registered"
+    FENCED = "reader_fenced"
+    STARTED = "reader_started"
+    IDLE = "reader_idle"
+    ACTIVE = "reader_active"
+    FINISHED = "reader_finished"
+    LOST = "reader_lost"
+    RETURNED = "reader_returned"
+    LEFT = "reader_left"
+    EVICTED = "reader_evicted"
+    OVERDUE = "reader_overdue"
+    PASSED_OVER = "reader_passed_over"
+    COUNTED = "reader_counted_again"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change; `source` and `subtask` are None where it is the group's. `details` are figures and free text, such as owners."""
+
+    kind: Kind
+    group: str
+    source: str | None
+    subtask: int | None
+    reason: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+def moved(before: Group | None, after: Group) -> list[Moved]:
+    """The readers in which the groups differ. O(those) where `after` was made from `before`."""
+    older, newer = Readers() if before is None else before.readers, after.readers
+    return [(key, older.get(key), newer.get(key)) for key in newer.changed_since(older)]
+
+
+def changes(
+    before: Group | None, after: Group, readers: list[Moved], now_ms: int, evicted: AbstractSet[ReaderKey] = NOBODY
+) -> Iterator[Change]:
+    """What has happened from `before` (None: there was no group) to `after`, whose `moved` readers these are.
+
+    `now_ms` is the time of the commit by the store. `evicted`: the readers that an operator takes away; of the group alone it cannot be
+    told whose hand it was.
+    """
+    if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
+        yield from _of_group(before, after)
+    for key, old, new in readers:
+        if old is None or new is None or not _is_ordinary(old, new):
+            for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted):
+                yield Change(kind, after.name, *key, reason, details)
+
+
+def _is_ordinary(old: Reader, new: Reader) -> bool:
+    """Whether it is at most a report that moves a watermark, as nearly all are. A wait that goes on or ends is ordinary, too."""
+    said, says = old.reported, new.reported
+    return (
+        old.epoch == new.epoch
+        and said is not None
+        and says is not None
+        and (said.epoch, said.idle, said.finished) == (says.epoch, says.idle, says.finished)
+        and (old.lost, old.overdue, old.passed_over) == (new.lost, new.overdue, new.passed_over)
+        and (old.held_since is None or old.held_since == new.held_since or new.held_since is None)
+    )
+
+
+_Told = tuple[Kind, str, Mapping[str, object]]
+
+
+def _of_group(before: Group | None, after: Group) -> Iterator[Change]:
+    name = after.name
+    if before is None:
+        reason = "a reader registered" if len(after.readers) else "it was configured"
+        yield Change(Kind.GROUP_CREATED, name, None, None, reason, _settings(after.config))
+        return
+    if before.config != after.config:
+        old, new = _settings(before.config), _settings(after.config)
+        differs = {key: {"from": old[key], "to": new[key]} for key in new if old[key] != new[key]}
+        yield Change(Kind.GROUP_CONFIGURED, name, None, None, "it was given another configuration", {"changed": differs})
+    if before.sources_missing and not after.sources_missing:
+        still_expected = before.config.expected_sources == after.config.expected_sources
+        reason = "all expected sources have reported, or are waited for no longer" if still_expected else "no other source is expected now"
+        yield Change(Kind.COMMON_START, name, None, None, reason, {"expected_sources": list(after.config.expected_sources)})
+
+
+def _settings(config: GroupConfig) -> dict[str, object]:
+    """As in JSON: an Enum is its word, a tuple a list."""
+    values = {each.name: getattr(config, each.name) for each in fields(config)}
+    return {
+        key: value.value if isinstance(value, Enum) else list(value) if isinstance(value, tuple) else value for key, value in values.items()
+    }
+
+
+def _of_reader(
+    before: Group | None, after: Group, key: ReaderKey, old: Reader | None, new: Reader | None, now_ms: int, evicted: AbstractSet[ReaderKey]
+) -> Iterator[_Told]:
+    if new is None:
+        if old is not None:
+            yield _gone(old, by_operator=key in evicted)
+        return
+    same = old is not None and old.epoch == new.epoch
+    if old is None:
+        yield Kind.REGISTERED, "it had not been in the group", {"epoch": new.epoch, "owner": new.owner}
+    elif not same:
+        yield _fenced(old, new)
+    yield from _of_reports(_own(old) if same else None, _own(new))
+    if old is not None and same and old.lost and not new.lost:
+        yield Kind.RETURNED, _why_back(before, after, old, new, now_ms), {"silent_ms": new.heard_at - old.heard_at}
+    if new.lost and not (old is not None and same and old.lost):
+        silent = {"silent_ms": now_ms - new.heard_at, "on_lost_reader": after.config.on_lost_reader.value}
+        yield Kind.LOST, "its lease has ended", silent
+    yield from _of_waits(before, after, old, new, now_ms)
+
+
+def _gone(old: Reader, *, by_operator: bool) -> _Told:
+    details = {"epoch": old.epoch, "owner": old.owner}
+    return (Kind.EVICTED, "an operator evicted it", details) if by_operator else (Kind.LEFT, "it said that it leaves", details)
+
+
+def _fenced(old: Reader, new: Reader) -> _Told:
+    reason = "its owner registered anew" if old.owner == new.owner else "another owner registered in its place"
+    return (
+        Kind.FENCED,
+        reason,
+        {"epoch": new.epoch, "owner": new.owner, "fenced_epoch": old.epoch, "fenced_owner": old.owner, "was_lost": old.lost},
+    )
+
+
+def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
+    """What it reported itself, and did not take over from the epoch before."""
+    if reader is None or reader.reported is None or reader.reported.epoch != reader.epoch:
+        return None
+    return reader.reported
+
+
+def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent | None) -> Iterator[_Told]:
+    if new is None:
+        return
+    if old is None:
+        yield Kind.STARTED, "its first report that counts", {"epoch": new.epoch, "watermark": new.watermark}
+    was_finished, was_idle = old is not None and old.finished, old is not None and old.idle
+    if new.finished:
+        if not was_finished:
+            yield Kind.FINISHED, "it reported that it has finished", {}
+    elif new.idle:
+        if not was_idle or was_finished:
+            yield Kind.IDLE, "it reported that it is idle", {}
+    elif was_idle or was_finished:
+        yield Kind.ACTIVE, "it reported a watermark again", {"watermark": new.watermark}
+
+
+def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_ms: int) -> str:
+    if new.excused and not old.excused:
+        return "all had been silent: the outage was added to its lease"
+    if before is not None and before.config != after.config and old.heard_at == new.heard_at:
+        return "its lease is longer now"
+    return "it was heard again"
+
+
+def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Told]:
+    """Under `proceed` a wait that was too long begins again at once, and nobody is marked as overdue."""
+    limit = {"max_hold_ms": after.config.max_hold_ms}
+    since = new.held_since if old is None or old.held_since is None else old.held_since
+    if new.overdue and not (old is not None and old.overdue):
+        waited = {} if since is None else {"waited_ms": now_ms - since}
+        yield Kind.OVERDUE, "it waits for others longer than max_hold_ms", {**waited, **limit}
+    elif old is not None and _was_let_go(after, old, new, now_ms) and old.held_since is not None:
+        yield Kind.OVERDUE, "it waited for others longer than max_hold_ms and is let go", {"waited_ms": now_ms - old.held_since, **limit}
+    was_passed_over = old is not None and old.passed_over
+    if new.passed_over and not was_passed_over:
+        yield Kind.PASSED_OVER, "others waited for it longer than max_hold_ms", limit
+    if was_passed_over and not new.passed_over:
+        configured = before is not None and before.config != after.config
+        yield Kind.COUNTED, "the group was configured anew" if configured else "it is within max_drift_ms of the others again", {}
+
+
+def _was_let_go(after: Group, old: Reader, new: Reader, now_ms: int) -> bool:
+    limit = after.config.max_hold_ms
+    if limit is None or after.config.on_max_hold is not OnMaxHold.PROCEED or old.held_since is None or new.held_since is None:
+        return False
+    return new.held_since > old.held_since and now_ms - old.held_since >= limit

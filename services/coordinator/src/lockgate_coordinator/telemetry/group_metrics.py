@@ -1,0 +1,109 @@
+"""The metrics of groups and their sources. A group that is deleted has none any more."""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from lockgate.events import SplitState
+from lockgate.watermark import MAX, MIN
+from lockgate_coordinator.telemetry.figures import Found, GroupFigures
+from lockgate_coordinator.telemetry.totals import SourceTotals, Totals
+
+READER_STATES = ("registered", "active", "idle", "finished", "passed_over", "lost")
+
+
+def families_of(found: Found, totals: Totals) -> Iterator[Metric]:
+    yield GaugeMetricFamily("lockgate_groups", "Groups that have series of their own here", value=len(found.groups))
+    yield GaugeMetricFamily(
+        "lockgate_groups_left_out", "1 if there are groups beyond those that have series, else 0", value=int(found.more)
+    )
+    yield from _groups(found.groups)
+    yield from _sources(found.groups)
+    yield from _totals(totals)
+    if any(group.named_splits for group in found.groups):
+        yield from _splits(found.groups)
+
+
+def _groups(groups: list[GroupFigures]) -> Iterator[Metric]:
+    def by_group(name: str, text: str, value: Callable[[GroupFigures], float | None]) -> Metric:
+        family = GaugeMetricFamily(name, text, labels=["group"])
+        for group in groups:
+            if (found := value(group)) is not None:
+                family.add_metric([group.name], found)
+        return family
+
+    text = "Lowest watermark of the readers that count, as seconds since the epoch; absent while there is none"
+    yield by_group("lockgate_group_watermark_timestamp_seconds", text, lambda group: _seconds(group.watermark))
+    text = "Max desired watermark, the ceiling, as seconds since the epoch; absent while there is none"
+    yield by_group("lockgate_group_max_desired_watermark_timestamp_seconds", text, lambda group: _seconds(group.ceiling))
+    yield by_group("lockgate_group_revision", "Revision of the last announcement", lambda group: group.revision)
+    yield by_group("lockgate_group_missing_sources", "Expected sources that have not reported", lambda group: group.missing_sources)
+    readers = GaugeMetricFamily("lockgate_group_readers", "Readers by state", labels=["group", "state"])
+    splits = GaugeMetricFamily("lockgate_group_splits", "Splits by state, as their readers reported them last", labels=["group", "state"])
+    for group in groups:
+        for state in READER_STATES:
+            readers.add_metric([group.name, state], group.readers[state])
+        for split_state in SplitState:
+            splits.add_metric([group.name, split_state.value], group.splits[split_state.value])
+    yield readers
+    yield splits
+
+
+def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
+    labels = ["group", "source"]
+    text = "How far the source's foremost active reader is above the group's watermark; absent while either has none"
+    drift = GaugeMetricFamily("lockgate_source_drift_seconds", text, labels=labels)
+    waiting = GaugeMetricFamily("lockgate_source_waiting_readers", "Readers that the ceiling holds", labels=labels)
+    overdue = GaugeMetricFamily("lockgate_source_overdue_readers", "Readers that it has held for longer than max_hold_ms", labels=labels)
+    for group in groups:
+        for name, source in group.sources.items():
+            if (above := _above(group, source.foremost)) is not None:
+                drift.add_metric([group.name, name], above)
+            waiting.add_metric([group.name, name], source.waiting)
+            overdue.add_metric([group.name, name], source.overdue)
+    yield from (drift, waiting, overdue)
+
+
+def _totals(totals: Totals) -> Iterator[Metric]:
+    by_source = sorted(totals.by_source.items())
+
+    def total(name: str, text: str, value: Callable[[SourceTotals], float]) -> Metric:
+        family = CounterMetricFamily(name, text, labels=["group", "source"])
+        for labels, totals_of in by_source:
+            family.add_metric(labels, value(totals_of))
+        return family
+
+    text = "Time that the ceiling held the source's readers, added up over them, as far as this process stored their reports"
+    yield total("lockgate_source_paused_seconds", text, lambda source: source.paused_ms / 1000)
+    text = "Time that the source's readers were idle, added up over them, as far as this process stored their reports"
+    yield total("lockgate_source_idle_seconds", text, lambda source: source.idle_ms / 1000)
+    yield total("lockgate_source_lost_readers", "Readers that this process found lost", lambda source: source.lost)
+    text = "Readers that this process let others no longer wait for, by max_hold_ms"
+    yield total("lockgate_source_passed_over_readers", text, lambda source: source.passed_over)
+
+
+def _splits(groups: list[GroupFigures]) -> Iterator[Metric]:
+    labels = ["group", "source", "subtask", "split"]
+    text = "Watermark of the split, as seconds since the epoch; absent while there is none"
+    watermark = GaugeMetricFamily("lockgate_split_watermark_timestamp_seconds", text, labels=labels)
+    text = "How far the split is above the group's watermark; absent while either has none"
+    drift = GaugeMetricFamily("lockgate_split_drift_seconds", text, labels=labels)
+    paused = GaugeMetricFamily("lockgate_split_paused", "1 while the split's reader says that it is paused, else 0", labels=labels)
+    for group in groups:
+        for source, subtask, name, split in group.named_splits:
+            values = [group.name, source, str(subtask), name]
+            if (seconds := _seconds(split.watermark)) is not None:
+                watermark.add_metric(values, seconds)
+            if (above := _above(group, split.watermark)) is not None:
+                drift.add_metric(values, above)
+            paused.add_metric(values, int(split.state is SplitState.PAUSED))
+    yield from (watermark, drift, paused)
+
+
+def _seconds(watermark: int) -> float | None:
+    return None if watermark in (MIN, MAX) else watermark / 1000
+
+
+def _above(group: GroupFigures, watermark: int | None) -> float | None:
+    ends = (MIN, MAX)
+    return None if watermark is None or watermark in ends or group.watermark in ends else (watermark - group.watermark) / 1000

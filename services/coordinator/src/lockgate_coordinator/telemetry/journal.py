@@ -1,0 +1,86 @@
+"""The journal: one line for each change of state, written by the replica whose commit made it, and by no other.
+
+What one commit changes is written out up to `LINES_OF_ONE_COMMIT`, and what is beyond that is counted in one more line: 100,000 readers
+that are lost at once are not 100,000 lines, which would keep all reports waiting.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from lockgate.group import Group
+from lockgate.readers import ReaderKey
+from lockgate_coordinator.store.base import Loaded
+from lockgate_coordinator.telemetry.changes import Change, Kind, changes, moved
+from lockgate_coordinator.telemetry.totals import Totals
+
+LINES_OF_ONE_COMMIT = 20
+
+LOGGER = "lockgate.changes"
+WARNINGS = frozenset({Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED})
+"""What somebody may have to do something about."""
+
+_log = logging.getLogger(LOGGER)
+
+
+class Journal:
+    """Told of each commit that has succeeded here. `counts`: how many changes of each kind; `totals`: what adds up for each source."""
+
+    def __init__(self, totals: Totals) -> None:
+        self.counts: Counter[Kind] = Counter()
+        self._totals = totals
+        self._evicting: set[tuple[str, ReaderKey]] = set()
+
+    def committed(self, loaded: Loaded, group: Group) -> None:
+        """Now `group` stands in the place of the one that was loaded."""
+        before = loaded.group
+        readers = moved(before, group)
+        self._totals.add(group.name, readers)
+        evicted = {key for name, key in self._evicting if name == group.name} if self._evicting else frozenset[ReaderKey]()
+        self._write(group.name, changes(before, group, readers, loaded.now_ms, evicted))
+
+    def deleted(self, loaded: Loaded) -> None:
+        """The group is no more."""
+        readers = 0 if loaded.group is None else len(loaded.group.readers)
+        self._totals.forget(loaded.name)
+        self._write(loaded.name, [Change(Kind.GROUP_DELETED, loaded.name, None, None, "it was deleted by request", {"readers": readers})])
+
+    @contextmanager
+    def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
+        """While an operator evicts this reader, its end is an eviction."""
+        entry = (group, (source, subtask))
+        self._evicting.add(entry)
+        try:
+            yield
+        finally:
+            self._evicting.discard(entry)
+
+    def _write(self, group: str, found: Iterable[Change]) -> None:
+        written, beyond = 0, Counter[Kind]()
+        for change in found:
+            self.counts[change.kind] += 1
+            if written < LINES_OF_ONE_COMMIT:
+                written += 1
+                _tell(change)
+            else:
+                beyond[change.kind] += 1
+        if beyond:
+            counted = {kind.value: count for kind, count in sorted(beyond.items())}
+            level = logging.WARNING if WARNINGS & beyond.keys() else logging.INFO
+            reason = f"one commit changed more than {LINES_OF_ONE_COMMIT}"
+            said = {"event": "more_changes", "group": group, "reason": reason, "changes": counted}
+            _log.log(level, "%d more changes", beyond.total(), extra={"fields": said})
+
+
+def _tell(change: Change) -> None:
+    said: dict[str, object] = {"event": change.kind.value, "group": change.group}
+    if change.source is not None:
+        said |= {"source": change.source, "subtask": change.subtask}
+    said |= {"reason": change.reason, **change.details}
+    level = logging.WARNING if change.kind in WARNINGS or _was_taken_over(change) else logging.INFO
+    _log.log(level, "%s", change.kind.value.replace("_", " "), extra={"fields": said})
+
+
+def _was_taken_over(change: Change) -> bool:
+    return change.kind is Kind.FENCED and change.details["owner"] != change.details["fenced_owner"]

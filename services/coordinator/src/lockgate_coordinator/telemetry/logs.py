@@ -1,0 +1,96 @@
+"""What the process writes to its standard output: one line for each thing, as text or as JSON, whoever logs it.
+
+A line is never two: control characters are escaped wherever they come from, and what is too long is cut. Times are UTC, in milliseconds.
+Fields of a line come as `extra={"fields": {…}}`.
+"""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from enum import Enum
+from typing import TextIO
+
+LONGEST_TEXT = 256
+"""Characters of a text in a field: owners may be of any length."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9._:/+-]+\Z")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class LogFormat(str, Enum):
+    """How a line is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogLevel(str, Enum):
+    """What is written at all: this and what is worse."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> None:
+    """All that this process logs goes to `stream` (standard output) in this form; what is not lockgate's own from warnings on."""
+    handler = logging.StreamHandler(sys.stdout if stream is None else stream)
+    handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("lockgate").setLevel(level.value.upper())
+    logging.captureWarnings(True)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: `time`, `level`, `logger`, `message`, the fields, and `exception` where there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, in ASCII: so nothing in it ends it."""
+        said: dict[str, object] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **{key: _cut(value) for key, value in _fields(record).items()},
+        }
+        if record.exc_info:
+            said["exception"] = self.formatException(record.exc_info)
+        return json.dumps(said, default=str)
+
+
+class TextLines(logging.Formatter):
+    """`TIME LEVEL message key=value …`; a traceback follows in lines of its own, each behind a bar."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and a traceback's."""
+        fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _fields(record).items() if key != "event")
+        line = f"{_time(record)} {record.levelname} {_escaped(record.getMessage())}{fields}"
+        if record.exc_info:
+            line += "".join(f"\n  | {_escaped(each)}" for each in self.formatException(record.exc_info).splitlines())
+        return line
+
+
+def _time(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, tz=timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+    fields = getattr(record, "fields", None)
+    return fields if isinstance(fields, Mapping) else {}
+
+
+def _cut(value: object) -> object:
+    return value[:LONGEST_TEXT] + "…" if isinstance(value, str) and len(value) > LONGEST_TEXT else value
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) and _PLAIN.match(value) else json.dumps(value, default=str)
+
+
+def _escaped(text: str) -> str:
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)

@@ -1,0 +1,90 @@
+"""A store that is watched: how long each step takes, what fails, and what a commit has changed. To the rules it is the store itself."""
+
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter
+
+from lockgate.group import Group
+from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
+from lockgate_coordinator.telemetry.histogram import Histogram
+from lockgate_coordinator.telemetry.journal import Journal
+
+STEPS = ("load", "commit", "delete", "names", "ping")
+
+
+class ObservedStore:
+    """`durations`: of each step that was answered; `errors`: how many were not; `conflicts`: commits refused, for another came first."""
+
+    def __init__(self, store: Store, journal: Journal, clock_s: Callable[[], float] = perf_counter) -> None:
+        self.shared = store.shared
+        self.recall = store.recall  # out of memory: nothing to measure
+        self.durations = {step: Histogram() for step in STEPS}
+        self.errors: Counter[str] = Counter()
+        self.conflicts = 0
+        self._store = store
+        self._journal = journal
+        self._clock_s = clock_s
+        self._commits = self.durations["commit"]
+
+    async def load(self, name: str) -> Loaded:
+        with _Step(self, "load"):
+            return await self._store.load(name)
+
+    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+        """Written out, since each report passes here."""
+        began = self._clock_s()
+        try:
+            instead = await self._store.commit(loaded, group)
+        except StoreUnavailable:
+            self.errors["commit"] += 1
+            raise
+        self._commits.observe(self._clock_s() - began)
+        if instead is None:
+            self._journal.committed(loaded, group)
+        elif instead.version != loaded.version:
+            self.conflicts += 1
+        return instead
+
+    async def delete(self, loaded: Loaded) -> bool:
+        with _Step(self, "delete"):
+            done = await self._store.delete(loaded)
+        if done:
+            self._journal.deleted(loaded)
+        else:
+            self.conflicts += 1
+        return done
+
+    async def names(self, after: str, limit: int) -> list[str]:
+        """Up to `limit` names of groups above `after`."""
+        with _Step(self, "names"):
+            return await self._store.names(after, limit)
+
+    async def ping(self) -> None:
+        with _Step(self, "ping"):
+            await self._store.ping()
+
+    async def close(self) -> None:
+        await self._store.close()
+
+    def now_s(self) -> float:
+        """The clock that steps are measured by, in seconds."""
+        return self._clock_s()
+
+
+class _Step:
+    """One step under way."""
+
+    __slots__ = ("_began", "_name", "_store")
+
+    def __init__(self, store: ObservedStore, name: str) -> None:
+        self._store = store
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._began = self._store.now_s()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self._store.durations[self._name].observe(self._store.now_s() - self._began)
+        elif isinstance(error, StoreUnavailable):
+            self._store.errors[self._name] += 1

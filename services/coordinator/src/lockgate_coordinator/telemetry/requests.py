@@ -1,0 +1,84 @@
+"""Requests as they come and go: how long reports take, what is refused and why, who waits now. Plain numbers, on the way of each report.
+
+It stands outside of everything, so that what the guard denies is counted as well. What only the application knows it leaves in the
+request's scope: the problem that a request ended in, and what became of a batch.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lockgate_coordinator.telemetry.histogram import Histogram
+
+PROBLEM: Final = "lockgate.problem"
+"""In the scope: the type of the problem that the request is answered with."""
+
+JUDGED: Final = "lockgate.judged"
+"""In the scope: of a batch, how many reports were accepted, and the problems of the others."""
+
+SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
+POLL, STREAM = "long_poll", "stream"
+INTERNAL: Final = "internal-server-error"
+
+_SLASHES: Final = {("watermarks", 6): SINGLE, ("watermarks", 4): BATCH, ("progress", 6): PROGRESS}
+"""The routes of reports, by their last word and depth: `/v1/groups/G/sources/S/watermarks`, `/v1/groups/G/watermarks`."""
+
+
+class RequestFigures:
+    """`reports`: accepted, by kind; `rejections`: by type of problem; `waiting`: how many wait for a change now."""
+
+    def __init__(self) -> None:
+        self.durations = {kind: Histogram() for kind in (SINGLE, BATCH, PROGRESS)}
+        self.reports = dict.fromkeys((SINGLE, BATCH, PROGRESS), 0)
+        self.rejections: Counter[str] = Counter()
+        self.waiting = dict.fromkeys((POLL, STREAM), 0)
+
+
+class MeasuredRequests:
+    """ASGI middleware around all others."""
+
+    def __init__(self, app: ASGIApp, figures: RequestFigures, clock_s: Callable[[], float] = perf_counter) -> None:
+        self._app = app
+        self._figures = figures
+        self._clock_s = clock_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, method, figures = scope["path"], scope["method"], self._figures
+        kind = _SLASHES.get((path[path.rfind("/") + 1 :], path.count("/"))) if method == "POST" and path.startswith("/v1/") else None
+        wait = _wait(path) if method == "GET" else None
+        if wait is not None:
+            figures.waiting[wait] += 1
+        began = self._clock_s()
+        try:
+            await self._app(scope, receive, send)
+        except Exception:
+            scope[PROBLEM] = INTERNAL
+            raise
+        finally:
+            if wait is not None:
+                figures.waiting[wait] -= 1
+            if kind is not None:
+                figures.durations[kind].observe(self._clock_s() - began)
+            self._judge(scope, kind)
+
+    def _judge(self, scope: Scope, kind: str | None) -> None:
+        problem = scope.get(PROBLEM)
+        if problem is not None:
+            self._figures.rejections[problem] += 1
+        elif kind == BATCH:
+            accepted, problems = scope.get(JUDGED, (0, ()))
+            self._figures.reports[kind] += accepted
+            self._figures.rejections.update(problems)
+        elif kind is not None:
+            self._figures.reports[kind] += 1
+
+
+def _wait(path: str) -> str | None:
+    """Who asks for the event without waiting for a change is gone again at once."""
+    return POLL if path.endswith("/alignment") else STREAM if path.endswith("/alignment/events") else None

@@ -1,0 +1,84 @@
+"""Traces by OpenTelemetry, where the extra `otel` is installed and an endpoint is set in the environment. Else nothing of it is loaded.
+
+A span for each request, also for those that go the lean way, under the trace that the client's `traceparent` names. It carries the route,
+the group and the source. No header is in it; should OpenTelemetry be told to capture some, those that may hold a secret are masked.
+"""
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from starlette.types import ASGIApp, Scope
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+FLUSH_S: Final = 1.0
+"""How long the end of the process waits for the last spans to be taken."""
+
+_SECRET: Final = [".*auth.*", ".*cookie.*", ".*token.*", ".*key.*", ".*secret.*"]
+_NOT_TRACED: Final = "/livez,/readyz,/metrics"
+_PLACES: Final = re.compile(r"/v1/groups/(?P<group>[^/]+)(?:/sources/(?P<source>[^/]+)(?:/readers/(?P<subtask>[^/]+))?)?")
+
+_log = logging.getLogger("lockgate.traces")
+
+
+def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
+    """What takes the spans, by OpenTelemetry's own variables; None where no endpoint is set, or the extra is missing."""
+    if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return None
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        _log.warning("an OTLP endpoint is set, and OpenTelemetry is not installed: pip install 'lockgate-coordinator[otel]'")
+        return None
+    name = environment.get("OTEL_SERVICE_NAME", "lockgate-coordinator")
+    made = TracerProvider(resource=Resource.create({"service.name": name}), shutdown_on_exit=False)
+    made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return made
+
+
+def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
+    """ASGI middleware that makes a span for each request."""
+    from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+    from opentelemetry.metrics import NoOpMeterProvider
+
+    made: ASGIApp = OpenTelemetryMiddleware(
+        app,
+        tracer_provider=spans,
+        meter_provider=NoOpMeterProvider(),
+        default_span_details=details,
+        excluded_urls=_NOT_TRACED,
+        exclude_spans=["send", "receive"],
+        http_capture_headers_sanitize_fields=_SECRET,
+    )
+    return made
+
+
+def details(scope: Scope) -> tuple[str, dict[str, str]]:
+    """A span's name, in which the names of groups are left out, and its attributes."""
+    method, path = scope.get("method", ""), scope.get("path", "")
+    found = _PLACES.match(path)
+    if found is None:
+        return f"{method} {path}" if path in ("/v1/groups", "/openapi.json") else method, {}
+    attributes = {f"lockgate.{name}": value for name, value in found.groupdict().items() if value is not None}
+    shape = "/v1/groups/{group}"
+    shape += "/sources/{source}" if found["source"] else ""
+    shape += "/readers/{subtask}" if found["subtask"] else ""
+    rest = path[found.end() :]
+    known = rest in ("", "/watermarks", "/progress", "/readers", "/alignment", "/alignment/events")
+    return f"{method} {shape}{rest if known else ''}", attributes
+
+
+async def end(spans: "TracerProvider") -> None:
+    """Sends what is left, for `FLUSH_S` at most: the thread is left behind, for OpenTelemetry's own limit ends no attempt."""
+    flushing = threading.Thread(target=spans.force_flush, daemon=True)
+    flushing.start()
+    await asyncio.to_thread(flushing.join, FLUSH_S)
