@@ -22,7 +22,7 @@ GROWTH_KB = 24 * 1024
 """What the process may be larger by after all of the below, with what it is after a warm-up: a body of 8 MiB, its pieces, its JSON."""
 
 BOUNDED = settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-LONG = settings(BOUNDED, max_examples=5_000)
+LONG = settings(BOUNDED, max_examples=2_000)
 
 HOST = b"Host: x\r\n"
 CLOSE = b"Connection: close\r\n"

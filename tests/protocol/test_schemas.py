@@ -1,4 +1,4 @@
-"""The OpenAPI document against the service: what it says is answered is what is answered, what it refuses is refused.
+"""The OpenAPI document against the service: what it says is answered is what is answered, what it refuses is refused, what it takes taken.
 
 schemathesis makes the requests up from the document, and holds the answers against it. Half of them go to a reader that is there.
 """
@@ -63,20 +63,24 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int) -> None:
                 _to_the_known_reader(case, epoch)
         rejects_alone = method == "POST" and path == "/v1/groups/{group}/watermarks"  # a bad report of a batch is rejected with 200
         excluded = [checks.negative_data_rejection] if rejects_alone else []
-        case.validate_response(case.call(), checks=CHECKS, excluded_checks=excluded)
+        response = case.call()
+        case.validate_response(response, checks=CHECKS, excluded_checks=excluded)
+        either = method == "DELETE" and path.endswith("/{subtask}")  # it takes an epoch or force=true, which no schema can say
+        if mode is GenerationMode.POSITIVE and not either:
+            assert response.status_code != 422, response.text
 
     each()
 
 
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
 def test_the_service_does_as_its_document_says(method: str, path: str, mode: GenerationMode) -> None:
-    fuzzed(method, path, mode, examples=40)
+    fuzzed(method, path, mode, examples=30)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
 def test_the_service_does_as_its_document_says_for_long(method: str, path: str, mode: GenerationMode) -> None:
-    fuzzed(method, path, mode, examples=1_000)
+    fuzzed(method, path, mode, examples=300)
 
 
 def test_every_golden_answer_has_the_fields_of_its_schema_and_no_others() -> None:

@@ -85,7 +85,7 @@ _REPORT = record(
         "idle": {**FLAG, "default": False},
         "finished": {**FLAG, "default": False},
         "reach": or_null(TIME),
-        "batch_id": or_null(integer()),
+        "batch_id": or_null(COUNT),
         "splits": by_name(ref("SplitReport")),
     },
 )
@@ -109,7 +109,7 @@ _READER = record(
         **_with_iso("watermark"),
         "drift_ms": or_null(integer()),
         "reach": or_null(TIME),
-        "batch_id": or_null(integer()),
+        "batch_id": or_null(COUNT),
         "lease_left_ms": or_null(COUNT),
         "progress_age_ms": or_null(COUNT),
         "waiting_ms": or_null(COUNT),
