@@ -79,6 +79,8 @@ def install(app: FastAPI) -> None:
         for operation in (each for path in document["paths"].values() for each in path.values()):
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
+            if "application/json" in operation["responses"].get("422", {}).get("content", {}):  # FastAPI's own: no route answers so
+                del operation["responses"]["422"]
         return document
 
     app.openapi = with_schemas  # type: ignore[method-assign]  # FastAPI's own way to extend the document
