@@ -52,6 +52,10 @@ class Reader:
     progress_ignored: int = 0
 
 
+Moved = tuple[ReaderKey, Reader | None, Reader | None]
+"""A reader that is another one now: its key, as it was and as it is; None: it was not there, or is there no more."""
+
+
 def effective_watermark(reported: ReportedWatermarkEvent) -> int:
     """What a report means to the group: MAX of an idle or finished reader, else its watermark."""
     return MAX if reported.idle or reported.finished else reported.watermark
@@ -84,13 +88,19 @@ class Readers(Mapping[ReaderKey, Reader]):
 
     def changed_since(self, older: "Readers") -> set[ReaderKey]:
         """The keys whose reader is another one, or none, than in `older`. O(changes) for a version that this one was made from."""
-        keys, version = set[ReaderKey](), older
+        return {key for key, _, _ in self.moved_since(older)}
+
+    def moved_since(self, older: "Readers") -> list[Moved]:
+        """The readers that are others than in `older`. O(changes) for a version that this one was made from."""
+        was, version = dict[ReaderKey, Reader | None](), older
         while version is not self and version._towards is not None:
-            keys.update(version._differs)
+            for key, reader in version._differs.items():
+                was.setdefault(key, reader)
             version = version._towards
         if version is not self:
-            keys = {*self, *older}
-        return {key for key in keys if self.get(key) is not older.get(key)}
+            was = {key: older.get(key) for key in {*self, *older}}
+        now = self if self._state is None else self._state.readers
+        return [(key, reader, now.get(key)) for key, reader in was.items() if now.get(key) is not reader]
 
     def has_source(self, source: str) -> bool:
         """Whether there is a reader of this source."""

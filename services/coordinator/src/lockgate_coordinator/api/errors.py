@@ -1,7 +1,7 @@
 """Everything that goes wrong, as `application/problem+json` (RFC 9457), through one table."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -65,6 +65,11 @@ def described(error: Exception) -> Json:
 def problem(path: str, error: Exception) -> Response:
     """The answer to a request of `path` that ended in one of the table's errors."""
     return _answer(path, described(error), TABLE[type(error)].headers(error))
+
+
+def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int, list[str]]:
+    """Of the reports of a batch: how many were accepted, and the types of the problems of the others."""
+    return reports - len(rejected), [TABLE[type(error)].type for _, error in rejected]
 
 
 def install(app: FastAPI) -> None:

@@ -14,10 +14,11 @@ from lockgate.codec import alignment_to_json
 from lockgate.errors import Refused
 from lockgate.events import WatermarkAlignmentEvent
 from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
-from lockgate_coordinator.api.errors import described, problem
+from lockgate_coordinator.api.errors import described, judged, problem
 from lockgate_coordinator.api.parts import BODY_LIMIT
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.telemetry.requests import JUDGED
 
 _PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9._:-]{1,255})/)?watermarks\Z")
 
@@ -36,7 +37,7 @@ class LeanReports:
             return
         messages = await _request(receive)
         try:
-            answer = await self._answer(path[1], path[2], b"".join(message.get("body", b"") for message in messages))
+            answer = await self._answer(scope, path[1], path[2], b"".join(message.get("body", b"") for message in messages))
         except (Refused, StoreUnavailable) as error:
             await problem(scope["path"], error)(scope, receive, send)
             return
@@ -46,7 +47,7 @@ class LeanReports:
             await send({"type": "http.response.start", "status": 200, "headers": _headers(len(answer))})
             await send({"type": "http.response.body", "body": answer})
 
-    async def _answer(self, group: str, source: str | None, body: bytes) -> bytes | None:
+    async def _answer(self, scope: Scope, group: str, source: str | None, body: bytes) -> bytes | None:
         """None if the application has to look at the body."""
         if source is not None:
             event = report_from_bytes(body)
@@ -55,6 +56,7 @@ class LeanReports:
         if reports is None:
             return None
         alignment, rejected = await self._coordinator.report_all(group, reports)
+        scope[JUDGED] = judged(len(reports), rejected)
         refusals = [{"index": index, **described(error)} for index, error in rejected]
         return b'{"alignment":%b,"rejected":%b}' % (_text(alignment), msgspec.json.encode(refusals))
 

@@ -5,7 +5,7 @@ from fastapi.responses import JSONResponse
 
 from lockgate.codec import alignment_to_json, progress_from_json, report_from_json, reports_from_json
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.errors import TABLE, described
+from lockgate_coordinator.api.errors import described, judged
 from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
 from lockgate_coordinator.telemetry import requests
 
@@ -33,6 +33,6 @@ async def report_all(request: Request, group: GroupName, body: Body, coordinator
     """Up to 10,000 reports, each judged alone; `rejected` names those that were refused."""
     items = reports_from_json(body)
     event, rejected = await coordinator.report_all(group, items)
-    request.scope[requests.JUDGED] = len(items) - len(rejected), [TABLE[type(error)].type for _, error in rejected]
+    request.scope[requests.JUDGED] = judged(len(items), rejected)
     refusals = [{"index": index, **described(error)} for index, error in rejected]
     return JSONResponse({"alignment": alignment_to_json(event), "rejected": refusals})

@@ -11,10 +11,7 @@ from enum import Enum
 
 from lockgate.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
 from lockgate.group import Group
-from lockgate.readers import Reader, ReaderKey, Readers
-
-Moved = tuple[ReaderKey, Reader | None, Reader | None]
-"""A reader that is another one now: its key, as it was and as it is; None: it was not there, or is there no more."""
+from lockgate.readers import Moved, Reader, ReaderKey, Readers
 
 NOBODY: AbstractSet[ReaderKey] = frozenset()
 
@@ -55,8 +52,19 @@ class Change:
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
     """The readers in which the groups differ. O(those) where `after` was made from `before`."""
-    older, newer = Readers() if before is None else before.readers, after.readers
-    return [(key, older.get(key), newer.get(key)) for key in newer.changed_since(older)]
+    return after.readers.moved_since(Readers() if before is None else before.readers)
+
+
+def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
+    """Whether nothing but watermarks has moved, of readers that neither wait nor rest: so it is with nearly all commits."""
+    if before is None or before.config is not after.config or before.sources_seen != after.sources_seen:
+        return False
+    for _, old, new in readers:
+        if old is None or new is None or not _is_ordinary(old, new) or old.held_since is not None or old.lost or old.passed_over:
+            return False
+        if new.reported is not None and new.reported.idle:
+            return False
+    return True
 
 
 def changes(
@@ -79,11 +87,15 @@ def _is_ordinary(old: Reader, new: Reader) -> bool:
     """Whether it is at most a report that moves a watermark, as nearly all are. A wait that goes on or ends is ordinary, too."""
     said, says = old.reported, new.reported
     return (
-        old.epoch == new.epoch
-        and said is not None
+        said is not None
         and says is not None
-        and (said.epoch, said.idle, said.finished) == (says.epoch, says.idle, says.finished)
-        and (old.lost, old.overdue, old.passed_over) == (new.lost, new.overdue, new.passed_over)
+        and old.epoch == new.epoch
+        and said.epoch == says.epoch
+        and said.idle == says.idle
+        and said.finished == says.finished
+        and old.lost == new.lost
+        and old.overdue == new.overdue
+        and old.passed_over == new.passed_over
         and (old.held_since is None or old.held_since == new.held_since or new.held_since is None)
     )
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from lockgate.group import Group
 from lockgate.readers import ReaderKey
 from lockgate_coordinator.store.base import Loaded
-from lockgate_coordinator.telemetry.changes import Change, Kind, changes, moved
+from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 20
@@ -36,6 +36,8 @@ class Journal:
         """Now `group` stands in the place of the one that was loaded."""
         before = loaded.group
         readers = moved(before, group)
+        if are_ordinary(before, group, readers):
+            return
         self._totals.add(group.name, readers)
         evicted = {key for name, key in self._evicting if name == group.name} if self._evicting else frozenset[ReaderKey]()
         self._write(group.name, changes(before, group, readers, loaded.now_ms, evicted))

@@ -5,7 +5,8 @@ request's scope: the problem that a request ended in, and what became of a batch
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Final
 
@@ -23,8 +24,8 @@ SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
 POLL, STREAM = "long_poll", "stream"
 INTERNAL: Final = "internal-server-error"
 
-_SLASHES: Final = {("watermarks", 6): SINGLE, ("watermarks", 4): BATCH, ("progress", 6): PROGRESS}
-"""The routes of reports, by their last word and depth: `/v1/groups/G/sources/S/watermarks`, `/v1/groups/G/watermarks`."""
+_BY_DEPTH: Final = {6: SINGLE, 4: BATCH}
+"""The routes that end in `/watermarks`, by how many slashes they have: `/v1/groups/G/sources/S/watermarks`, `/v1/groups/G/watermarks`."""
 
 
 class RequestFigures:
@@ -49,34 +50,57 @@ class MeasuredRequests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path, method, figures = scope["path"], scope["method"], self._figures
-        kind = _SLASHES.get((path[path.rfind("/") + 1 :], path.count("/"))) if method == "POST" and path.startswith("/v1/") else None
-        wait = _wait(path) if method == "GET" else None
-        if wait is not None:
-            figures.waiting[wait] += 1
+        method, kind = scope["method"], None
+        if method == "POST":
+            kind = _kind(scope["path"])
+        elif method == "GET" and (wait := _wait(scope["path"])) is not None:
+            with self._waiting(wait):
+                await self._judged(scope, receive, send)
+            return
+        if kind is None:
+            await self._judged(scope, receive, send)
+            return
         began = self._clock_s()
         try:
             await self._app(scope, receive, send)
         except Exception:
-            scope[PROBLEM] = INTERNAL
+            self._figures.rejections[INTERNAL] += 1
             raise
-        finally:
-            if wait is not None:
-                figures.waiting[wait] -= 1
-            if kind is not None:
-                figures.durations[kind].observe(self._clock_s() - began)
-            self._judge(scope, kind)
+        self._figures.durations[kind].observe(self._clock_s() - began)
+        if PROBLEM in scope or kind is BATCH:
+            self._judge(scope)
+        else:
+            self._figures.reports[kind] += 1
 
-    def _judge(self, scope: Scope, kind: str | None) -> None:
+    async def _judged(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except Exception:
+            self._figures.rejections[INTERNAL] += 1
+            raise
+        self._judge(scope)
+
+    def _judge(self, scope: Scope) -> None:
         problem = scope.get(PROBLEM)
         if problem is not None:
             self._figures.rejections[problem] += 1
-        elif kind == BATCH:
-            accepted, problems = scope.get(JUDGED, (0, ()))
-            self._figures.reports[kind] += accepted
-            self._figures.rejections.update(problems)
-        elif kind is not None:
-            self._figures.reports[kind] += 1
+        accepted, problems = scope.get(JUDGED, (0, ()))
+        self._figures.reports[BATCH] += accepted
+        self._figures.rejections.update(problems)
+
+    @contextmanager
+    def _waiting(self, wait: str) -> Iterator[None]:
+        self._figures.waiting[wait] += 1
+        try:
+            yield
+        finally:
+            self._figures.waiting[wait] -= 1
+
+
+def _kind(path: str) -> str | None:
+    if path.endswith("/watermarks"):
+        return _BY_DEPTH.get(path.count("/"))
+    return PROGRESS if path.endswith("/progress") else None
 
 
 def _wait(path: str) -> str | None:

@@ -8,8 +8,7 @@ the end of which a reader is lost is not counted: nobody knows what it did.
 
 from dataclasses import dataclass
 
-from lockgate.readers import Reader
-from lockgate_coordinator.telemetry.changes import Moved
+from lockgate.readers import Moved, Reader
 
 MOST_SOURCES = 10_000
 """Of how many sources the totals are kept apart. The others' are added up under OTHER, so that names cost no more memory than this."""
