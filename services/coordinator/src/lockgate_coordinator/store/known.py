@@ -11,7 +11,7 @@ KNOWN_GROUPS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A group at a version. `ahead_ms`: Redis's clock less our monotonic one; `contended`: others are at work in it as well.
+    """A group at a version; `ahead_ms` is Redis's clock less our monotonic one.
 
     `opened` is how many connections had been opened when it was seen. If there are more, they may lead to a Redis with another history.
     """
@@ -20,7 +20,6 @@ class Known:
     group: Group | None
     ahead_ms: float
     opened: int
-    contended: bool
 
     def now_ms(self) -> int:
         """Redis's time, as far as we know."""

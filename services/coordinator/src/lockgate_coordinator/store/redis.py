@@ -38,9 +38,8 @@ class RedisStore:
         self._known = KnownGroups()
 
     def recall(self, name: str) -> Loaded | None:
-        """None also where others are at work: then the group is another one by now, and asking first spares a refusal."""
         known = self._known.get(name, self._connections.opened)
-        if known is None or known.contended:
+        if known is None:
             return None
         return Loaded(name, known.version, known.now_ms(), known.group, sure=False)
 
@@ -60,8 +59,7 @@ class RedisStore:
         known = self._known.get(name, opened)
         answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group))
         if len(answer) == 2 and int(answer[0]) == loaded.next_version:
-            contended = known is not None and known.contended
-            self._known.keep(name, Known(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened, contended))
+            self._known.keep(name, Known(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened))
             return None
         if known is None or self._connections.opened != opened:
             return await self.load(name)
@@ -92,8 +90,7 @@ class RedisStore:
         """What scripts/standing.lua answers to somebody who knows `base`."""
         version, now_ms, *news = answer
         group = await _group(name, news, base) if news else base
-        contended = bool(news) and base is not None
-        self._known.keep(name, Known(int(version), group, _ahead_ms(answer, sent_ms), opened, contended))
+        self._known.keep(name, Known(int(version), group, _ahead_ms(answer, sent_ms), opened))
         return Loaded(name, int(version), int(now_ms), group)
 
 
