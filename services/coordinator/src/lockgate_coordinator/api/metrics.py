@@ -1,9 +1,9 @@
 """What Prometheus reads."""
 
 import asyncio
-from typing import Annotated, cast
+from typing import cast
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.api.document import refusals
@@ -26,7 +26,7 @@ TEXT = {
     response_class=Response,
     responses={200: TEXT, **refusals([TABLE[Unauthorized], TABLE[Forbidden], TABLE[TooManyRequests]])},
 )
-async def metrics(request: Request, coordinator: TheCoordinator, accept: Annotated[str, Header()] = "") -> Response:
+async def metrics(request: Request, coordinator: TheCoordinator) -> Response:
     """All metrics of this process, and those of all groups. Each group is evaluated once."""
     told = cast("Metrics", request.app.state.metrics)
     settings = cast("Settings", request.app.state.settings)
@@ -34,5 +34,5 @@ async def metrics(request: Request, coordinator: TheCoordinator, accept: Annotat
         found = await find(coordinator, name_splits=settings.split_metrics)
         if found.answered and not found.more:
             told.totals.keep_only({group.name for group in found.groups})
-        text, content_type = await asyncio.to_thread(told.exposition, accept, found)
+        text, content_type = await asyncio.to_thread(told.exposition, request.headers.get("accept", ""), found)
     return Response(text, headers={"content-type": content_type})
