@@ -173,3 +173,17 @@ async def test_groups_do_not_touch_each_other(store: Store) -> None:
 
 async def test_ping_returns_while_the_store_answers(store: Store) -> None:
     await store.ping()
+
+
+async def test_who_has_a_claim_can_recall_the_group_as_it_stands(store: Store, store_address: str) -> None:
+    group = await created(store)
+    other = open_store(store_address) if store.shared else store
+    for heard_at in range(3):
+        for each in (store, other):
+            while await each.claim("g"):
+                pass
+            recalled = each.recall("g") or await each.load("g")
+            assert recalled.group == group
+            group = replace(group, heard_at=heard_at)
+            assert await each.commit(recalled, group) is None
+    await other.close()

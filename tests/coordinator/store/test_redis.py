@@ -12,7 +12,7 @@ from lockgate.commands import evict, register
 from lockgate.events import GroupConfig, ReaderRegistrationEvent
 from lockgate.group import Group, create
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable, keys, open_store
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
+from lockgate_coordinator.store.base import CLAIMED_MS, RECALLED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
 
 HOUR_MS = 3_600_000
@@ -132,6 +132,25 @@ async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_wh
     assert await first.commit(Loaded("g", long_ago.next_version, long_ago.now_ms, group), without_one) is None
     await change(first, evict(await loaded_group(first), "a", 1))
     assert list((await loaded_group(second)).readers) == [("a", 2)]
+
+
+async def test_processes_claim_a_group_in_turn(client: Redis, replicas: tuple[Store, Store]) -> None:
+    first, second = replicas
+    await change(first, with_readers(1))
+    assert await first.claim("g") == 0
+    assert 0 < await second.claim("g") <= CLAIMED_MS
+    while await client.exists(*keys.of_claim("g")[:1]):
+        pass
+    assert await first.claim("g") > 0
+    assert await second.claim("g") == 0
+
+
+async def test_a_claim_keeps_nobody_from_committing(replicas: tuple[Store, Store]) -> None:
+    first, second = replicas
+    await change(first, with_readers(1))
+    assert await first.claim("g") == 0
+    await change(second, with_readers(2))
+    assert len((await loaded_group(first)).readers) == 2
 
 
 async def test_a_group_that_redis_has_lost_does_not_come_back_out_of_a_replicas_memory(

@@ -8,29 +8,44 @@ it stands.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from typing import cast
 
 from lockgate.alignment import evaluate
+from lockgate.commands import report_all
 from lockgate.errors import Refused, UnknownGroup
-from lockgate.events import WatermarkAlignmentEvent
+from lockgate.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.group import Group
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
+from lockgate_coordinator.store.base import CLAIMED_MS
 
-Command = Callable[[Loaded, Group | None], Group | None]
+Change = Callable[[Loaded, Group | None], Group | None]
 """From what was loaded (its time and its version) and the group as the commands before have left it to the group after this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The most frequent command by far: those that stand next to each other make one new group together, and not one each."""
+
+    source: str
+    event: ReportedWatermarkEvent
+
+
+Command = Change | Report
 
 ATTEMPTS = 100
 """How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
 
 CONTENDED_S = 1.0
-"""For how long after a lost turn others are taken to be at work in the group. Then a turn asks first, since what it recalls is outdated."""
+"""For how long after a lost turn others are taken to be at work in the group. Then it is claimed for a few turns at a time."""
+
+CLAIM_ATTEMPTS = 20
+"""How often a claim is tried before a turn goes on without it."""
 
 GATHER_LOOKS = 16
 """How often the event loop may look at its connections before a turn, while each look brings more commands to go with it."""
-
-GATHER_S = 0.002
-"""How long commands are gathered before each turn while others are at work: fewer turns, and a moment for the others to get through."""
 
 
 class PreconditionFailed(Exception):
@@ -59,15 +74,10 @@ class Turns:
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self.taken = self.commands = 0
-        self._contended: set[str] = set()
+        self._contended: dict[str, float] = {}  # until when the group is ours, by the loop's clock
 
     async def take(self, name: str, command: Command) -> Turn:
         """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
-        if not self._store.shared:  # nothing takes time, so nobody can come meanwhile: a turn for each
-            (outcome,) = await self._outcomes(name, [command])
-            if isinstance(outcome, Turn):
-                return outcome
-            raise outcome
         future: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
         if name not in self._running:
@@ -77,31 +87,18 @@ class Turns:
     async def _run(self, name: str) -> None:
         try:
             while name in self._waiting:
-                await self._gathered(name)
-                await self._turn(name, self._waiting.pop(name))
+                await self._turn(name)
         finally:
             del self._running[name]
 
-    async def _gathered(self, name: str) -> None:
-        """Returns once a look at all connections has brought no further command; later where others are at work."""
-        if name in self._contended:
-            await asyncio.sleep(GATHER_S)
-            return
-        for _ in range(GATHER_LOOKS):
-            before = len(self._waiting[name])
-            await asyncio.sleep(0)
-            if len(self._waiting[name]) == before:
-                return
-
-    def _lost(self, name: str) -> None:
-        if name not in self._contended:
-            self._contended.add(name)
-            asyncio.get_running_loop().call_later(CONTENDED_S, self._contended.discard, name)
-
-    async def _turn(self, name: str, waiting: list[_Waiting]) -> None:
+    async def _turn(self, name: str) -> None:
+        waiting: list[_Waiting] = []
         try:
+            await self._gathered(name)
+            waiting = self._waiting.pop(name)
             outcomes = await self._outcomes(name, [command for command, _ in waiting])
         except Exception as error:  # whatever it is, somebody waits for it
+            waiting = waiting or self._waiting.pop(name)
             outcomes = [error] * len(waiting)
         for (_, future), outcome in zip(waiting, outcomes, strict=True):
             if future.done():  # the caller has gone away
@@ -111,10 +108,36 @@ class Turns:
             else:
                 future.set_exception(outcome)
 
+    async def _gathered(self, name: str) -> None:
+        """Returns once a look at all connections has brought no further command, and others who are at work leave the group to us."""
+        if name in self._contended:
+            await self._claimed(name)
+        for _ in range(GATHER_LOOKS):
+            before = len(self._waiting[name])
+            await asyncio.sleep(0)
+            if len(self._waiting[name]) == before:
+                return
+
+    async def _claimed(self, name: str) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._contended[name]:
+            return
+        for _ in range(CLAIM_ATTEMPTS):
+            wait_ms = await self._store.claim(name)
+            if not wait_ms:
+                self._contended[name] = loop.time() + CLAIMED_MS / 1_000
+                return
+            await asyncio.sleep(wait_ms / 1_000)
+
+    def _lost(self, name: str) -> None:
+        if name not in self._contended:
+            self._contended[name] = 0.0
+            asyncio.get_running_loop().call_later(CONTENDED_S, self._contended.pop, name, None)
+
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
         self.taken, self.commands = self.taken + 1, self.commands + len(commands)
-        loaded = (None if name in self._contended else self._store.recall(name)) or await self._store.load(name)
+        loaded = self._store.recall(name) or await self._store.load(name)
         for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)
             event = None
@@ -139,18 +162,36 @@ class Turns:
     ) -> list[Turn | Exception]:
         if group is None or event is None:
             return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
-        self._committed(Turn(group, group, event, now_ms))
-        return [own if isinstance(own, Exception) else Turn(own, group, event, now_ms) for own in owns]
+        turn = Turn(group, group, event, now_ms)
+        self._committed(turn)
+        return [own if isinstance(own, Exception) else turn if own is group else Turn(own, group, event, now_ms) for own in owns]
 
 
 def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[Group | Exception]]:
+    """The group after all commands, and for each the group right after it, or after the reports next to it, or what refuses it."""
     group, owns = loaded.group, list[Group | Exception]()
-    for command in commands:
-        try:
-            after = command(loaded, group)
-        except (Refused, PreconditionFailed) as refusal:
-            owns.append(refusal)
-        else:
-            owns.append(UnknownGroup(loaded.name) if after is None else after)
-            group = after
+    for are_reports, run in groupby(commands, key=_is_report):
+        if are_reports:
+            group, outcomes = _reported(loaded, group, cast("Iterable[Report]", run))
+            owns += outcomes
+            continue
+        for command in cast("Iterable[Change]", run):
+            try:
+                after = command(loaded, group)
+            except (Refused, PreconditionFailed) as refusal:
+                owns.append(refusal)
+            else:
+                owns.append(UnknownGroup(loaded.name) if after is None else after)
+                group = after
     return group, owns
+
+
+def _is_report(command: Command) -> bool:
+    return type(command) is Report
+
+
+def _reported(loaded: Loaded, group: Group | None, reports: Iterable[Report]) -> tuple[Group | None, list[Group | Exception]]:
+    if group is None:
+        return None, [UnknownGroup(loaded.name) for _ in reports]
+    after, refusals = report_all(group, [(report.source, report.event) for report in reports], loaded.now_ms)
+    return after, [after if refusal is None else refusal for refusal in refusals]

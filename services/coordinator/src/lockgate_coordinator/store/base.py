@@ -4,6 +4,7 @@
     recall(name)          the same out of this process's memory, which may be outdated; None: it must be loaded
     commit(loaded, new)   makes `new` the group if its version is still the one of `loaded`; else what stands there instead
     delete(loaded)        the same with no group; the version stays for a while, as the floor of a successor
+    claim(name)           load, and a word to the other processes to leave the group to this one for a moment
 
 So a command is recall or load, rule, commit, and again with what stood in its way if the commit was refused. What was recalled is sure
 only once a commit of it succeeds: a store refuses it too if the time that was recalled is more than `RECALLED_WITHIN_MS` off its own.
@@ -20,6 +21,9 @@ from lockgate.group import Group, tick
 
 RECALLED_WITHIN_MS = 50
 """How far the time of a commit may be from the store's own, before or behind: leases end that sharply."""
+
+CLAIMED_MS = 10
+"""For how long a claim keeps others away. It is advice, which saves commits that would be refused: nothing is the less safe without it."""
 
 
 class StoreUnavailable(Exception):
@@ -65,6 +69,10 @@ class Store(Protocol):
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None: ...
 
     async def delete(self, loaded: Loaded) -> bool: ...
+
+    async def claim(self, name: str) -> int:
+        """0: the group is ours for `CLAIMED_MS`, and can be recalled as it stands; else in how many ms it is worth to ask again."""
+        ...
 
     async def names(self, after: str, limit: int) -> list[str]:
         """Up to `limit` names of groups above `after`, in order; a name may have been deleted a moment ago."""

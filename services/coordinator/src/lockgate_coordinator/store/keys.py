@@ -6,6 +6,8 @@ lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON)
                              the version from which on changes and removals are known. With `version` alone: a deleted group, which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it last
 lockgate:{<group>}:removed   sorted set: the fields of readers that are gone, with the version that removed them, for a while
+lockgate:{<group>}:claim     the process that has claimed the group for a moment; expires
+lockgate:{<group>}:next      the process that was refused a claim and comes next; expires
 lockgate:ready               written by the readiness check, expires at once
 """
 
@@ -20,6 +22,11 @@ _READER = "r:"
 def of_group(group: str) -> tuple[str, str, str]:
     """The group's own keys: state, changes, removed."""
     return state(group), f"lockgate:{{{group}}}:changes", f"lockgate:{{{group}}}:removed"
+
+
+def of_claim(group: str) -> tuple[str, str]:
+    """Claim and next."""
+    return f"lockgate:{{{group}}}:claim", f"lockgate:{{{group}}}:next"
 
 
 def state(group: str) -> str:

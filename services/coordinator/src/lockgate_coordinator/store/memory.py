@@ -42,6 +42,9 @@ class MemoryStore:
         self._groups.pop(loaded.name, None)
         return True
 
+    async def claim(self, name: str) -> int:
+        return 0
+
     async def names(self, after: str, limit: int) -> list[str]:
         return sorted(name for name in self._groups if name > after)[:limit]
 

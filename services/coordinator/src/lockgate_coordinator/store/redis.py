@@ -7,13 +7,14 @@ however large the group is. A refused commit brings what stands there instead, w
 
 import asyncio
 from collections.abc import Sequence
+from secrets import token_hex
 from typing import Any
 
 from lockgate.group import Group
 from lockgate.readers import Readers
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import RedisAddress
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS, Loaded, StoreUnavailable
+from lockgate_coordinator.store.base import CLAIMED_MS, RECALLED_WITHIN_MS, Loaded, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_coordinator.store.known import Known, KnownGroups, monotonic_ms
 from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
@@ -21,6 +22,9 @@ from lockgate_coordinator.store.records import group_from_text, head_to_text, pa
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and which readers were removed: after that the clock alone is above
 whatever was given out, and who has not looked for so long reads the whole group."""
+
+NEXT_MS = 5 * CLAIMED_MS
+"""How long Redis keeps a place for whoever was refused a claim: so that processes claim in turn, and wait for none that is dead."""
 
 DECODED_AT_ONCE = 500
 """How many readers are decoded in one go: some milliseconds."""
@@ -33,7 +37,8 @@ class RedisStore:
 
     def __init__(self, address: RedisAddress) -> None:
         self._connections = Connections(address)
-        self._load, self._commit, self._delete = (Script("standing", step) for step in ("load", "commit", "delete"))
+        self._load, self._commit, self._delete, self._claim = (Script("standing", step) for step in ("load", "commit", "delete", "claim"))
+        self._process = token_hex(8)
         self._ready = Script("ready")
         self._known = KnownGroups()
 
@@ -74,6 +79,15 @@ class RedisStore:
             await self._connections.command("ZADD", keys.GROUPS, 0, loaded.name)
         self._known.drop(loaded.name)
         return bool(done)
+
+    async def claim(self, name: str) -> int:
+        opened, sent_ms = self._connections.opened, monotonic_ms()
+        known = self._known.get(name, opened)
+        args: list[str | bytes | int] = [known.version if known else 0, self._process, CLAIMED_MS, NEXT_MS]
+        wait_ms, *answer = await self._connections.run(self._claim, (*keys.of_group(name), *keys.of_claim(name)), args)
+        if answer and (known is None or self._connections.opened == opened):
+            await self._learned(name, answer, known.group if known else None, sent_ms, opened)
+        return int(wait_ms)
 
     async def names(self, after: str, limit: int) -> list[str]:
         low = f"({after}" if after else "-"

@@ -9,7 +9,7 @@ from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
-STEPS = ("load", "commit", "delete", "names", "ping")
+STEPS = ("load", "commit", "delete", "claim", "names", "ping")
 
 
 class ObservedStore:
@@ -53,6 +53,11 @@ class ObservedStore:
         else:
             self.conflicts += 1
         return done
+
+    async def claim(self, name: str) -> int:
+        """As the store's own."""
+        with _Step(self, "claim"):
+            return await self._store.claim(name)
 
     async def names(self, after: str, limit: int) -> list[str]:
         """Up to `limit` names of groups above `after`."""
