@@ -21,7 +21,7 @@ from lockgate.events import (
 )
 from lockgate.group import Group, create, replace_config
 from lockgate_coordinator.service.announcer import Announcer
-from lockgate_coordinator.service.turns import PreconditionFailed, Turn, Turns
+from lockgate_coordinator.service.turns import PreconditionFailed, Report, Turn, Turns
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
@@ -111,7 +111,7 @@ class Coordinator:
         )
 
     async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
-        return await self._change(name, partial(_report, source=source, event=event))
+        return (await self._turns.take(name, Report(source, event))).event
 
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
@@ -179,10 +179,6 @@ class Coordinator:
             return change(group, loaded.now_ms)
 
         return (await self._turns.take(name, command)).event
-
-
-def _report(group: Group, now_ms: int, *, source: str, event: ReportedWatermarkEvent) -> Group:
-    return commands.report(group, source, event, now_ms)
 
 
 def _progress(group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
