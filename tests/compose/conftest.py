@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.stack import DockerMissing, Stack, fresh_clone, require_docker
+from compose.stack import DockerMissing, NotUp, Stack, fresh_clone, require_docker
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -17,12 +17,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Up, from nothing. Whoever asks for these tests wants them run: without Docker they end with what to do about it."""
+    """Up, from nothing. Where that fails, or Docker is missing, nothing else is tried: the run ends with what to do about it."""
+    running = Stack(fresh_clone(tmp_path_factory.mktemp("clone")))
     try:
         require_docker()
     except DockerMissing as missing:
         pytest.exit(str(missing), returncode=1)
-    with Stack(fresh_clone(tmp_path_factory.mktemp("clone"))) as running:
+    try:
+        running.start()
         yield running
         if request.session.testsfailed:
             print(running.logs())
+    except NotUp as failed:
+        pytest.exit(str(failed), returncode=1)
+    finally:
+        running.remove()

@@ -6,10 +6,9 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from lockgate_testbed.errors import Missing
+from lockgate_testbed.errors import Missing, TestbedError
 from lockgate_testbed.process import free_ports
 from support.imports import CHECKOUT
 
@@ -21,6 +20,10 @@ DONE_WITHIN_S = 120
 
 class DockerMissing(Missing):
     """No Docker, no compose, or no engine that answers."""
+
+
+class NotUp(TestbedError):
+    """`docker compose up --wait` failed; what it printed has been shown."""
 
 
 def require_docker() -> None:
@@ -44,7 +47,7 @@ def fresh_clone(folder: Path) -> Path:
 
 
 class Stack:
-    """What runs inside `with Stack(folder) as stack:`, from nothing, and is gone with its volumes afterwards."""
+    """`start()` brings it up from nothing; whoever called it calls `remove()`."""
 
     def __init__(self, folder: Path) -> None:
         (port,) = free_ports(1)
@@ -53,14 +56,25 @@ class Stack:
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("LOCKGATE_", "COMPOSE_"))}
         self._env = {**ours, "LOCKGATE_PUBLISHED_PORT": str(port)}
 
+    def start(self) -> None:
+        """As the first line of docker-compose.yml says. Raises `NotUp`, with what the containers have printed."""
+        self.remove()  # what a run that was killed has left
+        if self._compose("up", "--build", "--wait", timeout_s=UP_WITHIN_S, shown=True).returncode:
+            raise NotUp(f"docker compose up --build --wait failed, see above\n{self.logs()}")
+
+    def remove(self) -> None:
+        """Everything but the images, the volumes too."""
+        self.compose("down", "--volumes", "--remove-orphans")
+
     def compose(self, *arguments: str) -> str:
         """What `docker compose …` prints on its standard output. Raises `AssertionError` with its errors if it fails."""
         done = self._compose(*arguments)
         assert done.returncode == 0, f"docker compose {' '.join(arguments)}: {done.stderr}\n{self.logs()}"
         return done.stdout
 
-    def up(self) -> None:
-        """What has ended is started again; returns when all are healthy."""
+    def up(self, **env: str) -> None:
+        """What has ended, or has another environment now, is started again; returns when all are healthy."""
+        self._env |= env
         self.compose("up", "--wait")
 
     def warnings(self) -> str:
@@ -90,19 +104,6 @@ class Stack:
     def _compose(self, *arguments: str, timeout_s: float = DONE_WITHIN_S, shown: bool = False) -> "subprocess.CompletedProcess[str]":
         command = ["docker", "compose", "--project-name", PROJECT, "--ansi", "never", *arguments]
         return subprocess.run(command, cwd=self._folder, env=self._env, capture_output=not shown, text=True, timeout=timeout_s, check=False)
-
-    def __enter__(self) -> "Stack":
-        try:
-            self.compose("down", "--volumes", "--remove-orphans")  # what a run that was killed has left
-            done = self._compose("up", "--build", "--wait", timeout_s=UP_WITHIN_S, shown=True)
-            assert done.returncode == 0, f"docker compose up failed, see above\n{self.logs()}"
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._compose("down", "--volumes", "--remove-orphans", shown=True)
 
 
 def _run(*command: str) -> "subprocess.CompletedProcess[str]":

@@ -58,3 +58,15 @@ def test_a_poll_and_a_stream_that_are_silent_for_a_minute_are_not_cut(group: Gro
         assert answer.elapsed.total_seconds() > 59
         told = reader.reports(1).json()
         assert event(lines) == told
+
+
+def test_with_tokens_in_the_environment_nobody_else_is_let_in(stack: Stack, group: Group) -> None:
+    Reader(group, "a").reports(1)
+    stack.up(LOCKGATE_TOKENS="read=let-me-read-this-for-a-test")
+    try:
+        assert group.alignment().status_code == 401
+        group.http.headers["Authorization"] = "Bearer let-me-read-this-for-a-test"
+        assert group.alignment().json()["group_watermark"] == 1
+        assert "let-me-read" not in stack.logs()
+    finally:
+        stack.up(LOCKGATE_TOKENS="")

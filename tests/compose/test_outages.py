@@ -59,6 +59,7 @@ def test_while_redis_is_away_it_says_when_to_come_again_and_then_goes_on_with_al
     a.reports(100)
     before = b.reports(50).json()
     outage(stack)
+    wait_for(lambda: group.alignment().headers.get("X-Served-By", "").startswith("unready"))  # the proxy has noticed
     refused = a.reports(101)
     assert (refused.status_code, refused.json()["type"]) == (503, "urn:lockgate:store-unavailable")
     assert int(refused.headers["Retry-After"]) >= 1
