@@ -1,0 +1,169 @@
+"""Which changes of state lie between two groups."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lockgate import commands
+from lockgate.alignment import evaluate
+from lockgate.events import GroupConfig, Mode, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.group import Group, create, replace_config
+from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
+
+CONFIG = GroupConfig(lease_ms=1_000, max_drift_ms=10)
+
+
+class Told:
+    """A group that goes from turn to turn, and what each turn changes."""
+
+    def __init__(self, config: GroupConfig = CONFIG) -> None:
+        self.now_ms = 10_000
+        self.group: Group | None = None
+        self.turn(lambda group, now_ms: create("g", config, now_ms))
+
+    def turn(
+        self, command: Callable[[Any, int], Group], later_ms: int = 1, evicted: frozenset[tuple[str, int]] = frozenset()
+    ) -> list[Change]:
+        self.now_ms += later_ms
+        before = self.group
+        after, _ = evaluate(command(before, self.now_ms), self.now_ms)
+        self.group = after
+        readers = moved(before, after)
+        found = list(changes(before, after, readers, self.now_ms, evicted))
+        assert not (found and are_ordinary(before, after, readers))
+        return found
+
+    def registers(self, source: str, owner: str = "", *, takeover: bool = False) -> list[Change]:
+        event = ReaderRegistrationEvent(subtask=0, owner=owner, takeover=takeover)
+        return self.turn(lambda group, now_ms: commands.register(group, source, event, now_ms))
+
+    def reports(self, source: str, watermark: int, later_ms: int = 1, **more: Any) -> list[Change]:
+        assert self.group is not None
+        event = ReportedWatermarkEvent(subtask=0, epoch=self.group.readers[source, 0].epoch, watermark=watermark, **more)
+        return self.turn(lambda group, now_ms: commands.report(group, source, event, now_ms), later_ms)
+
+    def looks(self, later_ms: int) -> list[Change]:
+        return self.turn(lambda group, now_ms: group, later_ms)
+
+
+def kinds(found: list[Change]) -> list[str]:
+    return [f"{change.kind.value} {change.source}" for change in found]
+
+
+def test_a_reader_registers_then_starts_then_only_its_watermark_moves() -> None:
+    told = Told()
+    (registered,) = told.registers("a", owner="query-1")
+    assert (registered.kind, registered.source, registered.subtask) == (Kind.REGISTERED, "a", 0)
+    assert registered.details["owner"] == "query-1"
+    assert kinds(told.reports("a", 5)) == ["reader_started a"]
+    assert told.reports("a", 6) == []
+    assert told.reports("a", 6, batch_id=3) == []
+
+
+def test_idle_active_and_finished_are_told_once_each() -> None:
+    told = Told()
+    told.registers("a")
+    told.reports("a", 5)
+    assert kinds(told.reports("a", 5, idle=True)) == ["reader_idle a"]
+    assert told.reports("a", 5, idle=True) == []
+    assert kinds(told.reports("a", 6)) == ["reader_active a"]
+    assert kinds(told.reports("a", 6, finished=True)) == ["reader_finished a"]
+
+
+def test_a_newer_epoch_fences_the_older_one_and_both_are_named() -> None:
+    told = Told()
+    told.registers("a", "one")
+    told.reports("a", 5)
+    (fenced,) = told.registers("a", "two", takeover=True)
+    assert fenced.kind is Kind.FENCED
+    assert (fenced.details["fenced_owner"], fenced.details["owner"]) == ("one", "two")
+    assert fenced.details["fenced_epoch"] != fenced.details["epoch"]
+    assert kinds(told.reports("a", 6)) == ["reader_started a"]
+
+
+def test_a_reader_whose_lease_ends_is_lost_and_returns_with_its_next_report() -> None:
+    told = Told()
+    for source in ("a", "b"):
+        told.registers(source)
+        told.reports(source, 5)
+    for _ in range(4):
+        assert told.reports("b", 5, later_ms=240) == []
+    (lost,) = told.reports("b", 5, later_ms=100)
+    assert (lost.kind, lost.source, lost.details["silent_ms"]) == (Kind.LOST, "a", 1_062)
+    (returned,) = told.reports("a", 5)
+    assert (returned.kind, returned.reason) == (Kind.RETURNED, "it was heard again")
+
+
+def test_after_an_outage_of_all_those_found_lost_return_by_their_leases() -> None:
+    told = Told()
+    for source in ("a", "b"):
+        told.registers(source)
+        told.reports(source, 5)
+    assert kinds(told.looks(5_000)) == ["reader_lost a", "reader_lost b"]
+    back = told.reports("b", 5)
+    assert sorted(kinds(back)) == ["reader_returned a", "reader_returned b"]
+    assert {change.source: change.reason for change in back}["a"] == "all had been silent: the outage was added to its lease"
+
+
+def test_to_leave_and_to_be_evicted_are_told_apart() -> None:
+    told = Told()
+    for source in ("a", "b"):
+        told.registers(source)
+    assert told.group is not None
+    epoch = told.group.readers["a", 0].epoch
+    assert kinds(told.turn(lambda group, now_ms: commands.leave(group, "a", 0, epoch, now_ms))) == ["reader_left a"]
+    gone = told.turn(lambda group, now_ms: commands.evict(group, "b", 0), evicted=frozenset({("b", 0)}))
+    assert kinds(gone) == ["reader_evicted b"]
+
+
+def test_who_waits_too_long_is_told_once_and_a_wait_that_ends_is_no_news() -> None:
+    told = Told(replace(CONFIG, lease_ms=100_000, max_hold_ms=500))
+    for source in ("a", "b"):
+        told.registers(source)
+    told.reports("a", 5)
+    told.reports("b", 1_000)
+    told.reports("b", 1_000)
+    (overdue,) = told.looks(600)
+    assert (overdue.kind, overdue.source, overdue.details) == (Kind.OVERDUE, "b", {"waited_ms": 601, "max_hold_ms": 500})
+    assert told.reports("b", 1_000) == []
+    assert told.reports("a", 2_000) == []
+    assert told.reports("b", 1_001) == []
+
+
+def test_under_proceed_who_waited_is_let_go_and_whom_it_waited_for_is_passed_over_until_it_is_near() -> None:
+    told = Told(replace(CONFIG, lease_ms=100_000, max_hold_ms=500, on_max_hold=OnMaxHold.PROCEED))
+    for source in ("a", "b"):
+        told.registers(source)
+    told.reports("a", 5)
+    told.reports("b", 1_000)
+    told.reports("b", 1_000)
+    assert sorted(kinds(told.looks(600))) == ["reader_overdue b", "reader_passed_over a"]
+    assert told.reports("a", 6) == []
+    assert kinds(told.reports("a", 995)) == ["reader_counted_again a"]
+
+
+def test_the_last_expected_source_makes_the_common_start() -> None:
+    told = Told(replace(CONFIG, expected_sources=("a", "b")))
+    told.registers("a")
+    assert kinds(told.reports("a", 5)) == ["reader_started a"]
+    told.registers("b")
+    assert kinds(told.reports("b", 5)) == ["common_start None", "reader_started b"]
+
+
+def test_a_configuration_is_told_with_what_it_changes() -> None:
+    told = Told()
+    config = replace(CONFIG, mode=Mode.OBSERVE, max_drift_ms=20)
+    (configured,) = told.turn(lambda group, now_ms: replace_config(group, config, now_ms))
+    assert configured.kind is Kind.GROUP_CONFIGURED
+    assert configured.details["changed"] == {"max_drift_ms": {"from": 10, "to": 20}, "mode": {"from": "enforce", "to": "observe"}}
+
+
+def test_several_commands_of_one_turn_are_told_as_they_came_about() -> None:
+    told = Told()
+
+    def registers_and_reports(group: Group, now_ms: int) -> Group:
+        group = commands.register(group, "a", ReaderRegistrationEvent(subtask=0), now_ms)
+        epoch = group.readers["a", 0].epoch
+        return commands.report(group, "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=1, idle=True), now_ms)
+
+    assert kinds(told.turn(registers_and_reports)) == ["reader_registered a", "reader_started a", "reader_idle a"]

@@ -1,0 +1,120 @@
+"""Real processes, and what they write: each change of state once, in the log of whoever made it."""
+
+import json
+import socket
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.redis import RedisServer
+from support.answers import wait_for
+
+JSON_LINES = ("--log-format", "json")
+GROUP = "/v1/groups/g"
+CONFIG = {"lease_ms": 600, "update_interval_ms": 100, "max_drift_ms": 10}
+
+
+def lines(*coordinators: CoordinatorProcess) -> list[dict[str, Any]]:
+    """All that they have written, each line of it JSON."""
+    return [json.loads(line) for each in coordinators for line in each.log.read_text().splitlines()]
+
+
+def told(*coordinators: CoordinatorProcess) -> list[str]:
+    """The changes of state, without their order."""
+    changes = [line for line in lines(*coordinators) if line["logger"] == "lockgate.changes"]
+    return sorted(" ".join(str(line[key]) for key in ("event", "source", "subtask") if key in line) for line in changes)
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+def replicas(request: pytest.FixtureRequest) -> Iterator[list[CoordinatorProcess]]:
+    """One over memory, and two over one Redis."""
+    if request.param == "memory":
+        with CoordinatorProcess(options=JSON_LINES) as alone:
+            yield [alone, alone]
+    else:
+        request.getfixturevalue("redis_server")
+        replica = partial(CoordinatorProcess, options=JSON_LINES)
+        with RedisServer() as redis, replica(redis.url) as one, replica(redis.url) as other:
+            yield [one, other]
+
+
+class Readers:
+    """Readers that speak to one replica and then to the other."""
+
+    def __init__(self, replicas: list[CoordinatorProcess]) -> None:
+        self._clients = [httpx.Client(base_url=each.url, timeout=30) for each in replicas]
+        self._epochs: dict[str, int] = {}
+
+    def asks(self, method: str, path: str, **more: Any) -> httpx.Response:
+        self._clients.reverse()
+        answer = self._clients[0].request(method, f"{GROUP}{path}", **more)
+        assert answer.is_success, answer.text
+        return answer
+
+    def registers(self, source: str, **more: Any) -> None:
+        answer = self.asks("POST", f"/sources/{source}/readers", json={"subtask": 0, **more})
+        self._epochs[source] = answer.json()["epoch"]
+
+    def reports(self, source: str, watermark: int, **more: Any) -> None:
+        body = {"subtask": 0, "epoch": self._epochs[source], "watermark": watermark, **more}
+        self.asks("POST", f"/sources/{source}/watermarks", json=body)
+
+    def leaves(self, source: str) -> None:
+        self.asks("DELETE", f"/sources/{source}/readers/0", params={"epoch": self._epochs[source]})
+
+
+def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorProcess]) -> None:
+    readers, logs = Readers(replicas), set(replicas)
+    readers.asks("PUT", "", json=CONFIG)
+    for source in ("dies", "lives"):
+        readers.registers(source, owner=f"the {source}\none")
+        readers.reports(source, 1_000)
+
+    def lost() -> bool:
+        readers.reports("lives", 1_001)
+        return "reader_lost dies 0" in told(*logs)
+
+    wait_for(lost, 30)
+    readers.reports("dies", 1_002)
+    readers.reports("dies", 1_002, idle=True)
+    readers.registers("dies", owner="the dies\none")
+    readers.asks("PUT", "", json={**CONFIG, "max_drift_ms": 20})
+    readers.leaves("dies")
+    readers.asks("DELETE", "/sources/lives/readers/0", params={"force": "true"})
+    readers.asks("DELETE", "")
+    expected = ["group_created", "reader_registered dies 0", "reader_registered lives 0", "reader_started dies 0", "reader_started lives 0"]
+    expected += ["reader_lost dies 0", "reader_returned dies 0", "reader_idle dies 0", "reader_fenced dies 0", "group_configured"]
+    expected += ["reader_left dies 0", "reader_evicted lives 0", "group_deleted"]
+    assert told(*logs) == sorted(expected)
+
+
+def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(replicas: list[CoordinatorProcess]) -> None:
+    readers, logs = Readers(replicas), set(replicas)
+    readers.asks("PUT", "", json=CONFIG)
+    readers.registers("a", owner="query")
+    readers.reports("a", 1_000)
+
+    def lost() -> bool:
+        readers.asks("GET", "")
+        return "reader_lost a 0" in told(*logs)
+
+    wait_for(lost, 30)
+    changes = [line for line in lines(*logs) if line["logger"] == "lockgate.changes"]
+    assert all(line["group"] == "g" and line["reason"] for line in changes)
+    (line,) = [line for line in changes if line["event"] == "reader_lost"]
+    assert line["level"] == "warning"
+    assert line["silent_ms"] >= 600
+
+
+def test_what_starts_and_what_uvicorn_says_is_json_too() -> None:
+    with CoordinatorProcess(options=JSON_LINES) as coordinator:
+        with socket.create_connection(("127.0.0.1", httpx.URL(coordinator.url).port or 0)) as hostile:
+            hostile.sendall(b"this is not HTTP\r\n\r\n")
+            assert hostile.recv(100)
+        first, *more = lines(coordinator)
+        assert (first["level"], first["message"]) == ("info", f"lockgate listens on {coordinator.url}")
+        assert [line["logger"] for line in more] == ["uvicorn.error"]

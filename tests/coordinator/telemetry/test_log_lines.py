@@ -1,0 +1,82 @@
+"""What is logged is one line, whatever is in it."""
+
+import json
+import logging
+from datetime import datetime
+from io import StringIO
+from logging import LogRecord
+from typing import Any
+
+import pytest
+
+from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.store import MemoryStore
+from lockgate_coordinator.telemetry.journal import LINES_OF_ONE_COMMIT, LOGGER
+from lockgate_coordinator.telemetry.logs import LONGEST_TEXT, JsonLines, TextLines
+from lockgate_coordinator.telemetry.metrics import Metrics
+
+HOSTILE = 'a\nb\r\n{"level":"info"} \x1b[31m \u2028 \ud800 "quoted" \x00'
+
+
+def record(message: str = "reader registered", error: BaseException | None = None, **fields: Any) -> LogRecord:
+    said = LogRecord("lockgate.changes", logging.INFO, "", 0, message, None, None if error is None else (type(error), error, None))
+    said.fields = fields
+    return said
+
+
+def test_a_json_line_has_the_time_in_utc_with_milliseconds_and_its_fields() -> None:
+    said = json.loads(JsonLines().format(record(event="reader_registered", group="g", source="s", subtask=3, reason="new")))
+    assert said["time"].endswith("Z")
+    assert len(said["time"]) == len("2026-01-01T00:00:00.000Z")
+    assert datetime.fromisoformat(said["time"][:-1])
+    assert (said["event"], said["group"], said["source"], said["subtask"], said["level"]) == ("reader_registered", "g", "s", 3, "info")
+
+
+@pytest.mark.parametrize("form", [JsonLines(), TextLines()])
+def test_no_text_makes_a_second_line(form: logging.Formatter) -> None:
+    line = form.format(record(message=HOSTILE, owner=HOSTILE, more={HOSTILE: [HOSTILE]}))
+    assert len(line.splitlines()) == 1
+    assert line.isprintable()
+
+
+def test_a_json_line_gives_free_text_back_as_it_was() -> None:
+    assert json.loads(JsonLines().format(record(owner=HOSTILE)))["owner"] == HOSTILE
+
+
+@pytest.mark.parametrize("form", [JsonLines(), TextLines()])
+def test_a_long_text_is_cut(form: logging.Formatter) -> None:
+    assert len(form.format(record(owner="x" * 1_000_000))) < LONGEST_TEXT + 300
+
+
+def test_in_text_an_error_follows_behind_bars_so_that_its_words_cannot_pass_for_a_line() -> None:
+    first, *more = TextLines().format(record("it failed", ValueError("x\n2026-01-01T00:00:00.000Z INFO all is well"))).splitlines()
+    assert first.endswith("INFO it failed")
+    assert more
+    assert all(line.startswith("  | ") for line in more)
+
+
+def test_in_text_fields_are_words_or_json() -> None:
+    line = TextLines().format(record(event="reader_registered", group="g", owner="two words", config={"a": 1}))
+    assert line.endswith('INFO reader registered group=g owner="two words" config={"a": 1}')
+
+
+async def test_what_one_commit_changes_is_told_up_to_a_limit_and_then_counted() -> None:
+    seen, now = StringIO(), [10_000]
+    metrics = Metrics(MemoryStore(lambda: now[0]))
+    handler = logging.StreamHandler(seen)
+    handler.setFormatter(JsonLines())
+    coordinator = Coordinator(metrics.store)
+    await coordinator.configure("g", GroupConfig(lease_ms=1_000), lambda group: True)
+    for subtask in range(100):
+        epoch = (await coordinator.register("g", "s", ReaderRegistrationEvent(subtask=subtask))).epoch
+        await coordinator.report("g", "s", ReportedWatermarkEvent(subtask=subtask, epoch=epoch, watermark=1))
+    logging.getLogger(LOGGER).addHandler(handler)
+    try:
+        now[0] += 1_000
+        await coordinator.look("g")
+    finally:
+        logging.getLogger(LOGGER).removeHandler(handler)
+    *lines, last = [json.loads(line) for line in seen.getvalue().splitlines()]
+    assert [line["event"] for line in lines] == ["reader_lost"] * LINES_OF_ONE_COMMIT
+    assert (last["event"], last["changes"]) == ("more_changes", {"reader_lost": 100 - LINES_OF_ONE_COMMIT})

@@ -1,0 +1,254 @@
+"""What Prometheus reads: as it parses it, with the right figures, and no series of what is not there."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.service import figures
+from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import MemoryStore, Store
+from lockgate_coordinator.telemetry import totals
+
+CONFIG = {"lease_ms": 30_000, "max_drift_ms": 10, "catch_up": "strict"}
+Series = dict[str, float]
+
+
+class Clock:
+    """The store's time in ms."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class Service:
+    """A client of the service in this process, its store's clock, and what it tells at /metrics."""
+
+    def __init__(self, http: httpx.AsyncClient, clock: Clock) -> None:
+        self.http = http
+        self.clock = clock
+        self._epochs: dict[tuple[str, str], int] = {}
+
+    async def starts(self, source: str, watermark: int, group: str = "g", **more: Any) -> None:
+        answer = await self.http.post(f"/v1/groups/{group}/sources/{source}/readers", json={"subtask": 0, "config": CONFIG})
+        self._epochs[group, source] = answer.json()["epoch"]
+        await self.reports(source, watermark, group, **more)
+
+    async def reports(self, source: str, watermark: int, group: str = "g", later_ms: int = 0, **more: Any) -> None:
+        self.clock.now_ms += later_ms
+        answer = await self.http.post(f"/v1/groups/{group}/sources/{source}/watermarks", json=self.report(source, watermark, group, **more))
+        assert answer.status_code == 200, answer.text
+
+    def report(self, source: str, watermark: int, group: str = "g", **more: Any) -> dict[str, Any]:
+        return {"subtask": 0, "epoch": self._epochs[group, source], "watermark": watermark, **more}
+
+    async def scrape(self) -> Series:
+        """Each series, as `name{label="value"}`, with its value."""
+        text = (await self.http.get("/metrics")).text
+        return {
+            _named(sample.name, sample.labels): sample.value for each in text_string_to_metric_families(text) for sample in each.samples
+        }
+
+
+def _named(name: str, labels: dict[str, str]) -> str:
+    told = ",".join(f"{key}={value}" for key, value in labels.items())
+    return name.removeprefix("lockgate_") + (f"{{{told}}}" if told else "")
+
+
+@pytest.fixture
+def started() -> Callable[..., Service]:
+    clock = Clock()
+
+    def start(settings: Settings = Settings(), store: Store | None = None) -> Service:  # noqa: B008 – frozen
+        app = create_app(MemoryStore(clock) if store is None else store, settings)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        return Service(httpx.AsyncClient(transport=transport, base_url="http://coordinator"), clock)
+
+    return start
+
+
+@pytest.fixture
+async def service(started: Callable[..., Service]) -> AsyncIterator[Service]:
+    found = started()
+    yield found
+    await found.http.aclose()
+
+
+async def test_reports_are_counted_by_the_way_they_came_and_timed(service: Service) -> None:
+    await service.starts("a", 5)
+    batch = {"reports": [{"source": "a", **service.report("a", 6)}, {"source": "b", **service.report("a", 6)}]}
+    assert (await service.http.post("/v1/groups/g/watermarks", json=batch)).status_code == 200
+    progress = {"subtask": 0, "epoch": service.report("a", 0)["epoch"], "batch_id": 1, "attempt": 0, "splits": {}}
+    assert (await service.http.post("/v1/groups/g/sources/a/progress", json=progress)).status_code == 200
+    seen = await service.scrape()
+    assert [seen[f"reports_total{{kind={kind}}}"] for kind in ("single", "batch", "progress")] == [1, 1, 1]
+    assert [seen[f"report_duration_seconds_count{{kind={kind}}}"] for kind in ("single", "batch", "progress")] == [1, 1, 1]
+    assert seen["rejections_total{type=unknown-source}"] == 1
+    assert seen["turns_total"] >= 4
+    assert seen["store_operation_duration_seconds_count{operation=commit}"] >= 3
+
+
+@pytest.mark.parametrize("full_way", [False, True])
+async def test_a_batch_counts_the_same_on_either_way(service: Service, full_way: bool) -> None:
+    await service.starts("a", 5)
+    reports = [{"source": "a", **service.report("a", 6)}, {"source": "a", **service.report("a", 6), "epoch": 1}]
+    reports += [{"source": "a", **service.report("a", 6), "watermark": "high"}] if full_way else []
+    assert (await service.http.post("/v1/groups/g/watermarks", json={"reports": reports})).status_code == 200
+    seen = await service.scrape()
+    assert seen["reports_total{kind=batch}"] == 1
+    assert seen["rejections_total{type=stale-epoch}"] == 1
+    assert seen.get("rejections_total{type=invalid-request}", 0) == full_way
+
+
+async def test_every_refusal_is_counted_by_its_problem(service: Service) -> None:
+    await service.starts("a", 5)
+    stale = {**service.report("a", 5), "epoch": 1}
+    await service.http.post("/v1/groups/g/sources/a/watermarks", json=stale)
+    await service.http.post("/v1/groups/g/sources/a/watermarks", content=b"{")
+    await service.http.get("/v1/groups/none")
+    await service.http.get("/nowhere")
+    await service.http.put("/livez")
+    seen = await service.scrape()
+    expected = ("stale-epoch", "invalid-request", "unknown-group", "not-found", "method-not-allowed")
+    assert {kind: seen.get(f"rejections_total{{type={kind}}}") for kind in expected} == dict.fromkeys(expected, 1)
+    assert seen["reports_total{kind=single}"] == 1
+
+
+async def test_what_the_guard_denies_is_counted_and_metrics_need_a_token_for_all_groups(started: Callable[..., Service]) -> None:
+    service = started(Settings(tokens="read=open-sesame-to-read"))
+    assert (await service.http.get("/metrics")).status_code == 401
+    service.http.headers["Authorization"] = "Bearer open-sesame-to-read"
+    assert (await service.scrape())["rejections_total{type=unauthorized}"] == 1
+
+
+async def test_a_group_tells_its_watermark_its_ceiling_and_who_is_how_far_ahead(service: Service) -> None:
+    await service.starts("a", 5_000)
+    await service.starts("b", 8_500)
+    seen = await service.scrape()
+    assert seen["group_watermark_timestamp_seconds{group=g}"] == 5
+    assert seen["group_max_desired_watermark_timestamp_seconds{group=g}"] == 5.01
+    assert seen["source_drift_seconds{group=g,source=b}"] == 3.5
+    assert seen["source_drift_seconds{group=g,source=a}"] == 0
+    assert seen["group_readers{group=g,state=active}"] == 2
+    assert seen["group_revision{group=g}"] > 0
+
+
+async def test_what_has_no_watermark_has_no_series_of_one(service: Service) -> None:
+    await service.starts("a", 5_000, idle=True)
+    seen = await service.scrape()
+    assert [name for name in seen if "watermark_timestamp" in name or "drift" in name] == []
+    assert seen["group_readers{group=g,state=idle}"] == 1
+    assert all(abs(value) < 1e15 for name, value in seen.items() if not name.startswith("process_"))
+
+
+async def test_paused_time_is_that_of_the_reports_of_a_reader_that_the_ceiling_holds(service: Service) -> None:
+    await service.starts("slow", 5_000)
+    await service.starts("fast", 9_000)
+    for _ in range(3):
+        await service.reports("fast", 9_000, later_ms=2_000)
+    seen = await service.scrape()
+    assert seen["source_paused_seconds_total{group=g,source=fast}"] == 6
+    assert (seen["source_waiting_readers{group=g,source=fast}"], seen["source_waiting_readers{group=g,source=slow}"]) == (1, 0)
+    await service.reports("slow", 9_500)
+    await service.reports("fast", 9_000, later_ms=1_000)
+    await service.reports("fast", 9_000, later_ms=5_000)
+    assert (await service.scrape())["source_paused_seconds_total{group=g,source=fast}"] == 7
+
+
+async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> None:
+    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True, later_ms=3_000)
+    await service.reports("a", 6_000, later_ms=1_500)
+    await service.reports("a", 7_000, later_ms=9_000)
+    assert (await service.scrape())["source_idle_seconds_total{group=g,source=a}"] == 4.5
+
+
+async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
+    await service.starts("dies", 5_000)
+    await service.starts("lives", 5_000)
+    for _ in range(6):
+        await service.reports("lives", 5_000, later_ms=6_000)
+    seen = await service.scrape()
+    assert seen["source_lost_readers_total{group=g,source=dies}"] == 1
+    assert (seen["group_readers{group=g,state=lost}"], seen["state_changes_total{kind=reader_lost}"]) == (1, 1)
+
+
+async def test_a_deleted_group_has_no_series_any_more(service: Service) -> None:
+    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, later_ms=1_000)
+    assert [name for name in await service.scrape() if "group=g" in name]
+    await service.http.delete("/v1/groups/g")
+    assert [name for name in await service.scrape() if "group=g" in name] == []
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_splits_have_series_of_their_own_only_where_that_is_wanted(started: Callable[..., Service], named: bool) -> None:
+    service = started(Settings(split_metrics=named))
+    splits = {"t-0": {"watermark": 6_000, "state": "paused"}, "t-1": {"watermark": 5_000, "state": "active"}}
+    await service.starts("a", 5_000, splits=splits)
+    seen = await service.scrape()
+    assert (seen["group_splits{group=g,state=paused}"], seen["group_splits{group=g,state=active}"]) == (1, 1)
+    label = "{group=g,source=a,split=t-0,subtask=0}"
+    assert (f"split_watermark_timestamp_seconds{label}" in seen) is named
+    assert not named or (seen[f"split_drift_seconds{label}"], seen[f"split_paused{label}"]) == (1, 1)
+
+
+async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "MOST_GROUPS", 2)
+    monkeypatch.setattr(figures, "MOST_SOURCES_OF_A_GROUP", 2)
+    monkeypatch.setattr(totals, "MOST_SOURCES", 2)
+    for group in ("a", "b", "c"):
+        for source in ("s", "t", "u"):
+            await service.starts(source, 5_000, group, idle=True)
+            await service.reports(source, 5_000, group, idle=True, later_ms=1_000)
+    seen = await service.scrape()
+    assert (seen["groups"], seen["groups_left_out"]) == (2, 1)
+    assert {name for name in seen if name.startswith("source_waiting")} == {
+        f"source_waiting_readers{{group={group},source={source}}}" for group in ("a", "b") for source in ("s", "t", "(other)")
+    }
+    assert seen["source_idle_seconds_total{group=(other),source=(other)}"] == 7
+
+
+async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
+    async def waiting(count: int) -> bool:
+        return (await service.scrape())["subscribers{kind=long_poll}"] == count
+
+    await service.starts("a", 5_000)
+    revision = (await service.http.get("/v1/groups/g/alignment")).json()["revision"]
+    assert await waiting(0)
+    poll = asyncio.create_task(service.http.get("/v1/groups/g/alignment", params={"after": revision, "wait_ms": 60_000}))
+    while not await waiting(1):
+        assert not poll.done()
+    await service.reports("a", 6_000)
+    assert (await poll).status_code == 200
+    assert await waiting(0)
+
+
+async def test_names_units_and_helps_are_as_prometheus_asks(started: Callable[..., Service]) -> None:
+    service = started(Settings(split_metrics=True))
+    await service.starts("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}})
+    families = list(text_string_to_metric_families((await service.http.get("/metrics")).text))
+    ours = [family for family in families if not family.name.startswith("process_")]
+    assert len({family.name for family in families}) == len(families) > 25
+    for family in ours:
+        assert re.fullmatch(r"lockgate_[a-z][a-z_]*[a-z]", family.name), family.name
+        assert family.documentation, family.name
+        assert not family.documentation.endswith("."), family.name
+        assert not re.search("_(ms|millis|milliseconds|minutes|total|count|sum|bucket)$", family.name), family.name
+        assert all(sample.name.endswith("_total") for sample in family.samples) == (family.type == "counter"), family.name
+
+
+async def test_openmetrics_is_given_to_whom_it_is_asked_for_and_parses(service: Service) -> None:
+    await service.starts("a", 5_000, idle=True)
+    answer = await service.http.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    assert list(openmetrics.text_string_to_metric_families(answer.text))

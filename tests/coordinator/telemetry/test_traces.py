@@ -1,0 +1,112 @@
+"""Spans of a service with an exporter in memory. Left out where the extra `otel` is not installed."""
+
+import gzip
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
+import httpx
+import pytest
+
+pytest.importorskip("opentelemetry.sdk", reason="pip install 'lockgate-coordinator[otel]'")
+
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import MemoryStore
+from lockgate_coordinator.telemetry import traces
+from lockgate_testbed.coordinator import CoordinatorProcess
+
+TOKEN = "open-sesame-and-close-it"
+
+
+class Traced:
+    """The service with spans that stay in memory."""
+
+    def __init__(self) -> None:
+        self._spans = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self._spans))
+        app = create_app(MemoryStore(), Settings(tokens=f"admin={TOKEN}"), spans=provider)
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator", headers=headers)
+
+    def spans(self) -> tuple[ReadableSpan, ...]:
+        return self._spans.get_finished_spans()
+
+
+async def reported(traced: Traced, **headers: str) -> None:
+    epoch = (await traced.http.post("/v1/groups/g/sources/a/readers", json={"subtask": 0})).json()["epoch"]
+    body = {"subtask": 0, "epoch": epoch, "watermark": 5}
+    assert (await traced.http.post("/v1/groups/g/sources/a/watermarks", json=body, headers=headers)).status_code == 200
+
+
+async def test_a_report_on_the_lean_way_has_a_span_with_its_group_and_source_below_the_clients() -> None:
+    traced = Traced()
+    await reported(traced, traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+    span = traced.spans()[-1]
+    assert span.name == "POST /v1/groups/{group}/sources/{source}/watermarks"
+    assert span.attributes is not None
+    assert (span.attributes["lockgate.group"], span.attributes["lockgate.source"]) == ("g", "a")
+    assert span.context is not None
+    assert format(span.context.trace_id, "032x") == "0af7651916cd43dd8448eb211c80319c"
+
+
+async def test_each_request_is_one_span_and_looking_whether_the_service_lives_is_none() -> None:
+    traced = Traced()
+    for path in ("/livez", "/readyz", "/metrics"):
+        assert (await traced.http.get(path)).status_code == 200
+    await traced.http.get("/v1/groups")
+    assert [span.name for span in traced.spans()] == ["GET /v1/groups"]
+
+
+async def test_no_token_is_in_a_span_even_if_headers_are_to_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST", ".*")
+    traced = Traced()
+    await reported(traced)
+    told = "".join(span.to_json() for span in traced.spans())
+    assert TOKEN not in told
+    assert "authorization" in told  # else nothing was captured, and this shows nothing
+
+
+def test_without_an_endpoint_there_are_no_traces() -> None:
+    assert traces.provider({}) is None
+    assert traces.provider({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"}) is None
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Takes what comes by OTLP over HTTP."""
+
+    taken: ClassVar[list[tuple[str, bytes]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.taken.append((self.path, gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body))
+        self.send_response(200)
+        self.end_headers()
+
+
+def test_a_process_sends_its_spans_to_the_endpoint_at_the_latest_when_it_ends() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
+        threading.Thread(target=collector.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{collector.server_address[1]}"
+        with CoordinatorProcess(env={"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}) as coordinator:
+            httpx.get(f"{coordinator.url}/v1/groups/a-group-by-its-name")
+            coordinator.stop()
+        collector.shutdown()
+    path, told = Collector.taken[0]
+    assert path == "/v1/traces"
+    assert b"a-group-by-its-name" in told
+    assert b"lockgate-coordinator" in told
+
+
+def test_a_collector_that_is_away_does_not_put_off_the_end() -> None:
+    with CoordinatorProcess(env={"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}) as coordinator:
+        assert httpx.get(f"{coordinator.url}/v1/groups").status_code == 200
+        began = time.monotonic()
+        coordinator.stop()
+        assert time.monotonic() - began < 5
