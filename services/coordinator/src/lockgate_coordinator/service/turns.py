@@ -39,7 +39,10 @@ ATTEMPTS = 100
 """How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
 
 CONTENDED_S = 1.0
-"""For how long after a lost turn others are taken to be at work in the group. Then it is claimed for a few turns at a time."""
+"""For how long after a lost turn others are taken to be at work in the group. Then busy turns claim it first."""
+
+CLAIM_FROM = 4
+"""How many commands are worth a claim: it may have to wait for others, and a refused commit of fewer costs less than that."""
 
 CLAIM_ATTEMPTS = 20
 """How often a claim is tried before a turn goes on without it."""
@@ -110,22 +113,23 @@ class Turns:
 
     async def _gathered(self, name: str) -> None:
         """Returns once a look at all connections has brought no further command, and others who are at work leave the group to us."""
-        if name in self._contended:
-            await self._claimed(name)
         for _ in range(GATHER_LOOKS):
             before = len(self._waiting[name])
             await asyncio.sleep(0)
             if len(self._waiting[name]) == before:
-                return
+                break
+        if name in self._contended and len(self._waiting[name]) >= CLAIM_FROM:
+            await self._claimed(name)
 
     async def _claimed(self, name: str) -> None:
         loop = asyncio.get_running_loop()
-        if loop.time() < self._contended[name]:
+        if loop.time() < self._contended.get(name, 0.0):
             return
         for _ in range(CLAIM_ATTEMPTS):
             wait_ms = await self._store.claim(name)
             if not wait_ms:
-                self._contended[name] = loop.time() + CLAIMED_MS / 1_000
+                if name in self._contended:
+                    self._contended[name] = loop.time() + CLAIMED_MS / 1_000
                 return
             await asyncio.sleep(wait_ms / 1_000)
 
