@@ -33,6 +33,7 @@ class LeanReports:
     def __init__(self, app: ASGIApp, coordinator: Coordinator) -> None:
         self._app = app
         self._coordinator = coordinator
+        self._told: tuple[WatermarkAlignmentEvent | None, bytes] = (None, b"")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
@@ -58,14 +59,22 @@ class LeanReports:
         """None if the application has to look at the body."""
         if source is not None:
             event = report_from_bytes(body)
-            return None if event is None else _text(await self._coordinator.report(group, source, event))
+            return None if event is None else self._text(await self._coordinator.report(group, source, event))
         reports = reports_from_bytes(body)
         if reports is None:
             return None
         alignment, rejected = await self._coordinator.report_all(group, reports)
         scope[JUDGED] = judged(len(reports), rejected)
         refusals = [{"index": index, **described(error)} for index, error in rejected]
-        return b'{"alignment":%b,"rejected":%b}' % (_text(alignment), msgspec.json.encode(refusals))
+        return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), msgspec.json.encode(refusals))
+
+    def _text(self, event: WatermarkAlignmentEvent) -> bytes:
+        """Reports that came together are answered with the same event, one after the other."""
+        known, text = self._told
+        if event is not known:
+            text = msgspec.json.encode(alignment_to_json(event))
+            self._told = (event, text)
+        return text
 
 
 async def _request(receive: Receive) -> list[Message]:
@@ -87,11 +96,6 @@ def _again(messages: list[Message], receive: Receive) -> Receive:
         return pending.pop() if pending else await receive()
 
     return receive_again
-
-
-@lru_cache(maxsize=1_024)
-def _text(event: WatermarkAlignmentEvent) -> bytes:
-    return msgspec.json.encode(alignment_to_json(event))
 
 
 @lru_cache(maxsize=1_024)
