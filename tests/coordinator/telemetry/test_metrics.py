@@ -161,7 +161,8 @@ async def test_paused_time_is_that_of_the_reports_of_a_reader_that_the_ceiling_h
     await service.reports("slow", 9_500)
     await service.reports("fast", 9_000, later_ms=1_000)
     await service.reports("fast", 9_000, later_ms=5_000)
-    assert (await service.scrape())["source_paused_seconds_total{group=g,source=fast}"] == 7
+    seen = await service.scrape()
+    assert (seen["source_paused_seconds_total{group=g,source=fast}"], seen["source_idle_seconds_total{group=g,source=fast}"]) == (7, 0)
 
 
 async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> None:
@@ -188,6 +189,15 @@ async def test_a_deleted_group_has_no_series_any_more(service: Service) -> None:
     assert [name for name in await service.scrape() if "group=g" in name]
     await service.http.delete("/v1/groups/g")
     assert [name for name in await service.scrape() if "group=g" in name] == []
+
+
+async def test_a_successor_of_a_deleted_group_begins_with_nothing(service: Service) -> None:
+    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True, later_ms=1_000)
+    await service.http.delete("/v1/groups/g")
+    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True, later_ms=3_000)
+    assert (await service.scrape())["source_idle_seconds_total{group=g,source=a}"] == 3
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -1,0 +1,39 @@
+"""docs/operations.md names every metric, every event of the log and every step of the store, and no metric that is not there."""
+
+import re
+from pathlib import Path
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import MemoryStore
+from lockgate_coordinator.telemetry.changes import Kind
+from lockgate_coordinator.telemetry.journal import LINES_OF_ONE_COMMIT
+from lockgate_coordinator.telemetry.logs import LONGEST_TEXT
+from lockgate_coordinator.telemetry.observed import STEPS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
+
+
+async def test_every_metric_is_on_the_page_and_every_one_of_the_page_is_there() -> None:
+    app = create_app(MemoryStore(), Settings(split_metrics=True))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator") as http:
+        epoch = (await http.post("/v1/groups/g/sources/a/readers", json={"subtask": 0})).json()["epoch"]
+        report = {"subtask": 0, "epoch": epoch, "watermark": 5, "splits": {"t-0": {"watermark": 5, "state": "active"}}}
+        assert (await http.post("/v1/groups/g/sources/a/watermarks", json=report)).status_code == 200
+        families = text_string_to_metric_families((await http.get("/metrics")).text)
+        told = {family.name + ("_total" if family.type == "counter" else "") for family in families}
+    named = {name for name in re.findall(r"lockgate_[a-z_]+[a-z]", PAGE) if name != "lockgate_coordinator"}
+    assert {name for name in told if name.startswith("lockgate_")} == named
+
+
+def test_every_event_and_every_step_of_the_store_is_on_the_page() -> None:
+    for word in (*(kind.value for kind in Kind), *STEPS, "more_changes"):
+        assert f"`{word}`" in PAGE, word
+
+
+def test_the_limits_of_the_log_are_those_of_the_page() -> None:
+    assert f"One commit writes {LINES_OF_ONE_COMMIT} lines at most" in PAGE
+    assert f"cut at {LONGEST_TEXT} characters" in PAGE
