@@ -1,12 +1,7 @@
 """A query's place in its group, against a real coordinator: the ceiling, the lease, outages, fencing, the end."""
 
-import asyncio
-import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -16,33 +11,11 @@ from lockgate.watermark import MAX, MIN
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, CoordinatorRefused, Fenced
 from lockgate_spark.client import CoordinatorClient
 from lockgate_spark.group import check_config, source_name
-from lockgate_spark.membership import Membership, Standing
+from lockgate_spark.membership import Standing
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import Answer, accepting_only, serving, wait_for
-from support.hostile import a_gigabyte, dripping_body, dripping_headers, garbage, relayed, reset_in_the_middle, silent
-
-MINUTE = 60_000
-STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60_000, "lease_ms": 60_000}
-
-
-class Requests(httpx.AsyncBaseTransport):
-    """The real transport, with a list of what was sent; `after` is called between the answer and whoever waits for it."""
-
-    def __init__(self, after: Callable[[httpx.Request], None] = lambda _: None) -> None:
-        self._http = httpx.AsyncHTTPTransport()
-        self.after = after
-        self.sent: list[str] = []
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self.sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
-        answer = await self._http.handle_async_request(request)
-        body = await answer.aread()
-        await asyncio.to_thread(self.after, request)
-        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(body))
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+from support.members import MINUTE, STRICT, Requests, at, create, inspect, member, state
 
 
 @pytest.fixture(scope="module")
@@ -55,35 +28,6 @@ def url() -> Iterator[str]:
 def group(url: str, topic: str) -> str:
     create(url, topic)
     return topic
-
-
-def create(url: str, group: str, **config: Any) -> None:
-    httpx.put(f"{url}/v1/groups/{group}", json={**STRICT, **config}).raise_for_status()
-
-
-def inspect(url: str, group: str, source: str = "orders") -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}/sources/{source}").raise_for_status().json()
-    return found
-
-
-def state(url: str, group: str, source: str = "orders") -> str:
-    return str(inspect(url, group, source)["readers"][0]["state"])
-
-
-@contextmanager
-def member(url: str, group: str, source: str = "orders", **more: Any) -> Iterator[Membership]:
-    who = {"owner": f"query of {source}", "run": "1", **{key: more.pop(key) for key in ("owner", "run", "now") if key in more}}
-    coordinator = Coordinator(url, group=group, timeout=more.pop("timeout", "2 seconds"), catch_up=more.pop("catch_up", "joint"))
-    client = CoordinatorClient(coordinator, more.pop("transport", None))
-    membership = Membership(client, Alignment(coordinator=coordinator, **more), source, **who)
-    try:
-        yield membership
-    finally:
-        membership.close()
-
-
-def at(watermark: int, reach: int | None = None) -> dict[int, Standing]:
-    return {0: Standing(watermark, reach)}
 
 
 def test_before_the_first_answer_the_ceiling_is_min_and_nothing_of_the_group_is_known(url: str, group: str) -> None:
@@ -377,116 +321,3 @@ def test_a_registration_that_was_applied_twice_fences_nobody(url: str, group: st
 )
 def test_a_source_is_named_by_choice_or_by_its_query(chosen: str | None, name: str | None, expected: str) -> None:
     assert source_name(chosen, name, "the-id") == expected
-
-
-# -- a group whose configuration is changed while its queries run --
-
-
-def test_a_changed_drift_reaches_a_running_query_with_its_next_report(url: str, group: str) -> None:
-    with member(url, group) as orders:
-        orders.exchange(at(1_000))
-        create(url, group, max_drift_ms=2 * MINUTE, catch_up="joint")
-        assert orders.exchange(at(2_000)) == 2_000 + 2 * MINUTE
-        assert (orders.max_drift, orders.joint) == (2 * MINUTE, True)
-
-
-def test_a_changed_drift_reaches_a_query_whose_batch_is_long(url: str, group: str) -> None:
-    create(url, group, lease_ms=600)
-    with member(url, group) as orders:
-        orders.exchange(at(1_000))
-        create(url, group, max_drift_ms=2 * MINUTE)
-        wait_for(lambda: orders.max_drift == 2 * MINUTE)
-
-
-def test_a_lease_made_shorter_is_kept(url: str, group: str) -> None:
-    create(url, group, lease_ms=3_000)
-    requests = Requests()
-    with member(url, group, transport=requests) as orders:
-        orders.exchange(at(1_000))
-        create(url, group, lease_ms=600)
-        wait_for(lambda: orders._lease_s == 0.6)
-        sent = len(requests.sent)
-        wait_for(lambda: len(requests.sent) > sent + 12)  # some leases have passed
-        assert state(url, group) == "active"
-
-
-def test_the_configuration_is_asked_for_once_and_after_each_change(url: str, group: str) -> None:
-    requests = Requests()
-    with member(url, group, transport=requests) as orders:
-        for watermark in range(4):
-            orders.exchange(at(watermark))
-        assert requests.sent.count(f"GET {group}") == 1
-        create(url, group, max_drift_ms=7)
-        for watermark in range(4, 8):
-            orders.exchange(at(watermark))
-    assert requests.sent.count(f"GET {group}") == 2
-
-
-def test_a_drift_that_is_changed_under_a_running_query_rules_and_its_own_is_warned_of_once(
-    url: str, group: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with member(url, group, max_drift="1 minute") as orders:
-        orders.exchange(at(1_000))
-        create(url, group, max_drift_ms=2 * MINUTE)
-        for watermark in (2_000, 3_000):
-            assert orders.exchange(at(watermark)) == watermark + 2 * MINUTE
-    assert caplog.text.count("the configuration was changed") == 1
-
-
-# -- what stands between the query and its coordinator --
-
-
-@pytest.mark.parametrize("behaviour", [a_gigabyte, dripping_body, dripping_headers, garbage, reset_in_the_middle, silent])
-def test_a_stop_takes_the_timeout_and_a_second_at_most(url: str, group: str, behaviour: Callable[[socket.socket], None]) -> None:
-    create(url, group, lease_ms=300, update_interval_ms=20)
-    with relayed(url) as (through, relay), member(through, group, timeout="1 second") as orders:
-        orders.exchange(at(1_000))
-        relay.turn(behaviour)
-        wait_for(lambda: orders._outage.lasts or orders._client._connection._running)  # the keeper is at it
-        planning = threading.Thread(target=lambda: orders.exchange(at(2_000)))
-        planning.start()
-        began = time.monotonic()
-        orders.close(at(3_000))
-        assert time.monotonic() - began < 2
-        planning.join(5)
-        assert not planning.is_alive()
-
-
-def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(url: str, group: str) -> None:
-    slow = threading.Event()
-    requests = Requests(lambda request: slow.wait(0.2) and None if request.method == "POST" else None)
-    with member(url, group, transport=requests) as orders:
-        orders.exchange(at(1_000))
-        planning = threading.Thread(target=lambda: orders.exchange(at(2_000)))
-        planning.start()
-        wait_for(lambda: requests.sent.count("POST watermarks") == 2)
-        orders.close(at(3_000))
-        planning.join(5)
-        assert requests.sent.count("POST watermarks") == 3
-        assert state(url, group) == "finished"
-
-
-def test_a_proxy_that_knows_no_coordinator_for_a_while_is_an_outage_and_not_the_end(
-    url: str, group: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    clock = [0.0]
-    with relayed(url) as (through, relay), member(through, group, now=lambda: clock[0]) as orders:
-        told = orders.exchange(at(1_000))
-        relay.turn(lambda connection: connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
-        assert orders.exchange(at(2_000)) == told
-        relay.turn(None)
-        clock[0] = 4.0
-        assert orders.exchange(at(2_000)) == 2_000 + MINUTE
-    assert "back after 4.0 s" in caplog.text
-
-
-def test_no_look_at_the_group_ends_an_outage_only_a_report_does(url: str, group: str, caplog: pytest.LogCaptureFixture) -> None:
-    clock = [0.0]
-    with relayed(url) as (through, relay), member(through, group, now=lambda: clock[0], timeout="200 milliseconds") as orders:
-        orders.exchange(at(1_000))
-        relay.turn(silent)
-        orders.exchange(at(2_000))
-        relay.turn(None)
-        clock[0] = 4.0
-        assert not orders.wait_for_change(10)
-        assert "back after" not in caplog.text
