@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -90,6 +91,22 @@ def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorPro
     expected += ["reader_lost dies 0", "reader_returned dies 0", "reader_idle dies 0", "reader_fenced dies 0", "group_configured"]
     expected += ["reader_left dies 0", "reader_evicted lives 0", "group_deleted"]
     assert told(*logs) == sorted(expected)
+
+
+def test_changes_that_many_ask_for_at_once_are_told_once_each(replicas: list[CoordinatorProcess]) -> None:
+    def lives(source: str) -> None:
+        reader = Readers(replicas)
+        reader.registers(source)
+        reader.reports(source, 1_000)
+        reader.reports(source, 1_001, idle=True)
+        reader.leaves(source)
+
+    Readers(replicas).asks("PUT", "", json={**CONFIG, "lease_ms": 60_000})
+    sources = [f"s{number}" for number in range(40)]
+    with ThreadPoolExecutor(len(sources)) as threads:
+        assert len(list(threads.map(lives, sources))) == len(sources)
+    events = ("reader_registered", "reader_started", "reader_idle", "reader_left")
+    assert told(*set(replicas)) == sorted(["group_created", *(f"{event} {source} 0" for event in events for source in sources)])
 
 
 def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(replicas: list[CoordinatorProcess]) -> None:

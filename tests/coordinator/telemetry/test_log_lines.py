@@ -68,7 +68,7 @@ async def test_what_one_commit_changes_is_told_up_to_a_limit_and_then_counted() 
     handler.setFormatter(JsonLines())
     coordinator = Coordinator(metrics.store)
     await coordinator.configure("g", GroupConfig(lease_ms=1_000), lambda group: True)
-    for subtask in range(100):
+    for subtask in range(300):
         epoch = (await coordinator.register("g", "s", ReaderRegistrationEvent(subtask=subtask))).epoch
         await coordinator.report("g", "s", ReportedWatermarkEvent(subtask=subtask, epoch=epoch, watermark=1))
     logging.getLogger(LOGGER).addHandler(handler)
@@ -79,4 +79,4 @@ async def test_what_one_commit_changes_is_told_up_to_a_limit_and_then_counted() 
         logging.getLogger(LOGGER).removeHandler(handler)
     *lines, last = [json.loads(line) for line in seen.getvalue().splitlines()]
     assert [line["event"] for line in lines] == ["reader_lost"] * LINES_OF_ONE_COMMIT
-    assert (last["event"], last["changes"]) == ("more_changes", {"reader_lost": 100 - LINES_OF_ONE_COMMIT})
+    assert (last["event"], last["changes"]) == ("more_changes", {"reader_lost": 300 - LINES_OF_ONE_COMMIT})

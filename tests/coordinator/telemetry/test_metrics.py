@@ -123,6 +123,19 @@ async def test_every_refusal_is_counted_by_its_problem(service: Service) -> None
     assert seen["reports_total{kind=single}"] == 1
 
 
+async def test_a_fault_of_the_service_is_counted_once() -> None:
+    app = create_app(MemoryStore())
+
+    @app.get("/fault")
+    async def fault() -> None:
+        raise ZeroDivisionError
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://coordinator") as http:
+        service = Service(http, Clock())
+        assert (await http.get("/fault")).status_code == 500
+        assert (await service.scrape())["rejections_total{type=internal-server-error}"] == 1
+
+
 async def test_what_the_guard_denies_is_counted_and_metrics_need_a_token_for_all_groups(started: Callable[..., Service]) -> None:
     service = started(Settings(tokens="read=open-sesame-to-read"))
     assert (await service.http.get("/metrics")).status_code == 401

@@ -27,6 +27,7 @@ def test_neither_a_token_nor_the_password_of_redis_is_told_also_when_all_goes_wr
             assert http.get("/v1/groups").status_code == 503
             metrics = http.get("/metrics").text
             assert "lockgate_store_up 0.0" in metrics
+            assert 'lockgate_store_errors_total{operation="names"} 2.0' in metrics
             wait_for(lambda: "reader registered" in coordinator.log.read_text(), 30)
             told = metrics + coordinator.log.read_text()
     assert TOKEN not in told
