@@ -2,19 +2,14 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import httpx
-import pytest
 
 from lockgate_testbed.coordinator import CoordinatorProcess
-from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
 
-JSON_LINES = ("--log-format", "json")
 GROUP = "/v1/groups/g"
 CONFIG = {"lease_ms": 600, "update_interval_ms": 100, "max_drift_ms": 10}
 
@@ -28,19 +23,6 @@ def told(*coordinators: CoordinatorProcess) -> list[str]:
     """The changes of state, without their order."""
     changes = [line for line in lines(*coordinators) if line["logger"] == "lockgate.changes"]
     return sorted(" ".join(str(line[key]) for key in ("event", "source", "subtask") if key in line) for line in changes)
-
-
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
-def replicas(request: pytest.FixtureRequest) -> Iterator[list[CoordinatorProcess]]:
-    """One over memory, and two over one Redis."""
-    if request.param == "memory":
-        with CoordinatorProcess(options=JSON_LINES) as alone:
-            yield [alone, alone]
-    else:
-        request.getfixturevalue("redis_server")
-        replica = partial(CoordinatorProcess, options=JSON_LINES)
-        with RedisServer() as redis, replica(redis.url) as one, replica(redis.url) as other:
-            yield [one, other]
 
 
 class Readers:
@@ -128,7 +110,7 @@ def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(repl
 
 
 def test_what_starts_and_what_uvicorn_says_is_json_too() -> None:
-    with CoordinatorProcess(options=JSON_LINES) as coordinator:
+    with CoordinatorProcess(options=("--log-format", "json")) as coordinator:
         with socket.create_connection(("127.0.0.1", httpx.URL(coordinator.url).port or 0)) as hostile:
             hostile.sendall(b"this is not HTTP\r\n\r\n")
             assert hostile.recv(100)
