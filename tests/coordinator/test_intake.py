@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 import uvicorn
@@ -64,3 +65,10 @@ async def test_heads_do_not_add_up_over_the_requests_of_a_connection(port: int) 
     one = b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"X: %s\r\n" % (b"y" * 1_000) * 20
     asked = await answered(port, (one + b"\r\n") * 9 + one + b"Connection: close\r\n\r\n")
     assert asked.count(b"HTTP/1.1 200 OK") == 10
+
+
+async def test_trailers_that_do_not_end_end_the_connection_without_waiting(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "SLOW_S", 60)
+    chunked = b"PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+    with suppress(ConnectionError):  # what it has not read yet makes its system reset the connection
+        assert await answered(port, chunked + b"X: %s\r\n" % (b"y" * 1_000) * 400) == b""

@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 import pytest
 from redis import Redis
-from support.answers import wait_for
 
 from lockgate.watermark import MAX
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
+from support.answers import wait_for
 
 CONFIG = {"lease_ms": 60_000, "update_interval_ms": 200, "catch_up": "strict", "max_drift_ms": 10}
 
@@ -194,3 +194,17 @@ def test_a_stream_ends_in_order_when_the_service_does_and_the_service_within_fiv
             with pytest.raises(EOFError):  # and not a broken connection, which httpx would raise
                 events.next()
         wait_for(lambda: process.pid is None, timeout_s=5)
+
+
+def test_one_more_than_may_wait_is_told_so_until_one_of_them_leaves() -> None:
+    with CoordinatorProcess(options=["--max-subscribers", "2"]) as process, ExitStack() as closing:
+        group = made(f"{process.url}/v1/groups/g")
+        event = Reader(group).report(1)
+        first = closing.enter_context(stream(group))
+        with stream(group) as second:
+            assert (first.next(), second.next()) == (event, event)
+            for path in ("alignment/events", f"alignment?after={event['revision']}&wait_ms=60000"):
+                refused = httpx.get(f"{group}/{path}", timeout=10)
+                assert (refused.status_code, refused.json()["type"]) == (503, "urn:lockgate:too-many-subscribers")
+                assert int(refused.headers["retry-after"]) > 0
+        wait_for(lambda: httpx.get(f"{group}/alignment", params={"after": event["revision"], "wait_ms": 1}).status_code == 204)

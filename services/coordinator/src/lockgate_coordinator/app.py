@@ -57,7 +57,7 @@ def create_app(
     when the service ends. Raises `InvalidTokens`.
     """
     counted = Metrics(store)
-    coordinator = Coordinator(counted.store, counted.journal.evicting)
+    coordinator = Coordinator(counted.store, counted.journal.evicting, max_watchers=settings.max_subscribers)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

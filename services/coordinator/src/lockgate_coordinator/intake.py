@@ -41,15 +41,18 @@ class Intake(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
-            self._head += len(data)
+        self._head += len(data)
         super().data_received(data)
-        if self._in_head and self._head > HEAD_LIMIT and not self.transport.is_closing():
+        if self._head > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse()
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._in_head, self._head = False, 0
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head = 0  # what comes after the last piece of a body is headers again: the trailers of chunks
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._in_head, self._head = True, 0

@@ -8,7 +8,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -55,6 +55,7 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`, `InvalidTls`, and `ListenError`.
     """
+    _take_descriptors()
     app = create_app(store, settings, spans=traces.provider(os.environ))
     context = None if tls is None else tls.context()
     listening = listen(host, port)
@@ -63,6 +64,16 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
         await _Server(_config(app, context)).serve(sockets=[listening])
     finally:
         listening.close()
+
+
+def _take_descriptors() -> None:
+    """As many as the system lets this process have: each subscriber takes one, and shells begin with 1,024."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(ValueError, OSError):  # a system that says there is no limit, and has one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup, UnknownReader, UnknownSource
 from lockgate.fields import Json
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
+from lockgate_coordinator.service.announcer import TooManyWatchers
 from lockgate_coordinator.service.turns import PreconditionFailed
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import PROBLEM
@@ -52,6 +53,7 @@ TABLE: Mapping[type[Exception], Problem] = {
     TooManyRequests: Problem(
         429, "too-many-requests", "The token asks too often", headers=lambda error: {"Retry-After": str(error.retry_after_s)}
     ),
+    TooManyWatchers: Problem(503, "too-many-subscribers", "As many wait here as may", headers=lambda error: {"Retry-After": "5"}),
     StoreUnavailable: Problem(503, "store-unavailable", "The store does not answer", headers=lambda error: {"Retry-After": "1"}),
 }
 

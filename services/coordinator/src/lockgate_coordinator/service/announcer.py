@@ -27,6 +27,10 @@ LOOK_AGAIN_S = 1.0
 """How soon a store that was away is asked again."""
 
 
+class TooManyWatchers(Exception):
+    """As many wait here as the operator lets."""
+
+
 class _Watcher:
     """One who waits. Woken while it is busy, it finds out by itself."""
 
@@ -68,18 +72,15 @@ class _Watch:
 
 
 class Announcer:
-    """`look` evaluates a group now, and announces what it finds. `shared`: other processes may change groups."""
+    """`look` evaluates a group now, and announces what it finds. `shared`: other processes may change groups. `limit`: of watchers."""
 
-    def __init__(self, look: Callable[[str], Awaitable[Turn]], *, shared: bool) -> None:
+    def __init__(self, look: Callable[[str], Awaitable[Turn]], *, shared: bool, limit: int) -> None:
+        self.watchers = 0
         self._look = look
         self._shared = shared
+        self._limit = limit
         self._watches: dict[str, _Watch] = {}
         self._closing = False
-
-    @property
-    def watchers(self) -> int:
-        """How many wait now, for all groups together."""
-        return sum(len(watch.watchers) for watch in self._watches.values())
 
     def announce(self, turn: Turn) -> None:
         """A group as it stands now. Older revisions than the newest known are no news."""
@@ -101,7 +102,10 @@ class Announcer:
             watch.poked.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """The first event above revision `after`; None when the time ran out or the service ends. Raises what `look` raises."""
+        """The first event above revision `after`; None when the time ran out or the service ends. Raises what `look` raises.
+
+        Raises `TooManyWatchers`.
+        """
         expired = False
 
         def expire() -> None:
@@ -142,6 +146,11 @@ class Announcer:
                     continue
                 beats = watch.beats
 
+    def check_room(self) -> None:
+        """Raises `TooManyWatchers` if as many wait as may."""
+        if self.watchers >= self._limit:
+            raise TooManyWatchers(f"{self._limit} streams and long polls wait here already: ask again later, or another coordinator")
+
     def close(self) -> None:
         """Ends all waiting at once, as if the time had run out."""
         self._closing = True
@@ -150,14 +159,17 @@ class Announcer:
 
     @contextmanager
     def _watching(self, name: str) -> Iterator[tuple[_Watch, _Watcher]]:
+        self.check_room()
         watch, watcher = self._watches.get(name), _Watcher()
         if watch is None:
             watch = self._watches[name] = _Watch()
             watch.follower = asyncio.create_task(self._keep_looking(name, watch))
         watch.watchers.add(watcher)
+        self.watchers += 1
         try:
             yield watch, watcher
         finally:
+            self.watchers -= 1
             watch.watchers.discard(watcher)
             if not watch.watchers and watch.follower is not None:
                 watch.follower.cancel()

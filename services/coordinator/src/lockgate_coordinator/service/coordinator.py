@@ -51,10 +51,12 @@ class Coordinator:
     `evicting` is entered while a reader (group, source, subtask) is evicted: afterwards nothing tells that it did not leave by itself.
     """
 
-    def __init__(self, store: Store, evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unseen) -> None:
+    def __init__(
+        self, store: Store, evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unseen, *, max_watchers: int = 10_000
+    ) -> None:
         self._store = store
         self._evicting = evicting
-        self._announcer = Announcer(self.look, shared=store.shared)
+        self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
         self._turns = Turns(store, self._announcer.announce)
 
     async def configure(self, name: str, config: GroupConfig, precondition: Precondition) -> Configured:
@@ -146,8 +148,12 @@ class Coordinator:
         return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The event, if its revision is not `after` itself, then each newer one; None is a heartbeat. Raises what `look` raises, here."""
+        """The event, if its revision is not `after` itself, then each newer one; None is a heartbeat.
+
+        Raises what `look` raises, and `TooManyWatchers`, at once and not with the first event.
+        """
         event = (await self.look(name)).event
+        self._announcer.check_room()
         return self._announcer.follow(name, after if after <= event.revision else BEFORE_ALL)
 
     @property
