@@ -29,11 +29,12 @@ async def recorded() -> list[dict[str, Any]]:
     async with (
         _client(create_app(MemoryStore(lambda: now))) as open_to_all,
         _client(create_app(MemoryStore(lambda: now), guard, clock=lambda: now / 1000)) as guarded,
+        _client(create_app(MemoryStore(lambda: now), Settings(max_subscribers=0))) as full,
         _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost,
     ):
         for step in SCENARIO:
             now = START + step.at
-            client = lost if step.store_gone else guarded if step.guarded else open_to_all
+            client = lost if step.store_gone else guarded if step.guarded else full if step.full else open_to_all
             answer = await client.request(step.method, step.path, content=_content(step), headers=dict(step.headers))
             exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
     return exchanges
@@ -59,6 +60,7 @@ def _asked(step: Step, now_ms: int) -> dict[str, Any]:
     asked |= {"request_headers": dict(step.headers)} if step.headers else {}
     asked |= {"store_gone": True} if step.store_gone else {}
     asked |= {"guarded": True} if step.guarded else {}
+    asked |= {"full": True} if step.full else {}
     asked |= {} if step.body is None else {"body": step.body}
     asked |= {} if step.text is None else {"text": step.text}
     return asked | ({"blanks": step.blanks} if step.blanks else {})

@@ -22,7 +22,7 @@ TOO_MUCH = 8 * 1024 * 1024 + 1
 class Step:
     """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
 
-    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens.
+    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens; `full`: to one where nobody may wait.
     """
 
     at: int
@@ -34,6 +34,7 @@ class Step:
     headers: Mapping[str, str] = field(default_factory=dict)
     store_gone: bool = False
     guarded: bool = False
+    full: bool = False
 
 
 def put(at: int, group: str, body: Any, **headers: str) -> Step:
@@ -175,6 +176,10 @@ ENDED = [
     Step(at=30_001, method="GET", path="/readyz", store_gone=True),
     Step(at=30_001, method="GET", path="/v1/groups/checkout/alignment", store_gone=True),
 ]
+FULL = [
+    Step(at=30_001, method="PUT", path="/v1/groups/checkout", body={}, full=True),
+    Step(at=30_001, method="GET", path="/v1/groups/checkout/alignment?after=9223372036854775807&wait_ms=1", full=True),
+]
 DENIED = [
     Step(at=30_001, method="GET", path="/livez", guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", guarded=True),
@@ -184,4 +189,4 @@ DENIED = [
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
 ]
 
-SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *GONE, *OBSERVED, *HELD, *ENDED, *DENIED]
+SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *GONE, *OBSERVED, *HELD, *ENDED, *FULL, *DENIED]
