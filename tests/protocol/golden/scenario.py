@@ -22,7 +22,8 @@ TOO_MUCH = 8 * 1024 * 1024 + 1
 class Step:
     """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
 
-    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens; `full`: to one where nobody may wait.
+    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens;
+    `full`: to one where nobody may wait.
     """
 
     at: int

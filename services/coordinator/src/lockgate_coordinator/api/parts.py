@@ -44,7 +44,7 @@ Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """How many items a page may have."""
 
 
-def _coordinator(request: Request) -> Coordinator:
+async def _coordinator(request: Request) -> Coordinator:  # not async it would be run on a thread, which costs more than the request
     return cast("Coordinator", request.app.state.coordinator)
 
 
@@ -75,7 +75,7 @@ def _announced(request: Request) -> int:
     return int(length[:19]) if length.isascii() and length.isdecimal() else 0
 
 
-def _visible(request: Request) -> Callable[[str], bool]:
+async def _visible(request: Request) -> Callable[[str], bool]:
     token: Token | None = request.scope.get(TOKEN)
     return (lambda group: True) if token is None else token.may_touch
 
