@@ -106,3 +106,44 @@ def test_all_is_found_anew_under_another_configuration() -> None:
     group = replace_config(evaluate(waiting(), NOW + HOLD)[0], ALARM, NOW + HOLD)
     assert decide(group, NOW + HOLD).group_watermark == 0
     assert decide(said(group, "live", MAX, NOW + HOLD), NOW + HOLD).group_watermark == 0
+
+
+def test_an_outage_is_no_wait_neither_for_who_looks_nor_for_the_first_one_back() -> None:
+    group = waiting(replace(PROCEED, lease_ms=900, update_interval_ms=10))
+    assert decide(group, NOW + HOLD).ceiling == 10
+    assert next_deadline(group, NOW + HOLD) == NOW + 900
+    group = said(evaluate(group, NOW + HOLD)[0], "live", 1_000, NOW + 60_000)
+    assert decide(group, NOW + 60_000).ceiling == 10
+    assert next_deadline(group, NOW + 60_000) == NOW + 60_000 + HOLD
+
+
+def test_nor_is_one_before_which_another_one_was_for_who_has_not_been_heard_since() -> None:
+    group = waiting(replace(PROCEED, lease_ms=900, update_interval_ms=10))
+    for back in (NOW + 400, NOW + 800):
+        group = said(group, "backfill", 0, back)
+    assert decide(group, NOW + 800).ceiling == 10
+
+
+def test_who_has_not_waited_for_too_long_yet_is_not_passed_over_either() -> None:
+    group = said(said(waiting(), "ahead", 5_000, NOW + 1), "ahead", 5_000, NOW + 1)
+    group = said(group, "ahead", 5_000, NOW + HOLD - 1)
+    late = replace_config(group, replace(PROCEED, max_hold_ms=HOLD - 1), NOW)
+    late = said(said(late, "ahead", 5_000, NOW), "live", 1_000, NOW + 1)
+    group = evaluate(late, NOW + HOLD - 1)[0]
+    assert {key[0] for key in group.readers if group.readers[key].passed_over} == {"backfill"}
+    assert decide(group, NOW + HOLD - 1).ceiling == 1_010
+
+
+def test_who_was_passed_over_counts_again_where_nobody_else_does() -> None:
+    group = said(evaluate(waiting(), NOW + HOLD)[0], "live", 1_000, NOW + HOLD, finished=True)
+    assert decide(group, NOW + HOLD).ceiling == MAX
+    assert decide(said(group, "backfill", 0, NOW + HOLD), NOW + HOLD).ceiling == 10
+
+
+def test_who_gets_on_at_the_pace_of_others_does_not_wait() -> None:
+    group, now_ms = said(said(create("g", PROCEED, NOW), "slow", 990, NOW), "fast", 1_000, NOW), NOW
+    for slow in (990, 999, 1_008, 1_017):  # the other one reads to the very end of what it is told, as one that has enough to read
+        group = said(said(group, "slow", slow, now_ms), "fast", slow + 10, now_ms)
+        assert decide(group, now_ms + HOLD - 1).ceiling == slow + 10
+        now_ms += HOLD - 1
+    assert decide(group, now_ms + 1).ceiling == 1_037

@@ -1,6 +1,6 @@
 import pytest
 
-from lockgate.alignment import decide
+from lockgate.alignment import decide, evaluate
 from lockgate.commands import register, report
 from lockgate.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate.group import Group, create
@@ -86,3 +86,24 @@ def test_the_reach_is_forgotten_when_the_lease_ends_also_by_who_holds_or_is_excu
 
 def test_looking_alone_excuses_nobody(group: Group) -> None:
     assert decide(group, NOW + LEASE).group_watermark == MAX
+
+
+def test_a_clock_that_is_put_back_leaves_each_lease_what_was_left_of_it(group: Group) -> None:
+    group = heard(group, "b", 100, NOW + 200)
+    back = NOW - 60_000
+    for now_ms in range(back, back + LEASE - 199, 100):
+        group = heard(group, "b", 100, now_ms)
+    assert decide(group, back + LEASE - 201).group_watermark == 5
+    assert decide(group, back + LEASE - 200).group_watermark == 100
+
+
+def test_and_the_next_silence_of_all_is_an_outage_as_ever(group: Group) -> None:
+    group = heard(heard(group, "a", 5, NOW - 60_000), "b", 100, NOW - 60_000)
+    group = heard(group, "b", 100, NOW - 30_000)
+    assert decide(group, NOW - 30_000).group_watermark == 5
+
+
+def test_who_was_found_lost_by_a_clock_that_was_ahead_counts_again_where_it_was_put_back(group: Group) -> None:
+    ahead, _ = evaluate(group, NOW + 3_600_000)
+    assert all(reader.lost for reader in ahead.readers.values())
+    assert decide(heard(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15

@@ -75,7 +75,7 @@ def next_deadline(group: Group, now_ms: int) -> int | None:
     group = _settled(group, now_ms)
     first = group.readers.first_heard()
     ends = [] if first is None else [first + group.config.lease_ms]
-    held = hold_ends(group)
+    held = hold_ends(group, now_ms)
     if held is not None:
         ends.append(held)
     if group.cap is not None and group.grace_until > now_ms:

@@ -9,10 +9,13 @@ just as long. Where a group says how long is too long, this is what happens then
 
 When a reader waits. The one that knows is the reader itself, with each of its reports: it waits if its watermark is at the ceiling
 or above, so that its next record is not allowed, and somebody else is lower (a reader never waits for itself). Readers are heard every
-third of a lease at least, so the wait is known to that. It ends with a report from below the ceiling.
+third of a lease at least, so the wait is known to that. It ends with a report from below the ceiling, and begins anew with one that is
+above the reader's last: who gets on, at whatever pace, is not stopped. It stands still while all are silent (`leases`): in an outage
+nobody could get on, so nobody is let go by it, and the waits are longer by it afterwards.
 
-Who holds it. Everybody whose watermark plus the drift does not get above the waiting one's. A reader that is passed over counts again
-as soon as it reports from within the drift of the others' watermark: then nobody has to come back for it by more than that.
+Who holds it. Everybody whose watermark plus the drift does not get above the waiting one's, and who does not wait itself. A reader that
+is passed over counts again as soon as it reports from within the drift of the others' watermark: then nobody has to come back for it by
+more than that. Or when nobody else counts any more: else all that were passed over would run free.
 
 Flink has nothing like it. Used by `commands` (the report) and `alignment` (the deadline).
 """
@@ -21,6 +24,7 @@ from dataclasses import replace
 
 from lockgate.events import Mode, OnLostReader, OnMaxHold, ReportedWatermarkEvent
 from lockgate.group import Group
+from lockgate.leases import silent_ms
 from lockgate.readers import Reader, ReaderKey, effective_watermark
 from lockgate.watermark import MAX, MIN, add
 
@@ -29,19 +33,24 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
     """What a report makes of a reader's `held_since` and `passed_over`."""
     watermark, ceiling = effective_watermark(event), group.max_desired_watermark
     held = ceiling <= watermark < MAX and group.group_watermark < watermark and group.config.mode is Mode.ENFORCE
-    behind = reader.passed_over and add(watermark, group.config.max_drift_ms) < group.group_watermark
-    return (now_ms if reader.held_since is None else reader.held_since) if held else None, behind
+    behind = reader.passed_over and add(watermark, group.config.max_drift_ms) < group.group_watermark < MAX
+    if not held:
+        return None, behind
+    got_on = reader.reported is not None and watermark > effective_watermark(reader.reported)
+    return now_ms if reader.held_since is None or got_on else reader.held_since, behind
 
 
-def hold_ends(group: Group) -> int | None:
-    """The first millisecond at which somebody has waited for too long; None: nobody waits, or may wait for ever."""
+def hold_ends(group: Group, now_ms: int) -> int | None:
+    """The first millisecond at which somebody has waited for too long; None: nobody waits, or may wait for ever, or all are silent."""
     since = group.readers.first_held()
-    return None if since is None or group.config.max_hold_ms is None else add(since, group.config.max_hold_ms)
+    if since is None or group.config.max_hold_ms is None or silent_ms(group, now_ms):
+        return None
+    return add(since, group.config.max_hold_ms)
 
 
 def after_holds(group: Group, now_ms: int) -> Group:
     """The group in which whoever has waited for too long is overdue or, under `proceed`, let go."""
-    ends = hold_ends(group)
+    ends = hold_ends(group, now_ms)
     if ends is None or now_ms < ends:
         return group
     assert group.config.max_hold_ms is not None
@@ -56,7 +65,7 @@ def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
     readers, config = group.readers, group.config
     ahead = max(_watermark(readers[key]) for key in waiting)
     holding = readers.up_to(add(ahead, -config.max_drift_ms), with_lost=config.on_lost_reader is OnLostReader.HOLD)
-    changes = {key: replace(readers[key], passed_over=True) for key in holding}
+    changes = {key: replace(readers[key], passed_over=True) for key in holding if readers[key].held_since is None}
     changes |= {key: replace(readers[key], held_since=now_ms) for key in waiting}
     return replace(group, readers=readers.updated(changes), sources_seen=group.sources_seen | set(config.expected_sources))
 

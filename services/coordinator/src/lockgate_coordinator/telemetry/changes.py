@@ -214,4 +214,5 @@ def _was_let_go(after: Group, old: Reader, new: Reader, now_ms: int) -> bool:
     limit = after.config.max_hold_ms
     if limit is None or after.config.on_max_hold is not OnMaxHold.PROCEED or old.held_since is None or new.held_since is None:
         return False
-    return new.held_since > old.held_since and now_ms - old.held_since >= limit
+    got_on = old.reported is not None and new.reported is not None and new.reported.watermark > old.reported.watermark
+    return new.held_since > old.held_since and now_ms - old.held_since >= limit and not got_on
