@@ -147,3 +147,10 @@ def test_who_gets_on_at_the_pace_of_others_does_not_wait() -> None:
         assert decide(group, now_ms + HOLD - 1).ceiling == slow + 10
         now_ms += HOLD - 1
     assert decide(group, now_ms + 1).ceiling == 1_037
+
+
+def test_who_gets_on_after_an_alarm_is_not_overdue_and_may_be_told_of_again() -> None:
+    group = said(evaluate(waiting(ALARM), NOW + HOLD)[0], "backfill", 995, NOW + HOLD)
+    group = said(group, "live", 1_005, NOW + HOLD)
+    assert (group.readers["live", 0].overdue, group.readers["live", 0].held_since) == (False, NOW + HOLD)
+    assert evaluate(group, NOW + 2 * HOLD)[0].readers["live", 0].overdue

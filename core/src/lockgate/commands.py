@@ -105,7 +105,7 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
     if merged.reported is not None and _got_on(reader.reported, merged.reported):
         since, passed_over = wait_after(merged.reported, reader, group, now_ms)
         merged = replace(
-            merged, progressed_at=now_ms, held_since=since, overdue=merged.overdue and since is not None, passed_over=passed_over
+            merged, progressed_at=now_ms, held_since=since, overdue=merged.overdue and since == reader.held_since, passed_over=passed_over
         )
     return _told(group, {key: merged}, now_ms)
 
@@ -165,7 +165,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
         reported=event,
         progressed_at=now_ms if _got_on(old, event) else reader.progressed_at,
         held_since=since,
-        overdue=reader.overdue and since is not None,
+        overdue=reader.overdue and since == reader.held_since,
         passed_over=passed_over,
         splits_named=bool(event.splits),
         attempts={name: attempt for name, attempt in reader.attempts.items() if name in event.splits} if reader.attempts else {},
