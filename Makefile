@@ -12,7 +12,7 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-core clean
+.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-core bench-coordinator clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ bench-plan: $(READY) ## the time that one plan takes, by the number of partition
 
 bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
 	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)
+
+bench-coordinator: $(READY) ## the service beside a bare app, a bare loop over sockets, a parser alone; Redis beside memory
+	@$(BIN)/python benchmarks/coordinator/bench_coordinator.py $(ARGS)
 
 clean: ## remove the venv, the jars and every cache
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

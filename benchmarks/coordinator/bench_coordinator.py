@@ -34,7 +34,7 @@ from lockgate_testbed.redis import RedisServer
 
 HERE = Path(__file__).parent
 OUT = Path("build/bench/coordinator.json")
-CONNECTIONS, BATCH, SUBSCRIBERS = 32, 10_000, 1_000
+CONNECTIONS, BATCH = 32, 10_000
 SIZES = (10, 1_000, 100_000)
 CONFIG = {"lease_ms": 3_600_000, "max_drift_ms": 1_000}
 Found = dict[str, list[float]]
@@ -171,19 +171,21 @@ def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
     wall: Found = {"json": [], "msgspec": [], "memory": [], "redis": []}
     with RedisServer() as redis, CoordinatorProcess() as memory, CoordinatorProcess(redis.url) as shared:
         epochs = {name: registered(process.url, "b", BATCH) for name, process in (("memory", memory), ("redis", shared))}
+        clients = {name: httpx.Client(base_url=process.url, timeout=60) for name, process in (("memory", memory), ("redis", shared))}
+        for client in clients.values():
+            client.get("/livez").raise_for_status()
         for turn in range(rounds):
-            for name, process in (("memory", memory), ("redis", shared)):
+            for name in clients:
                 said = [
                     {"source": "s", "subtask": n, "epoch": epoch, "watermark": turn * 1_000 + n} for n, epoch in enumerate(epochs[name])
                 ]
                 body = json.dumps({"reports": said}).encode()
                 if name == "memory":
-                    wall["json"].append(BATCH / timed(lambda: json.loads(body)))
-                    wall["msgspec"].append(BATCH / timed(lambda: msgspec.json.decode(body)))
-                with httpx.Client(timeout=60) as client:
-                    client.get(f"{process.url}/livez")
-                    took = timed(lambda: client.post(f"{process.url}/v1/groups/b/watermarks", content=body).raise_for_status())
-                wall[name].append(BATCH / took)
+                    wall["json"].append(BATCH / timed(json.loads, body))
+                    wall["msgspec"].append(BATCH / timed(msgspec.json.decode, body))
+                wall[name].append(BATCH / timed(sent, clients[name], body))
+        for client in clients.values():
+            client.close()
     return {
         "per_second": told(wall),
         "memory_to_json": ratio(wall, "memory", "json"),
@@ -191,15 +193,19 @@ def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def timed(work: Callable[[], object]) -> float:
+def sent(client: httpx.Client, body: bytes) -> None:
+    client.post("/v1/groups/b/watermarks", content=body).raise_for_status()
+
+
+def timed(work: Callable[..., object], *arguments: Any) -> float:
     began = time.perf_counter()
-    work()
+    work(*arguments)
     return time.perf_counter() - began
 
 
-def bench_streams(rounds: int, seconds: float) -> dict[str, Any]:
+def bench_streams(rounds: int, seconds: float, subscribers: int) -> dict[str, Any]:
     took: Found = {"loop": [], "service": []}
-    job: dict[str, Any] = {"subscribers": SUBSCRIBERS, "changes": max(5, int(seconds / 0.1)), "pause": 0.1, "from": 0}
+    job: dict[str, Any] = {"subscribers": subscribers, "changes": max(5, int(seconds / 0.1)), "pause": 0.1, "from": 0}
     with ExitStack() as started:
         service = started.enter_context(CoordinatorProcess())
         served = serving("service", [service], "streams", 1, 1)
@@ -234,7 +240,15 @@ def ratio(found: Found, over: str, under: str) -> dict[str, float]:
     return {"median": statistics.median(each), "least": min(each), "most": max(each)}
 
 
-BENCHES = {"reports": bench_reports, "batch": bench_batch, "sizes": bench_sizes, "streams": bench_streams, "replicas": bench_replicas}
+PARTS = ("reports", "batch", "sizes", "streams", "replicas")
+
+
+def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
+    if part == "streams":
+        return bench_streams(chosen.rounds, chosen.seconds, chosen.subscribers)
+    return {"reports": bench_reports, "batch": bench_batch, "sizes": bench_sizes, "replicas": bench_replicas}[part](
+        chosen.rounds, chosen.seconds
+    )
 
 
 def show(found: Any, indent: int = 1) -> None:
@@ -250,18 +264,19 @@ def show(found: Any, indent: int = 1) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help=f"out of {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("parts", nargs="*", help=f"out of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=5, help="how often each is measured, in turn (default 5)")
     parser.add_argument("--seconds", type=float, default=3.0, help="of load in each round (default 3)")
+    parser.add_argument("--subscribers", type=int, default=1_000, help="of the streams (default 1,000)")
     chosen = parser.parse_args()
-    unknown = [part for part in chosen.parts if part not in BENCHES]
+    unknown = [part for part in chosen.parts if part not in PARTS]
     if unknown:
-        parser.error(f"{unknown[0]!r} is none of {', '.join(BENCHES)}")
+        parser.error(f"{unknown[0]!r} is none of {', '.join(PARTS)}")
     OUT.parent.mkdir(parents=True, exist_ok=True)
     found = {}
-    for part in chosen.parts or BENCHES:
+    for part in chosen.parts or PARTS:
         print(part, flush=True)
-        found[part] = BENCHES[part](chosen.rounds, chosen.seconds)
+        found[part] = bench(part, chosen)
         show(found[part])
     OUT.write_text(json.dumps({"command": " ".join(["bench_coordinator.py", *sys.argv[1:]]), **found}, indent=2) + "\n")
 

@@ -88,6 +88,10 @@ class Lowest(Generic[K]):
             heapq.heappush(self._heap, entry)
         return [key for _, key in taken]
 
+    def settle(self) -> None:
+        """After most numbers have changed: all are put in order at once, which is cheaper than one by one as they come to the top. O(n)."""
+        self._rebuild()
+
     def _rebuild(self) -> None:
         self._bounds = dict(self._values)
         self._heap = [(value, key) for key, value in self._values.items()]

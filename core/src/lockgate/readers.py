@@ -19,6 +19,9 @@ from lockgate.events import ReportedWatermarkEvent
 from lockgate.lowest import Lowest
 from lockgate.watermark import MAX
 
+_MANY, _MOST = 256, 0.1
+"""From how many changes on, and from which part of all readers, it is cheaper to rank all of them anew."""
+
 ReaderKey = tuple[str, int]
 """A reader's source and subtask."""
 
@@ -81,6 +84,8 @@ class Readers(Mapping[ReaderKey, Reader]):
         """A version with these readers in the place of those of the same key; None takes one away. O(changes)."""
         state = self._reached()
         before = {key: state.set(key, reader) for key, reader in changes.items()}
+        if len(changes) > max(_MANY, _MOST * len(state.readers)):
+            state.settle()
         newer = Readers.__new__(Readers)
         newer._state, newer._towards, newer._differs, newer._size = state, None, {}, len(state.readers)
         self._state, self._towards, self._differs = None, newer, before
@@ -219,6 +224,11 @@ class _State:
             self._count(key[0], 1 if before is None else -1)
         self._rank(key, reader)
         return before
+
+    def settle(self) -> None:
+        """After most readers have changed."""
+        for ranking in (self.heard, self.held, self.watermarks, self.reaches, self.lost):
+            ranking.settle()
 
     def _count(self, source: str, more: int) -> None:
         subtasks = self.subtasks.get(source, 0) + more

@@ -21,7 +21,7 @@ from lockgate.events import (
 )
 from lockgate.group import Group, create, replace_config
 from lockgate_coordinator.service.announcer import Announcer
-from lockgate_coordinator.service.turns import PreconditionFailed, Report, Turn, Turns
+from lockgate_coordinator.service.turns import PreconditionFailed, Reports, Turn, Turns
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
@@ -113,24 +113,21 @@ class Coordinator:
         )
 
     async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
-        return (await self._turns.take(name, Report(source, event))).event
+        turn = await self._turns.take(name, Reports([(source, event)]))
+        (refusal,) = turn.refusals
+        if refusal is not None:
+            raise refusal
+        return turn.event
 
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
         """Each report is judged alone. Answers the event and what was rejected, with its index."""
-        valid = [(index, item) for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
-        refusals: list[Refused | None] = []
-
-        def change(group: Group, now_ms: int) -> Group:
-            nonlocal refusals
-            group, refusals = commands.report_all(group, [item for _, item in valid], now_ms)
-            return group
-
-        event = await self._change(name, change)
+        places = [index for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
+        turn = await self._turns.take(name, Reports([item for item in reports if not isinstance(item, InvalidMessage)]))
         rejected: dict[int, InvalidMessage | Refused] = {i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)}
-        rejected |= {index: refusal for (index, _), refusal in zip(valid, refusals, strict=True) if refusal is not None}
-        return event, sorted(rejected.items())
+        rejected |= {index: refusal for index, refusal in zip(places, turn.refusals, strict=True) if refusal is not None}
+        return turn.event, sorted(rejected.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
         return await self._change(name, partial(_progress, source=source, event=event))

@@ -8,9 +8,9 @@ it stands.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import cast
 
 from lockgate.alignment import evaluate
@@ -26,14 +26,13 @@ Change = Callable[[Loaded, Group | None], Group | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """The most frequent command by far: those that stand next to each other make one new group together, and not one each."""
+class Reports:
+    """The most frequent command by far: all that stand next to each other make one new group together, and not one each."""
 
-    source: str
-    event: ReportedWatermarkEvent
+    items: Sequence[tuple[str, ReportedWatermarkEvent]]
 
 
-Command = Change | Report
+Command = Change | Reports
 
 ATTEMPTS = 100
 """How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
@@ -51,21 +50,30 @@ GATHER_LOOKS = 16
 """How often the event loop may look at its connections before a turn, while each look brings more commands to go with it."""
 
 
+HEAVY = 500
+"""From how many reports on a turn asks for the time before it begins."""
+
+
 class PreconditionFailed(Exception):
     """A command's condition on the group's configuration does not hold. Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A command's outcome: the group right after it, the group after the whole turn, and the event that holds now."""
+    """A command's outcome: the group right after it, the group after the whole turn, and the event that holds now.
+
+    `refusals`: what refuses each of its reports, or None.
+    """
 
     own: Group
     group: Group
     event: WatermarkAlignmentEvent
     now_ms: int
+    refusals: Sequence[Refused | None] = ()
 
 
 _Waiting = tuple[Command, "asyncio.Future[Turn]"]
+_Own = Group | Exception | list[Refused | None]
 
 
 class Turns:
@@ -141,7 +149,7 @@ class Turns:
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
         self.taken, self.commands = self.taken + 1, self.commands + len(commands)
-        loaded = self._store.recall(name) or await self._store.load(name)
+        loaded = (None if _is_heavy(commands) else self._store.recall(name)) or await self._store.load(name)
         for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)
             event = None
@@ -162,21 +170,26 @@ class Turns:
         return None if loaded.sure else await self._store.load(loaded.name)
 
     def _told(
-        self, name: str, owns: list[Group | Exception], group: Group | None, event: WatermarkAlignmentEvent | None, now_ms: int
+        self, name: str, owns: list[_Own], group: Group | None, event: WatermarkAlignmentEvent | None, now_ms: int
     ) -> list[Turn | Exception]:
         if group is None or event is None:
             return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
-        turn = Turn(group, group, event, now_ms)
-        self._committed(turn)
-        return [own if isinstance(own, Exception) else turn if own is group else Turn(own, group, event, now_ms) for own in owns]
+        self._committed(Turn(group, group, event, now_ms))
+        return [_outcome(own, group, event, now_ms) for own in owns]
 
 
-def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[Group | Exception]]:
-    """The group after all commands, and for each the group right after it, or after the reports next to it, or what refuses it."""
-    group, owns = loaded.group, list[Group | Exception]()
-    for are_reports, run in groupby(commands, key=_is_report):
+def _outcome(own: _Own, group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Turn | Exception:
+    if isinstance(own, list):
+        return Turn(group, group, event, now_ms, own)
+    return own if isinstance(own, Exception) else Turn(own, group, event, now_ms)
+
+
+def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[_Own]]:
+    """The group after all commands. For each the group right after it, or what refuses it; for reports what refuses each of them."""
+    group, owns = loaded.group, list[_Own]()
+    for are_reports, run in groupby(commands, key=_is_reports):
         if are_reports:
-            group, outcomes = _reported(loaded, group, cast("Iterable[Report]", run))
+            group, outcomes = _reported(loaded, group, cast("list[Reports]", list(run)))
             owns += outcomes
             continue
         for command in cast("Iterable[Change]", run):
@@ -190,12 +203,18 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
     return group, owns
 
 
-def _is_report(command: Command) -> bool:
-    return type(command) is Report
+def _is_reports(command: Command) -> bool:
+    return type(command) is Reports
 
 
-def _reported(loaded: Loaded, group: Group | None, reports: Iterable[Report]) -> tuple[Group | None, list[Group | Exception]]:
+def _is_heavy(commands: list[Command]) -> bool:
+    """What takes so long that a recalled time would be outdated before the commit, and all the work done twice."""
+    return sum(len(command.items) for command in commands if isinstance(command, Reports)) > HEAVY
+
+
+def _reported(loaded: Loaded, group: Group | None, run: list[Reports]) -> tuple[Group | None, list[_Own]]:
     if group is None:
-        return None, [UnknownGroup(loaded.name) for _ in reports]
-    after, refusals = report_all(group, [(report.source, report.event) for report in reports], loaded.now_ms)
-    return after, [after if refusal is None else refusal for refusal in refusals]
+        return None, [UnknownGroup(loaded.name) for _ in run]
+    group, refusals = report_all(group, chain.from_iterable(reports.items for reports in run), loaded.now_ms)
+    left = iter(refusals)
+    return group, [list(islice(left, len(reports.items))) for reports in run]
