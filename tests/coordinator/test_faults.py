@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 from redis import Redis
-from tests.support.answers import wait_for
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import keys, open_store
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
+from support.answers import wait_for
 
 pytestmark = pytest.mark.redis
 
