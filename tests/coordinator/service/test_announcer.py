@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -97,6 +98,28 @@ async def test_a_store_that_is_away_ends_no_stream_but_every_poll(
     while (event := await soon(anext(events))) is None:
         pass
     assert event.revision == newest
+
+
+async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_told_once(
+    coordinator: Coordinator, store: Leaving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(announcer, "LOOK_AGAIN_S", 0.01)
+    events = await following(coordinator)
+    await soon(anext(events))
+    poll = asyncio.ensure_future(coordinator.wait("g", (await coordinator.look("g")).event.revision, 60_000))
+    waiting = asyncio.ensure_future(anext(events))
+    while coordinator.watchers < 2:
+        await asyncio.sleep(0)
+    kept = store._groups["g"]
+    store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]  # as no version would have written it
+    coordinator._announcer.deleted("g")  # look now
+    with pytest.raises(AttributeError):
+        await soon(poll)
+    store._groups["g"] = kept
+    newest = await configured(coordinator, 2)
+    event = await soon(waiting)
+    assert event is not None
+    assert (event.revision, caplog.text.count("a look at it has failed")) == (newest, 1)
 
 
 async def test_streams_end_with_their_group_and_with_the_service(coordinator: Coordinator) -> None:

@@ -10,6 +10,7 @@ back: so a slow one misses what is outdated, costs no memory, and delays nobody.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from lockgate.errors import Refused
 from lockgate.events import WatermarkAlignmentEvent
 from lockgate_coordinator.service.turns import Turn
 from lockgate_coordinator.store import StoreUnavailable
+
+log = logging.getLogger("lockgate")
 
 HEARTBEAT_S = 10.0
 """How often a follower of an unchanged group is told that nothing has changed: proxies cut what is silent for longer."""
@@ -57,7 +60,7 @@ class _Watch:
 
     watchers: set[_Watcher] = field(default_factory=set)
     newest: WatermarkAlignmentEvent | None = None
-    failure: Refused | StoreUnavailable | None = None
+    failure: Exception | None = None
     beats: int = 0
     wakes_at: float | None = None
     poked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -187,14 +190,16 @@ class Announcer:
             watch.poked.clear()
             try:
                 watch.wakes_at = self._next_look(await self._look(name))
-            except StoreUnavailable as failure:
-                watch.failure, watch.wakes_at = failure, loop.time() + LOOK_AGAIN_S
-                watch.tell()
             except Refused as failure:
                 watch.failure = failure
                 self._drop(name, watch)
                 watch.tell()
                 return
+            except Exception as failure:  # a fault, too: if it ended the follower, all who watch would wait for ever
+                if not isinstance(failure, StoreUnavailable) and type(failure) is not type(watch.failure):
+                    log.exception("group %s: a look at it has failed, and is repeated", name)
+                watch.failure, watch.wakes_at = failure, loop.time() + LOOK_AGAIN_S
+                watch.tell()
             if loop.time() >= beat_at:
                 beat_at = loop.time() + HEARTBEAT_S
                 watch.beats += 1
