@@ -89,3 +89,8 @@ def test_no_source_file_is_too_long_to_be_read_at_one_sitting() -> None:
     }
 
     assert long == {}
+
+
+def test_no_two_test_files_have_the_same_name() -> None:
+    names = [path.name for path in (CHECKOUT / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []  # pytest would refuse to run any of them

@@ -138,6 +138,7 @@ class Turns:
             if not wait_ms:
                 if name in self._contended:
                     self._contended[name] = loop.time() + CLAIMED_MS / 1_000
+                await self._store.load(name)  # others were at work until now: a turn on what is recalled would be in vain
                 return
             await asyncio.sleep(wait_ms / 1_000)
 
