@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from lockgate import watermark
 from lockgate.errors import InvalidValue
-from lockgate.planner import Bounds, Limit, Plan, SplitState, Survey
+from lockgate.planner import Bounds, Limit, Plan, SplitState
+from lockgate.survey import Survey
 from support.logs_in_memory import LogsInMemory
 
 REPLAY = 10**12  # a wall clock far above every event time here
@@ -180,3 +181,46 @@ def test_a_group_is_told_of_the_last_records_where_a_plan_goes_by_the_clock_alon
     made = survey(logs, now=100_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000, disorder=3))
     assert made.watermarks["done"] == 100_000 - 60_000 - 1
     assert made.reported_watermarks() == {"done": 90_000 - 3 - 1, "open": 95_000 - 3 - 1}
+
+
+# -- records without a credible event time --
+
+FAR = 10**15
+
+
+def test_a_record_from_2099_moves_no_target_and_holds_nobody() -> None:
+    logs = LogsInMemory.from_start(poisoned=[10, 20, FAR, 30, 40], other=range(100))
+    logs.incredible = frozenset({FAR})
+    plan = survey(logs, budget=25).plan()
+    assert 20 < plan.target < 30
+    assert ends(plan) == {"poisoned": 2, "other": plan.target + 1}
+    assert ends(survey(logs).plan()) == {"poisoned": 5, "other": 100}
+
+
+def test_a_split_with_nothing_credible_stands_at_the_clock_and_is_read_by_what_the_others_leave() -> None:
+    logs = LogsInMemory.from_start(poison=[FAR] * 300, poison_too=[FAR] * 100, good=range(60))
+    logs.incredible = frozenset({FAR})
+    made = survey(logs, budget=100, now=90_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000))
+    assert made.watermarks["poison"] == 90_000 - 60_000 - 1
+    assert ends(made.plan()) == {"poison": 30, "poison_too": 10, "good": 60}
+    assert made.plan(ceiling=watermark.MIN).offsets == 0
+
+
+def test_where_nothing_at_all_is_credible_everything_is_read_on_in_proportion() -> None:
+    logs = LogsInMemory.from_start(a=[FAR] * 75, b=[FAR] * 25)
+    logs.incredible = frozenset({FAR})
+    read = []
+    while any(logs.positions[split] < logs.ends[split] for split in logs.ends):
+        plan = survey(logs, budget=40).plan()
+        read.append(plan.offsets)
+        logs.positions.update(ends(plan))
+    assert read == [40, 40, 20]
+
+
+def test_a_log_that_was_asked_enough_gets_a_smaller_batch_and_no_further_questions() -> None:
+    logs = LogsInMemory.from_start(a=[n * n for n in range(10_000)])
+    thorough = survey(logs, budget=5_000)
+    logs.spent = True
+    sparing = survey(logs, budget=5_000)
+    assert sparing.look_ups < thorough.look_ups
+    assert 0 < sparing.plan().offsets < thorough.plan().offsets <= 5_000

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate import watermark
-from lockgate.planner import Bounds, Hint, Survey
+from lockgate.planner import Bounds, Hint
+from lockgate.survey import Survey
 from support.logs_in_memory import LogsInMemory
 
 SPLITS = ("a", "b", "c")

@@ -18,7 +18,6 @@ from support.queries import WindowedCount, kafka_stream, stop_all
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
-FAR = 4_070_908_800_000  # 2099
 
 
 @pytest.fixture
@@ -112,34 +111,6 @@ def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
 
 
 # -- absurd timestamps --
-
-
-def test_a_split_stops_at_a_record_stamped_2099_and_the_others_go_on(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
-) -> None:
-    topics.create(kafka.bootstrap, topic, 2)
-    append(kafka, topic, 0, [now_ms() - MINUTE, FAR, now_ms() - MINUTE])
-    append(kafka, topic, 1, [now_ms()] * 3)
-    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
-    running.append(query)
-    query.wait_until(lambda query: query.counted == 4)
-    append(kafka, topic, 1, [now_ms()] * 3)
-    query.wait_until(lambda query: query.counted == 7)
-    stopped = {split.split: split for split in last_plan(query).splits}[f"{topic}-0"]
-    assert last_plan(query).paused == (f"{topic}-0",)
-    assert (stopped.end, stopped.next_event_time) == (1, FAR)
-    assert dropped(query) == 0
-
-
-def test_under_available_now_the_run_ends_before_a_record_stamped_2099_and_says_what_is_left(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    topics.create(kafka.bootstrap, topic, 2)
-    append(kafka, topic, 0, [now_ms() - MINUTE, FAR])
-    append(kafka, topic, 1, [now_ms() - MINUTE] * 3)
-    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path).finish()
-    assert query.counted == 4
-    assert "left to the next run" in caplog.text
 
 
 def test_a_late_record_stamped_1970_is_dropped_as_natively_and_nothing_else_is(

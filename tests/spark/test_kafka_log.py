@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from lockgate.planner import Head
 from lockgate.watermark import MIN
 from lockgate_spark.jvm.compiler import new_kafka_log
+from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -132,6 +133,58 @@ def test_before_a_record_stamped_2099_look_ups_stop_at_it(open_log: Open, kafka:
     log.heads(starts(ends), ends)
     assert log.first_after(at(5), starts(ends), ends) == heads(topic, p0=(1, 10))
     assert log.first_after(at(15), starts(ends), ends) == {f"{topic}-0": Head(2, FAR)}
+
+
+TODAY = Credible(0, T0 + 86_400_000)
+
+
+def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, 10, FAR, 20, FAR, FAR, 30, FAR], p1=[5, 25], p2=[FAR, FAR])
+    log = open_log()
+    log.believe(TODAY)
+    log.follow(ends)
+    assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
+    for second, p0 in ((5, (1, 10)), (10, (2, 20)), (15, (2, 20)), (20, (4, 30)), (29, (4, 30))):
+        found = log.first_after(at(second), starts(ends), ends)
+        assert found[f"{topic}-0"] == heads(topic, p0=p0)[f"{topic}-0"]
+    assert f"{topic}-0" not in log.first_after(at(30), starts(ends), ends)
+    assert log.highest(ends) == {f"{topic}-0": at(30), f"{topic}-1": at(25)}
+    assert log.first_incredible().keys() == {f"{topic}-0", f"{topic}-2"}
+    assert log.incredible(f"{topic}-2", 0, 2) == 2
+    assert 2 <= log.incredible(f"{topic}-0", 0, 8) <= 4
+
+
+def test_behind_a_record_that_was_read_and_is_not_credible_a_time_is_found_in_few_reads(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
+    ends = fill(kafka, topic, p0=[0, FAR, *range(10, 5_010)], p1=list(range(100)))
+    log = open_log()
+    log.believe(TODAY)
+    log.follow(ends)
+    positions = {f"{topic}-0": 2, f"{topic}-1": 0}
+    log.heads(positions, ends)
+    for second, offset in ((9, 2), (2_500, 2_493), (2_600, 2_593)):
+        before = log.look_ups
+        assert log.first_after(at(second), positions, ends)[f"{topic}-0"] == Head(offset, at(second + 1))
+        assert log.look_ups - before <= 8
+
+
+def test_a_long_stretch_without_a_credible_record_is_gone_through_in_parts(
+    open_log: Open, kafka: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockgate_spark.logs.kafka.MOST_PASSED", 1_000)
+    ends = fill(kafka, topic, p0=[*[FAR] * 2_500, 10])
+    log, split, position = open_log(), f"{topic}-0", 0
+    log.believe(TODAY)
+    log.follow(ends)
+    stops = []
+    while (found := log.heads({split: position}, ends)) == {}:
+        position = log.end_of_search(split, ends[split])
+        stops.append(position)
+    assert stops[0] == 1_000
+    assert stops == sorted(set(stops))
+    assert found == {split: Head(stops[-1], at(10))}
+    assert log.end_of_search(split, ends[split]) == 2_501
 
 
 def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(open_log: Open, kafka: KafkaBroker, topic: str) -> None:

@@ -1,6 +1,6 @@
 """Split logs in memory, for the planner's tests: lists of event times instead of a broker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lockgate.planner import Backlog, Head
@@ -14,6 +14,8 @@ class LogsInMemory:
     positions: dict[str, int]
     ends: dict[str, int]
     asked: list[int] = field(default_factory=list)
+    incredible: frozenset[int] = frozenset()  # event times that take no part
+    spent: bool = False
 
     @classmethod
     def from_start(cls, **logs: Sequence[int]) -> "LogsInMemory":
@@ -27,17 +29,26 @@ class LogsInMemory:
         }
 
     def heads(self) -> dict[str, Head]:
-        return {s: Head(p, self.logs[s][p]) for s, p in self.positions.items() if p < self.ends[s]}
+        return self._first(lambda event_time: True)
 
     def first_after(self, event_time: int) -> dict[str, Head]:
         self.asked.append(event_time)
-        found = {}
-        for split, log in self.logs.items():
-            unread = range(self.positions[split], self.ends[split])
-            offset = next((offset for offset in unread if log[offset] > event_time), None)
-            if offset is not None:
-                found[split] = Head(offset, log[offset])
-        return found
+        return self._first(lambda candidate: candidate > event_time)
 
     def highest(self) -> dict[str, int]:
-        return {split: max(self.logs[split][:end]) for split, end in self.ends.items() if end}
+        credible = {split: [t for t in self.logs[split][:end] if t not in self.incredible] for split, end in self.ends.items()}
+        return {split: max(times) for split, times in credible.items() if times}
+
+    def _first(self, wanted: Callable[[int], bool]) -> dict[str, Head]:
+        """The first credible unread record that is wanted; an incredible one goes with the credible one behind it."""
+        found = {}
+        for split, log in self.logs.items():
+            start = self.positions[split]
+            for offset in range(start, self.ends[split]):
+                if log[offset] in self.incredible:
+                    continue
+                if wanted(log[offset]):
+                    found[split] = Head(start, log[offset])
+                    break
+                start = offset + 1
+        return found

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
 
@@ -15,6 +16,7 @@ class JvmLogInMemory:
     splits: list[str] = field(default_factory=list)
     closed: bool = False
     broken: bool = False
+    credible: Credible = field(default_factory=Credible)
 
     def setSplits(self, lines: str) -> None:  # noqa: N802
         self.splits = ["-".join(line.split("\t")) for line in lines.splitlines()]
@@ -31,14 +33,26 @@ class JvmLogInMemory:
     def uncommittedEnds(self) -> bytes:  # noqa: N802
         return self._each(lambda log: (len(log), -1))
 
-    def read(self, ranges: bytes, patience_ms: int) -> bytes:
+    def setCredible(self, earliest: int, latest: int) -> None:  # noqa: N802
+        self.credible = Credible(earliest, latest)
+
+    def read(self, ranges: bytes, most_passed: int, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
-        asked = dict(zip(self.splits, zip(values, values, strict=True), strict=True))
-        found = []
-        for split in self.splits:
-            start, end = asked[split]
-            found += [start, self.records[split][start]] if 0 <= start < end else [-1, -1]
-        return struct.pack(f">{len(found)}q", *found)
+        found = [self._read(split, start, end, most_passed) for split, start, end in zip(self.splits, values, values, strict=True)]
+        return b"".join(struct.pack(">6q", *row) for row in found)
+
+    def _read(self, split: str, start: int, end: int, most_passed: int) -> tuple[int, ...]:
+        log, passed = self.records[split], range(0)
+        for offset in range(max(0, start), end):
+            if self.credible.has(log[offset]):
+                return (offset, log[offset], *self._others(log, passed), offset)
+            passed = range(start, offset + 1)
+            if len(passed) >= most_passed:
+                return (-1, -1, *self._others(log, passed), offset + 1)
+        return (-1, -1, *self._others(log, passed), end)
+
+    def _others(self, log: list[int], passed: range) -> tuple[int, int, int]:
+        return (len(passed), passed[0], log[passed[0]]) if passed else (0, -1, -1)
 
     def readsCommitted(self) -> bool:  # noqa: N802
         return False

@@ -26,10 +26,11 @@ class _Point(NamedTuple):
     use: float
 
 
-def greatest_within(use: Callable[[int], float], low: int, high: int, guess: int) -> Found:
+def greatest_within(use: Callable[[int], float], low: int, high: int, guess: int, enough: Callable[[], bool] = lambda: False) -> Found:
     """The greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that uses at least 99 % of the budget.
 
-    `low` must be known to be within the budget. With `low >= high` the answer is `high`, without a probe.
+    `low` must be known to be within the budget. With `low >= high` the answer is `high`, without a probe. Once `enough` says so, whatever
+    uses some of the budget is taken.
     """
     if low >= high:
         return Found(high, None)
@@ -39,7 +40,7 @@ def greatest_within(use: Callable[[int], float], low: int, high: int, guess: int
     while under.event_time < high and under.use < GOOD_ENOUGH:
         if over is not None and over.event_time - under.event_time == 1:
             return Found(under.event_time, over.event_time)
-        if probes >= MOST_PROBES and under.use > 0:
+        if under.use > 0 and (probes >= MOST_PROBES or enough()):
             break
         probe = guess if probes == 0 else _further(low, under) if over is None else _between(under, over, halve)
         probe = max(under.event_time + 1, min(probe, high if over is None else over.event_time - 1))

@@ -6,8 +6,10 @@ from urllib.parse import urlsplit
 
 from lockgate.events import NAME, NAME_RULE, CatchUp
 from lockgate.planner import Bounds
+from lockgate.watermark import MAX
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.logs.crossing import Credible
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 
@@ -60,22 +62,32 @@ class Alignment:
 
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes; in a group the
     group's value rules). `idle_timeout`: how far behind the clock a live producer may be. `disorder`: how far records of one
-    split are out of order. `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it
-    waits). No row is late while `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
+    split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further behind it, is
+    left out of the alignment (None: no such bound). `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query
+    fails (default: it waits). No row is late while `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
     """
 
     max_drift: Duration | None = None
     idle_timeout: Duration = "1 minute"
     disorder: Duration = 0
+    future_bound: Duration | None = "1 day"
+    past_bound: Duration | None = None
     max_hold: Duration | None = None
     coordinator: Coordinator | None = None
 
     def __post_init__(self) -> None:
         if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
             raise ConfigurationError(f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator")
-        if self.max_hold is not None:
-            milliseconds("Alignment(max_hold)", self.max_hold)
+        for name in ("max_hold", "future_bound", "past_bound"):
+            if (value := getattr(self, name)) is not None:
+                milliseconds(f"Alignment({name})", value)
         _ = self.bounds  # checks the durations
+
+    def credible(self, now: int) -> Credible:
+        """The event times that take part in a plan which is made at `now` (wall clock in ms)."""
+        ahead = None if self.future_bound is None else milliseconds("Alignment(future_bound)", self.future_bound)
+        behind = None if self.past_bound is None else milliseconds("Alignment(past_bound)", self.past_bound)
+        return Credible(0 if behind is None else max(0, now - behind), MAX if ahead is None else now + ahead)
 
     @property
     def bounds(self) -> Bounds:

@@ -19,10 +19,12 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.events import SplitReport
 from lockgate.events import SplitState as ReportedState
-from lockgate.planner import Bounds, Hint, Limit, Plan, SplitState, Survey
+from lockgate.planner import Bounds, Hint, Limit, Plan, SplitPlan, SplitState
+from lockgate.survey import Survey
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.left_out import LeftOut
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
@@ -70,6 +72,7 @@ class Session:
         self._found: tuple[float, Unread, Survey[Key]] | None = None
         self._plan: Plan[Key] | None = None
         self._hint: Hint | None = None
+        self._left_out = LeftOut()
         self._rest_until = 0.0
         self._open = 0
         self._closed = threading.Event()
@@ -103,6 +106,7 @@ class Session:
         if self._open > 0 or self._closed.is_set():
             return
         self._closed.set()
+        self._left_out.sum_up()
         # Each is closed, whatever the others say: a lease that is kept on would hold the group for ever.
         for close in (self._leave, *(source.log.close for source in self.sources.values())):
             try:
@@ -199,7 +203,7 @@ class Session:
 
     def _survey(self, positions: dict[int, Offsets], again: bool = False) -> tuple[Unread, Survey[Key]]:
         now = self._clock()
-        unread = Unread.ask(self.sources, positions, int(now * 1000))
+        unread = Unread.ask(self.sources, positions, int(now * 1000), self.alignment.credible(int(now * 1000)))
         if self._found is None:
             warn_at_start(self.run, unread, self._bounds())
         else:
@@ -210,6 +214,7 @@ class Session:
         survey = Survey(unread.backlogs(), unread, self._bounds(), budgets, self._hint)
         self._found = (now, unread, survey)
         self._hint = survey.hint or self._hint
+        self._left_out.warn(self.sources, self.alignment)
         return unread, survey
 
     def _bounds(self) -> Bounds:
@@ -256,10 +261,7 @@ class Session:
             target=plan.target,
             ceiling=plan.ceiling,
             limit=plan.limit,
-            splits=tuple(
-                SplitAlignment(i, name, s.position, s.end, s.state, s.watermark, s.next.event_time if s.next else None)
-                for (i, name), s in plan.splits.items()
-            ),
+            splits=tuple(self._describe_split(i, name, split) for (i, name), split in plan.splits.items()),
             paused=tuple(sorted(name for _, name in plan.paused)),
             resumed=tuple(
                 sorted(name for i, name in before & plan.splits.keys() if plan.splits[i, name].end > plan.splits[i, name].position)
@@ -269,6 +271,12 @@ class Session:
             planned_at=self._clock(),
             seconds=seconds,
         )
+
+    def _describe_split(self, source: int, name: str, split: SplitPlan) -> SplitAlignment:
+        left_out = self.sources[source].log.incredible(name, split.position, split.end)
+        self._left_out.count(name, left_out)
+        following = None if split.next is None else split.next.event_time
+        return SplitAlignment(source, name, split.position, split.end, split.state, split.watermark, following, left_out)
 
     def _tell(self, plan: Plan[Key]) -> None:
         """One line when the group stops the query and one when it lets it go on; never one a poll."""

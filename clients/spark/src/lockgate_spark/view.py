@@ -9,7 +9,8 @@ from lockgate.planner import Limit, SplitState
 @dataclass(frozen=True, slots=True)
 class SplitAlignment:
     """One split: the batch holds offsets `position` to `end` (exclusive). `watermark`: before the batch, ms. `next_event_time`: of
-    the first record left unread, ms, where it is known.
+    the first record left unread, ms, where it is known. `left_out`: how many of its records the plan met that are stamped beyond
+    `future_bound` or `past_bound`; there may be more between those that it looked at.
     """
 
     source: int
@@ -19,6 +20,7 @@ class SplitAlignment:
     state: SplitState
     watermark: int
     next_event_time: int | None
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,16 @@ import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 
 public class KafkaLog {
+    private static final int WIDTH = 6;
+    private static final int PASSED = 2;
+    private static final int UNTIL = 5;
+
     private final Map params;
     private final Admin admin;
     private final IsolationLevel isolation;
     private KafkaConsumer consumer;
+    private long earliest = Long.MIN_VALUE;
+    private long latest = Long.MAX_VALUE;
     private TopicPartition[] splits = new TopicPartition[0];
 
     public KafkaLog(Map params) {
@@ -46,6 +52,12 @@ public class KafkaLog {
             int tab = names[i].indexOf('\t');
             splits[i] = new TopicPartition(names[i].substring(0, tab), Integer.parseInt(names[i].substring(tab + 1)));
         }
+    }
+
+    /** Which event times are credible; `read` passes over the others. */
+    public void setCredible(long earliest, long latest) {
+        this.earliest = earliest;
+        this.latest = latest;
     }
 
     /** The first record of at least this event time: (offset, event time) a split, (-1, -1) where there is none. */
@@ -83,32 +95,59 @@ public class KafkaLog {
     }
 
     /**
-     * Reads the first record at or after an offset and below an end. `ranges`: (offset, end) a split, (-1, -1): not asked.
-     * Returns (offset, event time) a split, (-1, -1) where the range holds no record. Throws when the broker is silent for `patienceMs`.
+     * Reads the first credible record at or after an offset and below an end. `ranges`: (offset, end) a split, (-1, -1): not asked.
+     * Returns six longs a split: (offset, event time) of that record, (-1, -1) where there is none; how many others were passed over, at
+     * most about `mostPassed`; (offset, event time) of the first of those, (-1, -1) without one; and the offset below which nothing else
+     * is credible. Throws when the broker is silent for `patienceMs`.
      */
-    public byte[] read(byte[] ranges, long patienceMs) throws Exception {
-        if (consumer == null) consumer = new KafkaConsumer(params);
+    public byte[] read(byte[] ranges, long mostPassed, long patienceMs) throws Exception {
+        if (consumer == null) consumer = new KafkaConsumer(sparing(params));
         long[] ends = new long[splits.length];
         Map asked = seek(ByteBuffer.wrap(ranges), ends);
-        long[] found = new long[2 * splits.length];
+        long[] found = new long[WIDTH * splits.length];
         java.util.Arrays.fill(found, -1L);
+        for (int i = 0; i < splits.length; i++) found[WIDTH * i + PASSED] = 0L;
         long deadline = System.currentTimeMillis() + patienceMs;
         while (!asked.isEmpty()) {
             Iterator records = consumer.poll(Duration.ofMillis(100L)).iterator();
             while (records.hasNext()) {
                 ConsumerRecord record = (ConsumerRecord) records.next();
-                Integer split = (Integer) asked.get(new TopicPartition(record.topic(), record.partition()));
-                if (split == null) continue;
-                if (record.offset() < ends[split.intValue()]) {
-                    found[2 * split.intValue()] = record.offset();
-                    found[2 * split.intValue() + 1] = record.timestamp();
-                }
-                settle(asked, splits[split.intValue()]);
+                TopicPartition split = new TopicPartition(record.topic(), record.partition());
+                Integer i = (Integer) asked.get(split);
+                if (i != null && take(record, found, WIDTH * i.intValue(), ends[i.intValue()], mostPassed)) settle(asked, split);
             }
-            passOverEnds(asked, ends);
+            passOverEnds(asked, ends, found);
             if (System.currentTimeMillis() > deadline) throw new java.util.concurrent.TimeoutException("no answer for " + asked.keySet());
         }
         return pack(found);
+    }
+
+    /** Notes the record; whether the split is settled by it. */
+    private boolean take(ConsumerRecord record, long[] found, int at, long end, long mostPassed) {
+        if (record.offset() >= end) {
+            found[at + UNTIL] = end;
+            return true;
+        }
+        if (record.timestamp() >= earliest && record.timestamp() <= latest) {
+            found[at] = record.offset();
+            found[at + 1] = record.timestamp();
+            found[at + UNTIL] = record.offset();
+            return true;
+        }
+        if (found[at + PASSED]++ == 0L) {
+            found[at + PASSED + 1] = record.offset();
+            found[at + PASSED + 2] = record.timestamp();
+        }
+        found[at + UNTIL] = record.offset() + 1L;
+        return found[at + PASSED] >= mostPassed;
+    }
+
+    /** One record a split is wanted, not a megabyte of them. */
+    private static Map sparing(Map params) {
+        Map changed = new HashMap(params);
+        changed.put("max.poll.records", "500");
+        changed.put("max.partition.fetch.bytes", "131072");
+        return changed;
     }
 
     private Map seek(ByteBuffer ranges, long[] ends) {
@@ -133,11 +172,14 @@ public class KafkaLog {
     }
 
     /** Transaction markers and compacted offsets bring no record, but the consumer's position passes over them. */
-    private void passOverEnds(Map asked, long[] ends) {
+    private void passOverEnds(Map asked, long[] ends, long[] found) {
         Iterator left = new ArrayList(asked.keySet()).iterator();
         while (left.hasNext()) {
             TopicPartition split = (TopicPartition) left.next();
-            if (consumer.position(split) >= ends[((Integer) asked.get(split)).intValue()]) settle(asked, split);
+            int i = ((Integer) asked.get(split)).intValue();
+            if (consumer.position(split) < ends[i]) continue;
+            found[WIDTH * i + UNTIL] = ends[i];
+            settle(asked, split);
         }
     }
 

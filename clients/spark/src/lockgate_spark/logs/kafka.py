@@ -2,8 +2,12 @@
 
 Event time is Kafka's record timestamp. One look-up (ListOffsets by time) gives, for all splits at once, the first record of *at
 least* a time, counted from the log's start. Where that lies below the position, a record with a later time was read already:
-either the split is ahead of that time, which its first unread record tells, or its log is out of order there, and then the place
-is found by reading single records.
+either the split is ahead of that time, which its first unread record tells, or its log is out of order there. A record from 2099
+hides all behind it for good. What a look-up cannot see is found by reading single records (`crossing`), of all such splits at once,
+and what was found is kept (`points`).
+
+**Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch. What it must still know, it asks:
+up to three event times (horizon, ceiling, target), each for 2 · log2(unread offsets) reads at most.
 
 All calls to Kafka go through `KafkaLog.java`, with the source's own `kafka.*` options.
 """
@@ -15,22 +19,28 @@ from typing import Protocol
 
 from lockgate.planner import Head
 from lockgate.watermark import MIN
+from lockgate_spark.logs.crossing import Credible, Crossing, Reading, Tail
+from lockgate_spark.logs.points import Points
 
 Offsets = dict[str, int]
 """Offset by split, the split named as in `KafkaPartitionSplit.split_id`."""
+
+MOST_READS = 64
+MOST_PASSED = 20_000  # records without a credible event time, in one read
 
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
 class JvmKafkaLog(Protocol):
-    """`KafkaLog.java`, as Python sees it; the bytes hold pairs of longs, one pair a split."""
+    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `read` six."""
 
     def setSplits(self, lines: str) -> None: ...  # noqa: N802 – a Java method
     def firstAt(self, event_time: int) -> bytes: ...  # noqa: N802
     def highest(self) -> bytes: ...
     def begins(self) -> bytes: ...
     def uncommittedEnds(self) -> bytes: ...  # noqa: N802
-    def read(self, ranges: bytes, patience_ms: int) -> bytes: ...
+    def setCredible(self, earliest: int, latest: int) -> None: ...  # noqa: N802
+    def read(self, ranges: bytes, most_passed: int, patience_ms: int) -> bytes: ...
     def readsCommitted(self) -> bool: ...  # noqa: N802
     def close(self) -> None: ...
 
@@ -39,7 +49,9 @@ class JvmKafkaLog(Protocol):
 class _Learned:
     """What is known of one split."""
 
-    head: tuple[int, Head | None] | None = None  # for which position, and the first record there
+    head: tuple[int, Head | None] | None = None  # for which position, and the first credible record there
+    blank: tuple[int, int] | None = None  # where no such record is: up to which end it was looked for, and how far that got
+    points: Points = field(default_factory=Points)
     highest: int | None = None  # event time, below the end
     highest_at: Head | None = None  # as last answered; it may lie at or beyond the end
     known_until: int = MIN
@@ -52,6 +64,8 @@ class KafkaSplitLog:
 
     jvm: JvmKafkaLog
     look_ups: int = 0
+    credible: Credible = field(default_factory=Credible)
+    _reads: int = 0  # of single records, for this plan
     _order: list[str] = field(default_factory=list)
     _learned: dict[str, _Learned] = field(default_factory=dict)
     _last_target: int | None = None
@@ -65,6 +79,18 @@ class KafkaSplitLog:
             self._order = wanted
             self._learned = {split: self._learned.get(split, _Learned()) for split in wanted}
             self.jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in wanted))
+
+    def believe(self, credible: Credible) -> None:
+        """Sets which event times take part in the plan that follows."""
+        self._reads = 0
+        if credible != self.credible:
+            self.credible = credible
+            self.jvm.setCredible(credible.earliest, credible.latest)
+
+    @property
+    def spent(self) -> bool:
+        """Whether a plan has read as many single records as it should."""
+        return self._reads >= MOST_READS
 
     def follows(self, splits: Iterable[str]) -> bool:
         """Whether these are the splits that all other calls are about."""
@@ -103,7 +129,7 @@ class KafkaSplitLog:
             learned, end = self._learned[split], ends[split]
             seen = since_fixed if live_ends is None else now if end >= live_ends[split] else hidden
             learned.known_until = max(learned.known_until, seen)
-            if learned.highest_at is not None and learned.highest_at.offset < end:
+            if learned.highest_at is not None and learned.highest_at.offset < end and self.credible.has(learned.highest_at.event_time):
                 learned.highest = max(learned.highest_at.event_time, MIN if learned.highest is None else learned.highest)
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
 
@@ -121,13 +147,30 @@ class KafkaSplitLog:
         if not self._highest_is_fresh:
             self._ask_highest()
         for split, learned in self._learned.items():
-            if learned.highest_at is not None and learned.highest_at.offset < ends[split]:
+            if learned.highest_at is None or not self.credible.has(learned.highest_at.event_time):
+                continue
+            if learned.highest_at.offset < ends[split]:
                 learned.highest = learned.highest_at.event_time
-        # Where the highest lies beyond the end, the last record below it is a bound as good, but for the disorder.
-        unknown = {split: (ends[split] - 1, ends[split]) for split in self._order if self._learned[split].highest is None and ends[split]}
-        for split, head in (self._read(unknown) if unknown else {}).items():
-            self._learned[split].highest = head.event_time
+        self._look_at_tails(ends)
         return {split: learned.highest for split, learned in self._learned.items() if learned.highest is not None}
+
+    def _look_at_tails(self, ends: Offsets) -> None:
+        """Where the highest lies beyond the end or is not credible, the last credible record below the end is a bound as good, but for
+        the disorder. A bound that is too low holds the others for longer, and loses nothing.
+        """
+        tails = {split: Tail(ends[split]) for split in self._order if self._needs_tail(self._learned[split])}
+        while open_ := {split: tail for split, tail in tails.items() if not tail.done}:
+            asked = {split: tail.probe() for split, tail in open_.items()}
+            for split, reading in self._read({split: (at, open_[split].blank) for split, at in asked.items()}).items():
+                open_[split].learn(asked[split], reading)
+        for split, tail in tails.items():
+            learned = self._learned[split]
+            if tail.last is not None:
+                learned.highest = max(tail.last.event_time, MIN if learned.highest is None else learned.highest)
+
+    def _needs_tail(self, learned: "_Learned") -> bool:
+        hidden = learned.highest_at is not None and not self.credible.has(learned.highest_at.event_time)
+        return hidden or learned.highest is None
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """The first unread record of each split."""
@@ -135,26 +178,51 @@ class KafkaSplitLog:
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown and self._last_target is not None:
             for split, head in self._first_at(self._last_target + 1).items():
-                if head.offset == positions[split]:
+                self._meet(split, head)
+                if head.offset == positions[split] and self.credible.has(head.event_time):
                     self._learned[split].head = (head.offset, head)
             unknown = [split for split in unknown if not self._remembers(split, positions[split], ends[split])]
         if unknown:
             found = self._read({split: (positions[split], ends[split]) for split in unknown})
-            for split in unknown:
-                self._learned[split].head = (positions[split], found.get(split))
+            for split, reading in found.items():
+                self._learned[split].head = (positions[split], reading.head())
+                self._learned[split].blank = (ends[split], reading.until)
+        for split in self._order:
+            self._learned[split].points.forget_below(positions[split])
         heads = {split: self._learned[split].head for split in open_splits}
         return {split: known[1] for split, known in heads.items() if known is not None and known[1] is not None}
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
-        found = {}
-        for split, head in self._first_at(event_time + 1).items():
+        found, hidden = {}, {}
+        for split, head in self._first_at(min(event_time, self.credible.latest) + 1).items():
             if head.offset >= ends[split] or positions[split] >= ends[split]:
                 continue
-            above = head if head.offset >= positions[split] else self._above(split, event_time, positions[split], ends[split])
-            if above is not None:
-                found[split] = above
-        return found
+            self._meet(split, head)
+            if head.offset >= positions[split] and self.credible.has(head.event_time):
+                found[split] = head
+                self._learned[split].points.add(head)
+            elif (first := self._head_of(split)) is not None:
+                if first.event_time > event_time:
+                    found[split] = first
+                else:
+                    hidden[split] = self._crossing(split, event_time, max(positions[split], head.offset), ends[split], first)
+        self._cross(hidden)
+        return found | {split: crossing.above for split, crossing in hidden.items() if crossing.above is not None}
+
+    def end_of_search(self, split: str, end: int) -> int:
+        """Where a plan has to end: where so many records are not credible that it is not known what follows them."""
+        learned = self._learned[split]
+        nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
+        return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
+
+    def incredible(self, split: str, start: int, end: int) -> int:
+        """How many records without a credible event time are known to lie between two offsets. Not all are: only what a plan met."""
+        return self._learned[split].points.met(start, end)
+
+    def first_incredible(self) -> dict[str, Head]:
+        """By split the first such record that was met."""
+        return {split: learned.points.first_met for split, learned in self._learned.items() if learned.points.first_met is not None}
 
     def planned(self, target: int, next_heads: Mapping[str, Head]) -> None:
         """Notes the plan that was made: its target and, by split, the records that it stops at."""
@@ -170,35 +238,59 @@ class KafkaSplitLog:
     def _ask_highest(self) -> None:
         for split, head in self._ask(self.jvm.highest()).items():
             self._learned[split].highest_at = head
+            self._meet(split, head)
         self._highest_is_fresh = True
 
     def _remembers(self, split: str, position: int, end: int) -> bool:
-        known = self._learned[split].head
-        return known is not None and known[0] == position and known[1] is not None and known[1].offset < end
+        learned = self._learned[split]
+        if learned.head is None or learned.head[0] != position:
+            return False
+        head = learned.head[1]
+        return head.offset < end if head is not None else learned.blank is not None and learned.blank[0] == end
 
-    def _above(self, split: str, event_time: int, position: int, end: int) -> Head | None:
-        """The log is out of order below the position, so look-ups say nothing here: halving, by reading single records."""
+    def _meet(self, split: str, head: Head) -> None:
+        if not self.credible.has(head.event_time):
+            self._learned[split].points.meet(head)
+
+    def _head_of(self, split: str) -> Head | None:
         known = self._learned[split].head
-        if known is not None and known[1] is not None and known[1].event_time > event_time:
-            return known[1]
-        low, high, found = position, end, None
-        while low < high:
-            middle = (low + high) // 2
-            head = self._read({split: (middle, end)}).get(split)
-            if head is None or head.event_time > event_time:
-                high, found = middle, head if head is not None else found
-            else:
-                low = head.offset + 1
-        return found
+        return None if known is None else known[1]
+
+    def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
+        """What look-ups say nothing of: everything below `low` is known to be at or below `event_time`."""
+        below, above = self._learned[split].points.around(event_time, end)
+        below = first if below is None or below.offset < first.offset else below
+        return Crossing(event_time, max(low, below.offset + 1), end, below, above)
+
+    def _cross(self, crossings: Mapping[str, Crossing]) -> None:
+        while open_ := {split: crossing for split, crossing in crossings.items() if not crossing.done}:
+            self._reads += 1
+            asked = {split: crossing.probe() for split, crossing in open_.items()}
+            for split, reading in self._read({split: (at, open_[split].bound) for split, at in asked.items()}).items():
+                open_[split].learn(asked[split], reading)
+                if reading.found is not None:
+                    self._learned[split].points.add(reading.found)
 
     def _first_at(self, event_time: int) -> dict[str, Head]:
         return self._ask(self.jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
-    def _read(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Head]:
-        values = [value for split in self._order for value in ranges.get(split, (-1, -1))]
-        return self._ask(self.jvm.read(struct.pack(f">{len(values)}q", *values), _PATIENCE_MS))
+    def _read(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
+        """For each of these splits, what is found between two offsets."""
+        self.look_ups += 1
+        asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
+        packed = self.jvm.read(struct.pack(f">{len(asked)}q", *asked), MOST_PASSED, _PATIENCE_MS)
+        rows = zip(self._order, struct.iter_unpack(">6q", packed), strict=True)
+        readings = {split: Reading(_head(*row[:2]), row[2], _head(*row[3:5]), row[5]) for split, row in rows if split in ranges}
+        for split, reading in readings.items():
+            if reading.first_passed is not None:
+                self._learned[split].points.meet(reading.first_passed, reading.passed)
+        return readings
 
     def _ask(self, packed: bytes) -> dict[str, Head]:
         self.look_ups += 1
         values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
         return {split: Head(offset, time) for split, offset, time in zip(self._order, values, values, strict=True) if offset >= 0}
+
+
+def _head(offset: int, event_time: int) -> Head | None:
+    return None if offset < 0 else Head(offset, event_time)

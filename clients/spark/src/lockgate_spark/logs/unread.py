@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lockgate.planner import Backlog, Head
+from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
 Key = tuple[int, str]
@@ -36,11 +37,12 @@ class Unread:
     ends: Mapping[int, Offsets]
 
     @classmethod
-    def ask(cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int) -> "Unread":
-        """Asks every source for its ends; `now` is the wall clock in ms before that."""
+    def ask(cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible) -> "Unread":
+        """Asks every source for its ends; `now` is the wall clock in ms before that. `credible`: which event times take part."""
         positions, ends = {}, {}
         for i, source in sources.items():
             start = dict(starts[i])
+            source.log.believe(credible)
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
             hides = source.log.jvm.readsCommitted() or (source.fixed_at is not None and source.log.asks_before_ends)
             if hides or source.log.asks_before_ends or not source.log.follows(start):  # of a split that is gone Kafka answers nothing
@@ -66,13 +68,19 @@ class Unread:
         """Whether no position and no end has moved."""
         return self.positions == other.positions and self.ends == other.ends
 
+    @property
+    def spent(self) -> bool:
+        """Whether a log was asked for as many single records as a plan should."""
+        return any(source.log.spent for source in self.sources.values())
+
     def backlogs(self) -> dict[Key, Backlog]:
         """What the planner plans."""
+        self.heads()  # they tell where so much is not credible that the plan has to end there
         return {
             (i, split): Backlog(
                 source=i,
                 position=position,
-                end=self.ends[i][split],
+                end=source.log.end_of_search(split, self.ends[i][split]),
                 known_until=source.log.known_until(split),
                 caught_up_since=source.log.caught_up_since(split),
             )

@@ -1,0 +1,131 @@
+"""Where a split's log passes an event time, found by reading single records. For what Kafka's time look-ups cannot see.
+
+Between a place that is known to be at or below the time and one that is known to be above, the place is guessed by the straight line
+between the two, and the interval is halved whenever the guess did not. Records without a credible event time are passed over in the
+JVM and go with the credible record behind them. So one crossing takes 2 · log2(offsets) reads at most, and few where a log is even.
+
+The log is taken for sorted here. Where it is out of order by `disorder`, what is read goes up to `disorder` beyond the time and what is
+left begins up to `disorder` below it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lockgate.planner import Head
+from lockgate.watermark import MAX
+
+_FURTHEST_BACK = 4_096  # a longer stretch without a credible record, and the clock alone says how far a split has come
+
+
+@dataclass(frozen=True, slots=True)
+class Credible:
+    """The event times (ms) that take part in the alignment: `earliest` to `latest`, both included. Kafka's -1 is no time."""
+
+    earliest: int = 0
+    latest: int = MAX
+
+    def has(self, event_time: int) -> bool:
+        """Whether this event time takes part."""
+        return self.earliest <= event_time <= self.latest
+
+
+class Reading(NamedTuple):
+    """What was found from an offset on: the first credible record; how many others before it, and the first of those; `until`: no other
+    record below this offset is credible.
+    """
+
+    found: Head | None
+    passed: int
+    first_passed: Head | None
+    until: int
+
+    def head(self) -> Head | None:
+        """The credible record's event time at the offset from which it speaks for the records before it."""
+        if self.found is None or self.first_passed is None:
+            return self.found
+        return Head(self.first_passed.offset, self.found.event_time)
+
+
+@dataclass(slots=True)
+class Crossing:
+    """The search in one split. Everything below `low` is known to be at or below `event_time`, `above` is the first record known
+    beyond it (None: none is known), and between `upper` and it nothing is credible.
+    """
+
+    event_time: int
+    low: int
+    end: int
+    below: Head | None = None
+    above: Head | None = None
+    _upper: int = -1
+    _behind: int | None = None  # nothing is credible from `_upper` up to here, and what follows is not known yet
+    _halve: bool = False
+
+    def __post_init__(self) -> None:
+        self._upper = self.bound
+
+    @property
+    def bound(self) -> int:
+        """Where a read has to end."""
+        return self.end if self.above is None else self.above.offset
+
+    @property
+    def done(self) -> bool:
+        """Whether `above` is the answer."""
+        return self.low >= self._upper and self._behind is None
+
+    def probe(self) -> int:
+        """The offset to read at."""
+        if self._behind is not None and self.low >= self._upper:
+            self.low, self._upper, self._behind = max(self.low, self._behind), self.bound, None
+        width = self._upper - self.low
+        if self.above is None and self._upper == self.end:
+            return self.end - 1  # most often nothing is beyond
+        if self._halve or self.below is None or self.above is None:
+            return self.low + width // 2
+        share = (self.event_time - self.below.event_time) / max(1, self.above.event_time - self.below.event_time)
+        return self.low + min(width - 1, max(0, int(share * width)))
+
+    def learn(self, at: int, reading: Reading) -> None:
+        """Takes in what was found at or after the offset `at`."""
+        width = self._upper - self.low
+        if reading.found is not None and reading.found.event_time <= self.event_time:
+            self.low, self.below = reading.found.offset + 1, reading.found
+        else:
+            if reading.found is not None:
+                self.above, self._behind = reading.head(), None
+            elif reading.until < self.bound:
+                self._behind = reading.until
+            elif self.above is not None and reading.first_passed is not None:
+                self.above = Head(reading.first_passed.offset, self.above.event_time)
+            self._upper = at
+        self._halve = 2 * (self._upper - self.low) > width
+
+
+@dataclass(slots=True)
+class Tail:
+    """The search for the last credible record below an offset `blank`: backwards by doubled steps, then by halving."""
+
+    blank: int  # from here on nothing is credible
+    last: Head | None = None
+    _back: int = 1
+
+    @property
+    def done(self) -> bool:
+        """Whether `last` is the answer; None where it lies too far back."""
+        return self._back > _FURTHEST_BACK if self.last is None and self.blank > 0 else self.blank <= self._low
+
+    @property
+    def _low(self) -> int:
+        return 0 if self.last is None else self.last.offset + 1
+
+    def probe(self) -> int:
+        """The offset to read at, up to `blank`."""
+        return max(0, self.blank - self._back) if self.last is None else (self._low + self.blank) // 2
+
+    def learn(self, at: int, reading: Reading) -> None:
+        """Takes in what was found at or after the offset `at`."""
+        if reading.found is None:
+            self.blank, self._back = at, 2 * self._back
+        else:
+            self.last = reading.found
