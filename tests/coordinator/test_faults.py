@@ -177,7 +177,8 @@ async def test_a_redis_that_went_back_in_time_is_believed_and_gives_out_nothing_
     redis.kill()
     redis.start()
     assert (await third.sees())["max_desired_watermark"] == 60  # as long ago; nobody had been told of less
-    stale = await first.answers("slow", 54)
+    await third.registers("new")  # so the history goes on beyond what the others remember
+    stale = await second.answers("slow", 54)
     assert stale.json()["type"] == "urn:lockgate:stale-epoch"
     await third.registers("slow")
     event = await first.reports("slow", 54)
