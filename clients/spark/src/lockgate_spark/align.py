@@ -10,6 +10,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
 from lockgate_spark.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
+from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group import check_config, source_name
@@ -43,12 +44,15 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
     """Several streams of one query, planned together: all their splits stand level at every batch boundary. See `align`."""
-    alignment = alignment or Alignment()
+    conf = dfs[0].sparkSession.conf.getAll if dfs and hasattr(dfs[0], "sparkSession") else {}
+    if not dfs or not enabled(conf):
+        return list(dfs)
     for df in dfs:
         _check(df)
-    if not dfs or dfs[0].sparkSession.conf.get("spark.lockgate.enabled", "true") == "false":
-        return list(dfs)
-    if alignment.coordinator is not None:
+    alignment = configured(alignment or Alignment(), conf)
+    if alignment.observes:
+        log.info("mode observe: what alignment would do is planned and counted, and nothing is changed")
+    elif alignment.coordinator is not None:
         _check_coordinator(alignment)
     return [_align(df, alignment) for df in dfs]
 
@@ -89,8 +93,8 @@ def _session(spark: Any, alignment: Alignment) -> Session:
 
 
 def _membership(alignment: Alignment, run: QueryRun) -> Membership | None:
-    if alignment.coordinator is None:
-        return None
+    if alignment.coordinator is None or alignment.observes:
+        return None  # a reader that reports holds others, and would change what they read
     source = source_name(alignment.coordinator.source, run.name, run.query_id)
     return Membership(CoordinatorClient(alignment.coordinator), alignment, source, owner=run.query_id, run=run.run_id)
 

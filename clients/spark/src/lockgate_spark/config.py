@@ -12,6 +12,7 @@ from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.crossing import Credible
 
 DEFAULT_MAX_DRIFT = "5 minutes"
+MODES = ("align", "observe")
 
 _TOKEN = re.compile(r"[!-~]*\Z")
 
@@ -63,8 +64,10 @@ class Alignment:
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes; in a group the
     group's value rules). `idle_timeout`: how far behind the clock a live producer may be. `disorder`: how far records of one
     split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further behind it, is
-    left out of the alignment (None: no such bound). `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query
-    fails (default: it waits). No row is late while `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
+    left out of the alignment (None: no such bound).
+    `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
+    and counts, and lets Spark read what it would read without. No row is late while `max_drift` is at most the query's watermark
+    delay. Raises `ConfigurationError`.
     """
 
     max_drift: Duration | None = None
@@ -73,6 +76,7 @@ class Alignment:
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
     max_hold: Duration | None = None
+    mode: str = "align"
     coordinator: Coordinator | None = None
 
     def __post_init__(self) -> None:
@@ -81,7 +85,14 @@ class Alignment:
         for name in ("max_hold", "future_bound", "past_bound"):
             if (value := getattr(self, name)) is not None:
                 milliseconds(f"Alignment({name})", value)
+        if self.mode not in MODES:
+            raise ConfigurationError(f"Alignment(mode={self.mode!r}): expected {' or '.join(map(repr, MODES))}")
         _ = self.bounds  # checks the durations
+
+    @property
+    def observes(self) -> bool:
+        """Whether nothing is to be changed."""
+        return self.mode == "observe"
 
     def credible(self, now: int) -> Credible:
         """The event times that take part in a plan which is made at `now` (wall clock in ms)."""

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from lockgate.events import ProgressEvent, SplitProgress
 from lockgate_spark.align import session_of
 from lockgate_spark.client import CoordinatorClient
+from lockgate_spark.conf import enabled
 from lockgate_spark.config import Coordinator
 from lockgate_spark.errors import UnsupportedQuery
 
@@ -23,9 +24,11 @@ def report_progress(batch: DataFrame) -> None:
     """Lets the executors report the splits of `batch` to the group's coordinator.
 
     `batch` still has Kafka's columns `topic`, `partition`, `offset` and `timestamp`. Raises `UnsupportedQuery` where the query is not
-    aligned through a coordinator; a coordinator that cannot be reached fails nothing.
+    aligned through a coordinator, unless Spark's conf has switched alignment off; a coordinator that cannot be reached fails nothing.
     """
     session = session_of(batch)
+    if not enabled(batch.sparkSession.conf.getAll) or (session is not None and session.alignment.observes):
+        return  # switched off from outside, and the job is to run as it is
     if session is None or session.membership is None or session.alignment.coordinator is None:
         raise UnsupportedQuery("report_progress(batch) needs a query that is aligned through a coordinator, and its own batch")
     if session.view is None:

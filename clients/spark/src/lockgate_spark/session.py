@@ -19,7 +19,7 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.events import SplitReport
 from lockgate.events import SplitState as ReportedState
-from lockgate.planner import Bounds, Hint, Limit, Plan, SplitPlan, SplitState
+from lockgate.planner import Bounds, Hint, Limit, Plan, SplitState
 from lockgate.survey import Survey
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
@@ -28,8 +28,9 @@ from lockgate_spark.left_out import LeftOut
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
+from lockgate_spark.observe import Observed
 from lockgate_spark.start import Checkpointed, warn_at_start
-from lockgate_spark.view import BatchAlignment, SplitAlignment
+from lockgate_spark.view import BatchAlignment, describe
 
 log = logging.getLogger("lockgate")
 
@@ -72,7 +73,7 @@ class Session:
         self._found: tuple[float, Unread, Survey[Key]] | None = None
         self._plan: Plan[Key] | None = None
         self._hint: Hint | None = None
-        self._left_out = LeftOut()
+        self._left_out, self._observed = LeftOut(), Observed()
         self._rest_until = 0.0
         self._open = 0
         self._closed = threading.Event()
@@ -93,10 +94,22 @@ class Session:
         if self._leader is None:
             self._leader = index
         if index == self._leader:
-            self._answers = {} if time.monotonic() < self._rest_until else self._next_round(index, start)
+            rests = time.monotonic() < self._rest_until and not self.alignment.observes  # Spark does not rest
+            self._answers = {} if rests else self._next_round(index, start)
         answer = self._answers.pop(index, start)
         self._served[index] = answer
         return answer
+
+    def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
+        """Plans beside Spark, which goes on to `native` whatever comes out. Raises nothing."""
+        try:
+            planned = self.latest_offset(index, start, budget)
+            self._observed.compare(start, native, planned)
+            for split, end in native.items():
+                self._left_out.count(split, self.sources[index].log.incredible(split, start.get(split, end), end))
+        except Exception as error:
+            self._observed.failed(error)
+        self._served[index] = native
 
     def close(self) -> None:
         """To be called by each source when the query ends. The last one reports that the readers are finished, unless the run
@@ -107,6 +120,8 @@ class Session:
             return
         self._closed.set()
         self._left_out.sum_up()
+        if self.alignment.observes:
+            self._observed.sum_up()
         # Each is closed, whatever the others say: a lease that is kept on would hold the group for ever.
         for close in (self._leave, *(source.log.close for source in self.sources.values())):
             try:
@@ -142,7 +157,7 @@ class Session:
         return self.run.logged_offsets(index) or self.sources[index].initial()
 
     def _held(self, plan: Plan[Key]) -> bool:
-        return plan.offsets == 0 and bool(plan.paused) and self.run.is_active()
+        return plan.offsets == 0 and bool(plan.paused) and self.run.is_active() and not self.alignment.observes
 
     def _wait(self, positions: dict[int, Offsets], plan: Plan[Key], seconds: float) -> tuple[Plan[Key], float]:
         """One step, or under AvailableNow as many as it takes."""
@@ -256,27 +271,14 @@ class Session:
 
     def _describe(self, plan: Plan[Key], seconds: float) -> BatchAlignment:
         before = frozenset() if self._plan is None else self._plan.paused
-        last = None if self.membership is None else self.membership.last
-        return BatchAlignment(
-            target=plan.target,
-            ceiling=plan.ceiling,
-            limit=plan.limit,
-            splits=tuple(self._describe_split(i, name, split) for (i, name), split in plan.splits.items()),
-            paused=tuple(sorted(name for _, name in plan.paused)),
-            resumed=tuple(
-                sorted(name for i, name in before & plan.splits.keys() if plan.splits[i, name].end > plan.splits[i, name].position)
-            ),
-            group_watermark=None if last is None else last.group_watermark,
-            held_by=() if last is None else last.held_by,
-            planned_at=self._clock(),
-            seconds=seconds,
-        )
+        told = None if self.membership is None else self.membership.last
+        return describe(plan, before, told, self._incredible, self._clock(), seconds, not self.alignment.observes)
 
-    def _describe_split(self, source: int, name: str, split: SplitPlan) -> SplitAlignment:
-        left_out = self.sources[source].log.incredible(name, split.position, split.end)
-        self._left_out.count(name, left_out)
-        following = None if split.next is None else split.next.event_time
-        return SplitAlignment(source, name, split.position, split.end, split.state, split.watermark, following, left_out)
+    def _incredible(self, key: Key, start: int, end: int) -> int:
+        records = self.sources[key[0]].log.incredible(key[1], start, end)
+        if not self.alignment.observes:
+            self._left_out.count(key[1], records)
+        return records
 
     def _tell(self, plan: Plan[Key]) -> None:
         """One line when the group stops the query and one when it lets it go on; never one a poll."""

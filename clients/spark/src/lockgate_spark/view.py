@@ -1,9 +1,11 @@
 """What a foreachBatch function can see of the alignment that made its batch."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from lockgate.events import HeldBy
-from lockgate.planner import Limit, SplitState
+from lockgate.events import HeldBy, WatermarkAlignmentEvent
+from lockgate.planner import Limit, Plan, SplitState
+from lockgate_spark.logs.unread import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class BatchAlignment:
     `target`: no record above it was read. `ceiling`: what the plan had to stay under. `limit`: what kept it from going further.
     `paused`: splits whose next record is above the ceiling; `resumed`: those that were paused and now read on. `group_watermark`
     and `held_by`: as the coordinator last told, None and empty without one. `planned_at`: wall clock in seconds when the plan was made.
-    `seconds`: what the plan took, waiting left out.
+    `seconds`: what the plan took, waiting left out. `applied`: False in mode observe, where all this is what would have been.
     """
 
     target: int
@@ -43,3 +45,35 @@ class BatchAlignment:
     held_by: tuple[HeldBy, ...]
     planned_at: float
     seconds: float
+    applied: bool = True
+
+
+def describe(
+    plan: Plan[Key],
+    paused_before: frozenset[Key],
+    told: WatermarkAlignmentEvent | None,
+    left_out: Callable[[Key, int, int], int],
+    planned_at: float,
+    seconds: float,
+    applied: bool,
+) -> BatchAlignment:
+    """The view of a plan. `told`: the coordinator's last answer. `left_out`: how many records of a split were met that take no part."""
+    read_on = (key for key in paused_before & plan.splits.keys() if plan.splits[key].end > plan.splits[key].position)
+    return BatchAlignment(
+        target=plan.target,
+        ceiling=plan.ceiling,
+        limit=plan.limit,
+        splits=tuple(
+            SplitAlignment(
+                *key, s.position, s.end, s.state, s.watermark, s.next.event_time if s.next else None, left_out(key, s.position, s.end)
+            )
+            for key, s in plan.splits.items()
+        ),
+        paused=tuple(sorted(name for _, name in plan.paused)),
+        resumed=tuple(sorted(name for _, name in read_on)),
+        group_watermark=None if told is None else told.group_watermark,
+        held_by=() if told is None else told.held_by,
+        planned_at=planned_at,
+        seconds=seconds,
+        applied=applied,
+    )

@@ -105,6 +105,10 @@ class Stream(_Forward):
 
     def latestOffset(self, start: Any, limit: Any) -> Any:
         with _Told():
+            if self._session.alignment.observes:
+                native = self._java.latestOffset(start, limit)
+                self._session.observe(self._index, parse(start.json()), _most_rows(limit), parse(native.json()))
+                return native
             try:
                 end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit))
             except Exception:

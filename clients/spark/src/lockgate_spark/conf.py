@@ -1,0 +1,100 @@
+"""What Spark's conf says of alignment: `spark.lockgate.*`, by the field's name in camelCase. It wins over the code.
+
+So an operator can turn alignment off, make it a dry run, or move it to another coordinator, without a change of code. It is read when
+`align` is called.
+
+    spark.lockgate.enabled             false: align() gives back what it was given
+    spark.lockgate.<field>             of Alignment: maxDrift, idleTimeout, mode, …
+    spark.lockgate.coordinator.<field> of Coordinator: url, group, token, …; url and group suffice where the code has none
+
+`none` stands for None. Values are text as in the code: `10 minutes`.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from lockgate_spark.config import Alignment, Coordinator
+from lockgate_spark.errors import ConfigurationError
+
+log = logging.getLogger("lockgate")
+
+Built = TypeVar("Built")
+
+PREFIX = "spark.lockgate."
+ENABLED = PREFIX + "enabled"
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _keys(of: type, prefix: str) -> dict[str, str]:
+    """The fields of a dataclass that are set by one value, by their key."""
+    return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
+
+
+_ALIGNMENT = _keys(Alignment, PREFIX)
+_COORDINATOR = _keys(Coordinator, PREFIX + "coordinator.")
+
+
+def enabled(conf: Mapping[str, str]) -> bool:
+    """Whether alignment is on. Raises `ConfigurationError` for what is neither true nor false."""
+    value = conf.get(ENABLED, "true").strip().lower()
+    if value not in ("true", "false"):
+        raise ConfigurationError(f"{ENABLED}={conf[ENABLED]}: expected true or false")
+    return value == "true"
+
+
+def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
+    """`alignment` with what the conf says laid over it. Raises `ConfigurationError` that names the keys; warns of unknown ones."""
+    _warn_of_unknown(conf)
+    coordinator = _laid_over(alignment.coordinator, _COORDINATOR, conf)
+    return _built(lambda: replace(alignment, coordinator=coordinator, **_values(_ALIGNMENT, conf)), _ALIGNMENT, conf)
+
+
+def _laid_over(coordinator: Coordinator | None, keys: Mapping[str, str], conf: Mapping[str, str]) -> Coordinator | None:
+    values = _values(keys, conf)
+    if not values:
+        return coordinator
+    if coordinator is not None:
+        return _built(lambda: replace(coordinator, **values), keys, conf)
+    missing = [key for key, name in keys.items() if name in ("url", "group") and values.get(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"{', '.join(missing)}: not set, and align() was given no Coordinator that {_set(keys, conf)} could change"
+        )
+    return _built(lambda: Coordinator(**values), keys, conf)
+
+
+def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
+    return {name: None if conf[key].strip().lower() == "none" else conf[key].strip() for key, name in keys.items() if key in conf}
+
+
+def _built(build: Callable[[], Built], keys: Mapping[str, str], conf: Mapping[str, str]) -> Built:
+    try:
+        return build()
+    except ConfigurationError as error:
+        names = _set(keys, conf)
+        raise ConfigurationError(f"{error} (Spark's conf has {names})" if names else str(error)) from None
+
+
+def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
+    return ", ".join(key for key in keys if key in conf)  # the keys alone: one of the values is a token
+
+
+def _warn_of_unknown(conf: Mapping[str, str]) -> None:
+    known = [ENABLED, *_ALIGNMENT, *_COORDINATOR]
+    for key in sorted(key for key in conf if key.startswith(PREFIX) and key not in known):
+        near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
+        meant = [one for one in known if _last(one) in near]
+        log.warning(
+            "%s is unknown, and does nothing; %s", key, f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}"
+        )
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2].lower()
