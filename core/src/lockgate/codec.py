@@ -16,6 +16,7 @@ from dataclasses import fields
 from lockgate.errors import InvalidMessage
 from lockgate.events import (
     CONFIG_FLOORS,
+    MAX_HOLD_FLOOR,
     CatchUp,
     GroupConfig,
     HeldBy,
@@ -208,7 +209,7 @@ def _config(taken: Fields) -> GroupConfig:
     """With every fault noted the defaults stand in, for they break no rule; the caller's `finish` raises then."""
     default = GroupConfig()
     numbers = {key: taken.integer(key, default=getattr(default, key), low=floor) for key, floor in CONFIG_FLOORS.items()}
-    max_hold_ms = taken.integer_or_none("max_hold_ms", low=1)
+    max_hold_ms = taken.integer_or_none("max_hold_ms", low=MAX_HOLD_FLOOR)
     on_lost_reader = taken.choice("on_lost_reader", OnLostReader, default=default.on_lost_reader)
     mode = taken.choice("mode", Mode, default=default.mode)
     catch_up = taken.choice("catch_up", CatchUp, default=default.catch_up)

@@ -61,6 +61,9 @@ class CatchUp(str, Enum):
 CONFIG_FLOORS: Mapping[str, int] = {"max_drift_ms": 0, "update_interval_ms": 10, "lease_ms": 100}
 """The least value of each number that a group's configuration always has; the greatest is `watermark.MAX` for all."""
 
+MAX_HOLD_FLOOR = 50
+"""The least `max_hold_ms` of a group: each wait that ends is a commit and a line in the log."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
@@ -84,8 +87,8 @@ class GroupConfig:
             value = getattr(self, key)
             if not floor <= value <= MAX:
                 raise InvalidValue(key, f"must be {floor} to {MAX}, not {value}")
-        if self.max_hold_ms is not None and not 1 <= self.max_hold_ms <= MAX:
-            raise InvalidValue("max_hold_ms", f"must be 1 to {MAX}, or none, not {self.max_hold_ms}")
+        if self.max_hold_ms is not None and not MAX_HOLD_FLOOR <= self.max_hold_ms <= MAX:
+            raise InvalidValue("max_hold_ms", f"must be {MAX_HOLD_FLOOR} to {MAX}, or none, not {self.max_hold_ms}")
         for source in self.expected_sources:
             if not NAME.match(source):
                 raise InvalidValue("expected_sources", f"{source!r} {NAME_RULE}")

@@ -113,7 +113,7 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_told_once(
     kept = store._groups["g"]
     store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]  # as no version would have written it
     coordinator._announcer.deleted("g")  # look now
-    with pytest.raises(AttributeError):
+    with pytest.raises((AttributeError, TypeError)):
         await soon(poll)
     store._groups["g"] = kept
     newest = await configured(coordinator, 2)

@@ -7,7 +7,7 @@ is unknown. tests/protocol/test_document.py holds them against the codec, tests/
 from typing import Any
 
 from lockgate.codec import BATCH_LIMIT
-from lockgate.events import CONFIG_FLOORS, CatchUp, GroupConfig, Mode, OnLostReader, OnMaxHold, SplitState
+from lockgate.events import CONFIG_FLOORS, MAX_HOLD_FLOOR, CatchUp, GroupConfig, Mode, OnLostReader, OnMaxHold, SplitState
 from lockgate.fields import Json
 from lockgate.watermark import MAX, MIN
 
@@ -70,7 +70,7 @@ _CONFIG = record(
         "mode": one_of(Mode, default=DEFAULT.mode.value),
         "catch_up": one_of(CatchUp, default=DEFAULT.catch_up.value),
         "expected_sources": list_of(NAME, default=[]),
-        "max_hold_ms": or_null(integer(1)),
+        "max_hold_ms": or_null(integer(MAX_HOLD_FLOOR)),
         "on_max_hold": one_of(OnMaxHold, default=DEFAULT.on_max_hold.value),
     },
     additionalProperties=False,

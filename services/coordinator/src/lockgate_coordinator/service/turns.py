@@ -18,6 +18,7 @@ from lockgate.commands import report_all
 from lockgate.errors import Refused, UnknownGroup
 from lockgate.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.group import Group
+from lockgate.leases import silent_ms
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.store.base import CLAIMED_MS
 
@@ -51,7 +52,7 @@ GATHER_LOOKS = 16
 
 
 HEAVY = 500
-"""From how many reports on a turn asks for the time before it begins."""
+"""From how many reports on, or of how many readers that may all have to be looked at, a turn asks for the time before it begins."""
 
 
 class PreconditionFailed(Exception):
@@ -138,7 +139,6 @@ class Turns:
             if not wait_ms:
                 if name in self._contended:
                     self._contended[name] = loop.time() + CLAIMED_MS / 1_000
-                await self._store.load(name)  # others were at work until now: a turn on what is recalled would be in vain
                 return
             await asyncio.sleep(wait_ms / 1_000)
 
@@ -150,7 +150,9 @@ class Turns:
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
         self.taken, self.commands = self.taken + 1, self.commands + len(commands)
-        loaded = (None if _is_heavy(commands) else self._store.recall(name)) or await self._store.load(name)
+        loaded = self._store.recall(name)
+        if loaded is None or _is_heavy(commands, loaded):
+            loaded = await self._store.load(name)
         for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)
             event = None
@@ -208,8 +210,13 @@ def _is_reports(command: Command) -> bool:
     return type(command) is Reports
 
 
-def _is_heavy(commands: list[Command]) -> bool:
+def _is_heavy(commands: list[Command], recalled: Loaded) -> bool:
     """What takes so long that a recalled time would be outdated before the commit, and all the work done twice."""
+    group = recalled.group
+    if group is not None and len(group.readers) > HEAVY:
+        first = group.readers.first_heard()
+        if silent_ms(group, recalled.now_ms) or (first is not None and first + group.config.lease_ms <= recalled.now_ms):
+            return True
     return sum(len(command.items) for command in commands if isinstance(command, Reports)) > HEAVY
 
 

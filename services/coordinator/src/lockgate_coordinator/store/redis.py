@@ -65,18 +65,21 @@ class RedisStore:
         answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group))
         if len(answer) == 2 and int(answer[0]) == loaded.next_version:
             self._known.keep(name, Known(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened))
+            if loaded.group is None:  # and once more: a delete of its predecessor may have taken it off the list meanwhile
+                await self._connections.command("ZADD", keys.GROUPS, 0, name)
             return None
         if known is None or self._connections.opened != opened:
             return await self.load(name)
         return await self._learned(name, answer, loaded.group, sent_ms, opened)
 
     async def delete(self, loaded: Loaded) -> bool:
-        """Off the list first: who creates a successor loads after the delete and lists after that, so the successor stays listed."""
-        await self._connections.command("ZREM", keys.GROUPS, loaded.name)
+        """Off the list last, so that nothing is unlisted that is there; and on it again if a successor is, which may have been quicker."""
         args = [loaded.version, loaded.last_version, REMEMBERED_MS]
         done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
-        if not done:
-            await self._connections.command("ZADD", keys.GROUPS, 0, loaded.name)
+        if done:
+            await self._connections.command("ZREM", keys.GROUPS, loaded.name)
+            if (await self.load(loaded.name)).group is not None:
+                await self._connections.command("ZADD", keys.GROUPS, 0, loaded.name)
         self._known.drop(loaded.name)
         return bool(done)
 
