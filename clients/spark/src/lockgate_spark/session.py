@@ -29,6 +29,7 @@ from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
 from lockgate_spark.observe import Observed
+from lockgate_spark.patience import Least, Patience
 from lockgate_spark.start import Checkpointed, warn_at_start
 from lockgate_spark.view import BatchAlignment, describe
 
@@ -73,6 +74,7 @@ class Session:
         self._found: tuple[float, Unread, Survey[Key]] | None = None
         self._plan: Plan[Key] | None = None
         self._hint: Hint | None = None
+        self._patience = Patience()
         self._left_out, self._observed = LeftOut(), Observed()
         self._rest_until = 0.0
         self._open = 0
@@ -88,9 +90,12 @@ class Session:
         self.sources[index] = source
         self._open += 1
 
-    def latest_offset(self, index: int, start: Offsets, budget: int | None) -> Offsets:
-        """Where the next batch of source `index` ends, given where the last one did. `budget`: offsets, None for no limit."""
+    def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
+        """Where the next batch of source `index` ends, given where the last one did. `budget`: offsets, None for no limit; `least`: what
+        is worth a batch.
+        """
         self.sources[index].budget = budget
+        self._patience.least[index] = least
         if self._leader is None:
             self._leader = index
         if index == self._leader:
@@ -146,9 +151,9 @@ class Session:
         plan, seconds = self._plan_once(positions)
         if self._held(plan):
             plan, seconds = self._wait(positions, plan, seconds)
-            self._rest_until = time.monotonic() + _REST_S if plan.offsets == 0 else 0.0
-        elif plan.offsets == 0:
-            self._rest_until = time.monotonic() + _REST_S
+        if not self.run.available_now and not self.alignment.observes:
+            plan = self._patience.put_off(plan, time.monotonic())
+        self._rest_until = time.monotonic() + _REST_S if plan.offsets == 0 else 0.0
         return self._adopt(plan, seconds)
 
     def _position(self, index: int) -> Offsets:

@@ -16,6 +16,7 @@ from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.patience import Least
 from lockgate_spark.session import Session
 
 log = logging.getLogger("lockgate")
@@ -110,7 +111,7 @@ class Stream(_Forward):
                 self._session.observe(self._index, parse(start.json()), _most_rows(limit), parse(native.json()))
                 return native
             try:
-                end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit))
+                end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
             except Exception:
                 if self._session.run.is_active():
                     raise
@@ -170,7 +171,17 @@ def _most_rows(limit: Any) -> int | None:
     if name == "CompositeReadLimit":
         most = [_most_rows(part) for part in limit.getReadLimits()]
         return min((rows for rows in most if rows is not None), default=None)
-    return None  # everything, or a lower bound: what is there is read
+    return None  # everything, or a lower bound
+
+
+def _least_rows(limit: Any) -> Least | None:
+    """The offsets that a `ReadLimit` waits for; None where it waits for none."""
+    name = class_name(limit)
+    if name == "ReadMinRows":
+        return Least(int(limit.minRows()), int(limit.maxTriggerDelayMs()))
+    if name == "CompositeReadLimit":
+        return next((least for part in limit.getReadLimits() if (least := _least_rows(part)) is not None), None)
+    return None
 
 
 def _driver_params(gateway: Any, stream: Any) -> Any:
