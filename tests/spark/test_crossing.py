@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.planner import Bounds, Head
+from lockgate.planner import Bounds, Head, Plan
 from lockgate.survey import Survey
 from lockgate_spark.logs import kafka
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.points import Points
-from lockgate_spark.logs.unread import Unread
+from lockgate_spark.logs.unread import Key, Unread
 from support.logs_in_memory import LogsInMemory
 from support.runs import JvmLogInMemory, SourceInMemory
 
@@ -90,17 +90,31 @@ def test_an_even_log_takes_a_handful_of_reads_for_each_time_and_fewer_once_it_is
     assert max(asked[1:]) <= 8
 
 
-def test_a_plan_over_many_poisoned_splits_has_a_bounded_number_of_reads() -> None:
-    logs = [[0, FAR, *(n * n // (split + 1) for n in range(1, 5_000))] for split in range(20)]
-    source = SourceInMemory({f"t-{n}": records for n, records in enumerate(logs)})
-    unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
-    plan = Survey(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 7_777}).plan()
+@pytest.mark.parametrize("most", [4, kafka.MOST_READS])
+def test_a_plan_over_many_poisoned_splits_is_level_within_a_bounded_number_of_reads(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "MOST_READS", most)
+    plan, source = planned_over_poison()
     assert 0 < plan.offsets <= 7_777
     for (_, split), made in plan.splits.items():
         records = source.records[split]
         assert all(time <= plan.target or time == FAR for time in records[: made.end])
         assert made.end == len(records) or records[made.end] > plan.target
-    assert source.log.look_ups <= kafka.MOST_READS + 4 * 2 * log2(5_000)
+    assert source.log.look_ups <= most + 4 * 2 * log2(5_000)
+
+
+def test_after_its_share_of_reads_a_plan_takes_a_smaller_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    thorough, asked_much = planned_over_poison()
+    monkeypatch.setattr(kafka, "MOST_READS", 4)
+    sparing, asked_little = planned_over_poison()
+    assert asked_little.log.look_ups < asked_much.log.look_ups
+    assert sparing.offsets < thorough.offsets
+
+
+def planned_over_poison() -> tuple[Plan[Key], SourceInMemory]:
+    """A plan for 7,777 offsets of twenty splits, in each of which a record from 2099 hides all that follows."""
+    source = SourceInMemory({f"t-{n}": [0, FAR, *(k * k // (n + 1) for k in range(1, 5_000))] for n in range(20)})
+    unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
+    return Survey(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 7_777}).plan(), source
 
 
 def test_the_highest_is_that_of_credible_records_however_many_others_come_last() -> None:

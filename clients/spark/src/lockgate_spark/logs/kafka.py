@@ -6,8 +6,9 @@ either the split is ahead of that time, which its first unread record tells, or 
 hides all behind it for good. What a look-up cannot see is found by reading single records (`crossing`), of all such splits at once,
 and what was found is kept (`points`).
 
-**Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch. What it must still know, it asks:
-up to three event times (horizon, ceiling, target), each for 2 · log2(unread offsets) reads at most.
+**Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch, as long as it has one. What it
+must still know, it asks: up to four event times (the one in hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads
+at most.
 
 All calls to Kafka go through `KafkaLog.java`, with the source's own `kafka.*` options.
 """
