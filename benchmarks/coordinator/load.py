@@ -154,4 +154,7 @@ async def streams(job: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     uvloop.install()
-    print(json.dumps(asyncio.run({"register": register, "reports": reports, "streams": streams}[sys.argv[1]](json.load(sys.stdin)))))
+    answer = asyncio.run({"register": register, "reports": reports, "streams": streams}[sys.argv[1]](json.load(sys.stdin)))
+    # Not `print`: with PYTHONUNBUFFERED a write to a pipe that takes a part of it only loses the rest.
+    with open(sys.stdout.fileno(), "w", closefd=False) as out:
+        json.dump(answer, out)
