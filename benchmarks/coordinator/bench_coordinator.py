@@ -1,6 +1,6 @@
 """Speed of the coordinator service, each pair in turn in one run (`make bench-coordinator`).
 
-    reports   one report a request, 32 connections: bare ASGI app, memory, Redis
+    reports   one report a request, 32 connections: bare ASGI app (compiled parser; standard json), memory, Redis
     batch     10,000 reports a request: the JSON parser alone, memory, Redis
     sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores; and the memory that a reader takes
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
@@ -119,6 +119,7 @@ def rates(served: list[Served], rounds: int, seconds: float) -> tuple[Found, Fou
 def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
     with ExitStack() as started:
         url, pid = started.enter_context(bare("reports"))
+        plain_url, plain_pid = started.enter_context(bare("json"))
         redis = started.enter_context(RedisServer())
         memory = started.enter_context(CoordinatorProcess())
         shared = started.enter_context(CoordinatorProcess(redis.url))
@@ -126,6 +127,7 @@ def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
         path = "/v1/groups/bench/sources/s/watermarks"
         served = [
             Served("bare", [url], [pid], [path] * CONNECTIONS, [body] * CONNECTIONS),
+            Served("bare, json", [plain_url], [plain_pid], [path] * CONNECTIONS, [body] * CONNECTIONS),
             serving("memory", [memory], "bench", CONNECTIONS, CONNECTIONS),
             serving("redis", [shared], "bench", CONNECTIONS, CONNECTIONS),
         ]
@@ -134,8 +136,10 @@ def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
         "per_second": told(wall),
         "per_cpu_second": told(cpu),
         "memory_to_bare": ratio(wall, "memory", "bare"),
+        "memory_to_bare_json": ratio(wall, "memory", "bare, json"),
         "redis_to_memory": ratio(wall, "redis", "memory"),
         "memory_to_bare_by_cpu": ratio(cpu, "memory", "bare"),
+        "memory_to_bare_json_by_cpu": ratio(cpu, "memory", "bare, json"),
         "redis_to_memory_by_cpu": ratio(cpu, "redis", "memory"),
     }
 
