@@ -29,6 +29,17 @@ class Certificates:
     certificate: Path
     key: Path
 
+    def settings(self, port: int) -> list[tuple[str, str]]:
+        """By Redis's own names: to listen at `port` over TLS alone, with these, and to ask clients for none."""
+        files = [("tls-ca-cert-file", self.ca), ("tls-cert-file", self.certificate), ("tls-key-file", self.key)]
+        return [("port", "0"), ("tls-port", str(port)), ("tls-auth-clients", "optional"), *((name, str(file)) for name, file in files)]
+
+
+def address(ports: Sequence[int], tls: Certificates | None = None, *, form: str = "", path: str = "") -> str:
+    """Of a Redis, or of several, on this machine: redis://…, or rediss://… with its authority. `form`: "+cluster" or "+sentinel"."""
+    hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+    return f"redis{form}://{hosts}{path}" if tls is None else f"rediss{form}://{hosts}{path}?ssl_ca_certs={tls.ca}"
+
 
 class RedisServer(Server):
     """A Redis that runs inside `with RedisServer() as redis:`; its address is `redis.url`.
@@ -47,9 +58,7 @@ class RedisServer(Server):
     @property
     def url(self) -> str:
         """Its address, redis://host:port/0, or rediss://… with its authority."""
-        if self._tls is None:
-            return f"redis://127.0.0.1:{self.port}/0"
-        return f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={self._tls.ca}"
+        return address([self.port], self._tls, path="/0")
 
     def _launch(self) -> Child:
         command = [self._binary, *self._listening(), "--bind", "127.0.0.1", "--dir", str(self.data), "--daemonize", "no", *self._options]
@@ -60,5 +69,4 @@ class RedisServer(Server):
     def _listening(self) -> list[str]:
         if self._tls is None:
             return ["--port", str(self.port)]
-        files = ["--tls-ca-cert-file", self._tls.ca, "--tls-cert-file", self._tls.certificate, "--tls-key-file", self._tls.key]
-        return ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "optional", *map(str, files)]
+        return [part for name, value in self._tls.settings(self.port) for part in (f"--{name}", value)]

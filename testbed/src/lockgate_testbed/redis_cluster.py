@@ -7,7 +7,7 @@ from redis import Redis
 
 from lockgate_testbed.errors import ChildFailed
 from lockgate_testbed.process import await_true, free_ports
-from lockgate_testbed.redis import NO_PERSISTENCE, READY_WITHIN_S, RedisServer
+from lockgate_testbed.redis import NO_PERSISTENCE, READY_WITHIN_S, Certificates, RedisServer, address
 
 SLOTS = 16_384
 NODES = 3
@@ -16,23 +16,25 @@ NODES = 3
 class RedisCluster:
     """A cluster that runs inside `with RedisCluster() as cluster:`; its address is `cluster.url`. It keeps nothing over a restart.
 
-    Raises `RedisMissing`.
+    With `tls` its clients and its nodes speak over TLS alone. Raises `RedisMissing`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: Certificates | None = None) -> None:
         self._bus_ports = free_ports(NODES)
-        self.nodes = [RedisServer(options=(*NO_PERSISTENCE, *_clustered(port))) for port in self._bus_ports]
+        self._tls = tls
+        between = () if tls is None else ("--tls-cluster", "yes")
+        self.nodes = [RedisServer(options=(*NO_PERSISTENCE, *_clustered(port), *between), tls=tls) for port in self._bus_ports]
         self._running = ExitStack()
 
     @property
     def url(self) -> str:
-        """Its address, redis+cluster://host:port,host:port,host:port."""
-        return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        """Its address, redis+cluster://host:port,host:port,host:port, or rediss+cluster://… with its authority."""
+        return address([node.port for node in self.nodes], self._tls, form="+cluster")
 
     def flush(self) -> None:
         """Forget all data."""
         for node in self.nodes:
-            with Redis(port=node.port) as client:
+            with Redis.from_url(node.url) as client:
                 client.flushall()
 
     def __enter__(self) -> "RedisCluster":
@@ -49,7 +51,7 @@ class RedisCluster:
     def _join(self) -> None:
         bounds = [SLOTS * index // NODES for index in range(NODES + 1)]
         for index, node in enumerate(self.nodes):
-            with Redis(port=node.port) as client:
+            with Redis.from_url(node.url) as client:
                 client.execute_command("CLUSTER", "ADDSLOTSRANGE", bounds[index], bounds[index + 1] - 1)
                 client.execute_command("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port, self._bus_ports[0])
         if not await_true(lambda: all(_agrees(node) for node in self.nodes), READY_WITHIN_S):
@@ -61,6 +63,6 @@ def _clustered(bus_port: int) -> tuple[str, ...]:
 
 
 def _agrees(node: RedisServer) -> bool:
-    with Redis(port=node.port, decode_responses=True) as client:
+    with Redis.from_url(node.url, decode_responses=True) as client:
         info = str(client.execute_command("CLUSTER", "INFO"))
     return "cluster_state:ok" in info and f"cluster_known_nodes:{NODES}" in info and f"cluster_size:{NODES}" in info

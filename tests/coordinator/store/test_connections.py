@@ -83,6 +83,28 @@ async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(redis_serv
         assert await refusal(f"redis://127.0.0.1:{server.port}")
 
 
+async def test_a_cluster_behind_tls_is_reached_on_all_its_nodes(redis_server: RedisServer, certificates: Certificates) -> None:
+    with RedisCluster(certificates) as cluster:
+        async with opened(cluster.url) as store:
+            for index in range(20):
+                loaded = await store.load(f"g{index}")
+                assert await store.commit(loaded, create(loaded.name, GroupConfig(), loaded.now_ms)) is None
+            await store.ping()
+        for node in cluster.nodes:
+            with Redis.from_url(node.url) as client:
+                assert client.dbsize()
+        assert "no cluster can be reached" in await refusal(cluster.url.partition("?")[0])
+        assert await refusal(cluster.url.partition("?")[0].replace("rediss", "redis"))
+
+
+async def test_a_master_behind_tls_is_named_by_its_sentinel_over_tls(redis_server: RedisServer, certificates: Certificates) -> None:
+    with SentinelledRedis(certificates) as redis:
+        async with opened(redis.url) as store:
+            await live_through_all(store)
+        assert await refusal(redis.url.partition("?")[0])
+        assert await refusal(redis.url.partition("?")[0].replace("rediss", "redis"))
+
+
 async def test_a_redis_that_asks_for_a_certificate_is_given_one(redis_server: RedisServer, certificates: Certificates) -> None:
     with RedisServer(tls=certificates, options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
         own = f"&ssl_certfile={certificates.certificate}&ssl_keyfile={certificates.key}"
