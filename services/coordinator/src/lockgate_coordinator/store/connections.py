@@ -27,6 +27,7 @@ from redis.exceptions import (
     RedisClusterException,
     RedisError,
 )
+from redis.exceptions import ConnectionError as NotConnected
 
 from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
@@ -135,12 +136,12 @@ def _retry() -> Retry:
 def _told(error: Exception) -> str:
     """What Redis or its driver says, and what to do. Errors whose text may quote the settings of a connection are told in our words."""
     cause = error.__cause__
-    if isinstance(error, RedisClusterException) and isinstance(cause, AuthenticationError | NoPermissionError):
+    if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):
         return _told(cause)
     if isinstance(error, RedisClusterException):
         return "no cluster can be reached there; a Redis that is no cluster has the address redis://HOST:PORT/DB"
     if isinstance(error, MasterNotFoundError):
-        return "no Sentinel names a master of this service that answers: check the service's name and the Sentinels' credentials"
+        return "no Sentinel names a master of this service that answers: check its name, the Sentinels' credentials, and their TLS"
     if isinstance(error, TimeoutError):
         return f"no answer within {TIMEOUT_S:g} s"
     said = str(error).rstrip(".") or type(error).__name__
