@@ -12,7 +12,8 @@ class Survey(Generic[Split]):
     """Where a query stands before its next batch, and how far it would get alone.
 
     `budgets`: offsets per batch and source, None for no limit. `watermarks`: each split's, in ms, before the batch. `horizon`:
-    the query's own part of the ceiling, in ms. `look_ups`: how often the log was asked so far.
+    the query's own part of the ceiling, in ms. `first`: event time of the first unread record,
+    MAX without one. `look_ups`: how often the log was asked so far.
     """
 
     def __init__(
@@ -31,12 +32,22 @@ class Survey(Generic[Split]):
         self._highest: Mapping[Split, int] | None = None
         self._heads = log.heads() if any(backlog.offsets for backlog in backlogs.values()) else {}
         self._blank = {split for split, backlog in backlogs.items() if backlog.offsets and split not in self._heads}
-        self._first = min((head.event_time for head in self._heads.values()), default=watermark.MAX)
+        self.first = min((head.event_time for head in self._heads.values()), default=watermark.MAX)
         self.look_ups = 0
         self.horizon = self._clock_horizon()
         self._own = self._search(hint)
         self._own_limit = self._what_limits(self._own)
         self.watermarks = {split: self._watermark(split) for split in backlogs}
+
+    @property
+    def target(self) -> int:
+        """How far in event time (ms) the next batch gets if the group's ceiling is left out."""
+        return self._own.target
+
+    @property
+    def closed(self) -> int:
+        """Up to which event time (ms) no record is still to come, by the clock's part of every h(s) alone."""
+        return watermark.add(self._clock_horizon(), -self._bounds.max_drift)
 
     @property
     def limit(self) -> Limit:
@@ -64,13 +75,13 @@ class Survey(Generic[Split]):
     def hint(self) -> Hint | None:
         """What this survey teaches the next one; None while nothing was measured."""
         use = self._use(self._own.target)
-        return Hint(self._own.target, (self._own.target - self._first + 1) / use) if use > 0 else None
+        return Hint(self._own.target, (self._own.target - self.first + 1) / use) if use > 0 else None
 
-    def plan(self, ceiling: int = watermark.MAX) -> Plan[Split]:
-        """The plan under the group's max desired watermark (ms)."""
+    def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
+        """The plan under the group's max desired watermark (ms), or another ceiling, which `limit_there` names."""
         target, overfull, limit = self._own.target, self._own.overfull, self._own_limit
         if ceiling < (target if overfull is None else overfull):
-            target, overfull, limit = min(ceiling, target), None, Limit.GROUP
+            target, overfull, limit = min(ceiling, target), None, limit_there
         heads = self._cut(target)
         ends = {split: self._end(split, heads) for split in self._backlogs}
         if overfull is not None and not any(ends[split] > backlog.position for split, backlog in self._backlogs.items()):
@@ -88,7 +99,7 @@ class Survey(Generic[Split]):
     # -- the greatest T within the budgets and the horizon --
 
     def _search(self, hint: Hint | None) -> Found:
-        found = self._within(self._first - 1, hint)
+        found = self._within(self.first - 1, hint)
         if found.target < self.horizon or not self._cut(found.target):
             return found
         # The budgets reach beyond what the clock alone allows: ask how far the logs themselves have come.
@@ -126,7 +137,7 @@ class Survey(Generic[Split]):
 
     def _cut(self, event_time: int) -> Mapping[Split, Head]:
         """The first unread record above `event_time` of each split; both ends of time are answered without asking."""
-        if event_time < self._first:
+        if event_time < self.first:
             return self._heads
         if event_time == watermark.MAX:
             return {}
@@ -179,7 +190,7 @@ class Survey(Generic[Split]):
     def _state(self, split: Split, end: int, limit: Limit) -> SplitState:
         backlog = self._backlogs[split]
         if end < backlog.end:
-            return SplitState.PAUSED if limit in (Limit.GROUP, Limit.HORIZON) else SplitState.ACTIVE
+            return SplitState.PAUSED if limit in (Limit.GROUP, Limit.HORIZON, Limit.SLICE) else SplitState.ACTIVE
         if end > backlog.position:
             return SplitState.ACTIVE
         by_clock = backlog.known_until - self._bounds.idle_timeout

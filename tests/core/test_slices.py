@@ -1,0 +1,112 @@
+from dataclasses import dataclass
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lockgate import watermark
+from lockgate.planner import Bounds, Limit, Plan
+from lockgate.slices import Slice, plan_slice, slice_of
+from lockgate.survey import Survey
+from support.logs_in_memory import LogsInMemory
+
+WINDOW = 100
+REPLAY = 10**12
+BOUNDS = Bounds(max_drift=1000, idle_timeout=60)
+
+
+def survey(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY) -> Survey[str]:
+    return Survey(logs.backlogs(now), logs, BOUNDS, {0: budget})
+
+
+def sliced(
+    logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY, ceiling: int = watermark.MAX, holds: bool = False
+) -> Plan[str]:
+    return plan_slice(survey(logs, budget=budget, now=now), ceiling, WINDOW, holds)
+
+
+def ends(plan: Plan[str]) -> dict[str, int]:
+    return {split: made.end for split, made in plan.splits.items()}
+
+
+def test_a_batch_holds_as_many_whole_windows_as_the_budget_allows() -> None:
+    logs = LogsInMemory.from_start(a=range(1000), b=range(0, 1000, 10))
+    plan = sliced(logs, budget=300)
+    assert ends(plan) == {"a": 200, "b": 20}
+    assert slice_of(plan, 0, None, WINDOW) == Slice(0, 200, whole=True)
+
+
+def test_a_window_larger_than_the_budget_is_read_in_parts_that_are_not_whole() -> None:
+    logs = LogsInMemory.from_start(a=range(1000))
+    plan = sliced(logs, budget=60)
+    part = slice_of(plan, 0, None, WINDOW)
+    assert ends(plan)["a"] == 60
+    assert (part.end, part.whole) == (60, False)
+    logs.positions = ends(plan)
+    rest = sliced(logs, budget=60)
+    assert slice_of(rest, part.end, part, WINDOW) == Slice(60, 100, whole=False)
+
+
+def test_a_window_is_read_once_the_clock_is_idle_timeout_past_its_end() -> None:
+    logs = LogsInMemory.from_start(a=range(150))
+    still_open = sliced(logs, now=100 + 59)
+    assert (still_open.offsets, still_open.limit) == (0, Limit.SLICE)
+    assert ends(sliced(logs, now=100 + 60)) == {"a": 100}
+
+
+def test_one_whose_group_is_held_by_another_waits_for_the_rest_of_the_window() -> None:
+    logs = LogsInMemory.from_start(a=range(1000))
+    waiting = sliced(logs, ceiling=50)
+    assert (waiting.offsets, waiting.limit) == (0, Limit.GROUP)
+    assert ends(sliced(logs, ceiling=250)) == {"a": 200}
+
+
+def test_one_that_holds_its_group_itself_reads_up_to_the_ceiling() -> None:
+    logs = LogsInMemory.from_start(a=range(1000))
+    plan = sliced(logs, ceiling=50, holds=True)
+    assert ends(plan) == {"a": 51}
+    assert not slice_of(plan, 0, None, WINDOW).whole
+
+
+def test_a_replay_is_read_to_its_end_and_the_last_window_is_whole() -> None:
+    logs = LogsInMemory.from_start(a=range(250), b=range(30))
+    plan = sliced(logs)
+    assert ends(plan) == {"a": 250, "b": 30}
+    assert slice_of(plan, 0, None, WINDOW).whole
+
+
+def test_without_a_backlog_nothing_is_cut() -> None:
+    assert sliced(LogsInMemory.from_start(a=[])).limit is Limit.END
+
+
+@dataclass(frozen=True)
+class Batch:
+    slice: Slice
+    rows: list[int]
+
+
+def read_all(logs: LogsInMemory, budget: int) -> list[Batch]:
+    """Batch after batch of a replay, until nothing is left."""
+    batches: list[Batch] = []
+    while any(logs.positions[split] < end for split, end in logs.ends.items()):
+        made = survey(logs, budget=budget)
+        plan = plan_slice(made, watermark.MAX, WINDOW, holds_group=False)
+        assert plan.offsets > 0
+        rows = [time for split, p in plan.splits.items() for time in logs.logs[split][p.position : p.end]]
+        batches.append(Batch(slice_of(plan, made.first, batches[-1].slice if batches else None, WINDOW), rows))
+        logs.positions = ends(plan)
+    return batches
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 2000), max_size=40).map(sorted), min_size=1, max_size=4), st.integers(1, 60))
+def test_every_record_lies_in_the_slice_it_is_read_with_and_whole_windows_are_never_touched_again(
+    times: list[list[int]], budget: int
+) -> None:
+    logs = LogsInMemory.from_start(**{f"s{i}": log for i, log in enumerate(times)})
+    done: set[int] = set()
+    for batch in read_all(logs, budget):
+        windows = {time // WINDOW for time in batch.rows}
+        assert all(batch.slice.start <= time < batch.slice.end for time in batch.rows)
+        assert not windows & done
+        if batch.slice.whole:
+            done |= windows
