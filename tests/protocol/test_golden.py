@@ -29,8 +29,9 @@ PAIRS: dict[str, tuple[Callable[[object], Any], Callable[[Any], Any]]] = {
     "watermarks": (codec.report_from_json, codec.report_to_json),
     "progress": (codec.progress_from_json, codec.progress_to_json),
 }
+ANSWERED, STREAMED = [e for e in EXCHANGES if "frames" not in e], [e for e in EXCHANGES if "frames" in e]
 EVENTS = [
-    e for e in EXCHANGES if e["status"] < 300 and e["answer"] is not None and {"revision", "max_desired_watermark"} <= e["answer"].keys()
+    e for e in ANSWERED if e["status"] < 300 and e["answer"] is not None and {"revision", "max_desired_watermark"} <= e["answer"].keys()
 ]
 BODIES = [e for e in EXCHANGES if e["status"] < 300 and "/sources/" in e["path"] and "body" in e]
 
@@ -48,6 +49,22 @@ def test_a_client_writes_every_golden_body(exchange: dict[str, Any]) -> None:
     assert exchange["body"].keys() <= write(event).keys()
 
 
+@pytest.mark.parametrize("exchange", STREAMED, ids=lambda exchange: str(exchange.get("request_headers")))
+def test_a_client_reads_every_golden_frame_of_an_event_stream_by_the_rules_of_server_sent_events(exchange: dict[str, Any]) -> None:
+    kinds, last = [], exchange.get("request_headers", {}).get("Last-Event-ID")
+    for frame in exchange["frames"]:
+        lines = frame.removesuffix("\n\n").split("\n")
+        fields = dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
+        if fields:
+            event = json.loads(fields["data"])
+            assert (fields.keys(), fields["event"], fields["id"]) == ({"event", "id", "data"}, "alignment", str(event["revision"]))
+            assert codec.alignment_to_json(codec.alignment_from_json(event)) == event
+        kinds.append("event" if fields else "heartbeat")
+    first = "heartbeat" if f"\nid: {last}\n" in STREAMED[0]["frames"][0] else "event"
+    assert kinds == [first, "heartbeat"][: len(kinds)]
+    assert exchange["headers"] == {"content-type": "text/event-stream; charset=utf-8"}
+
+
 def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:
     paths = create_app(MemoryStore()).openapi()["paths"]
     documented = {
@@ -55,7 +72,7 @@ def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:
         for path, operations in paths.items()
         for method, operation in operations.items()
         for status, answer in operation["responses"].items()
-        if int(status) < 300 and answer.get("content", {}).keys() <= {"application/json"}  # neither a stream nor a text
+        if int(status) < 300 and answer.get("content", {}).keys() <= {"application/json", "text/event-stream"}  # and no text
     }
     patterns = {path: re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + r"(\?.*)?\Z") for path in paths}
     held = {(e["method"], path, e["status"]) for e in EXCHANGES for path, pattern in patterns.items() if pattern.match(e["path"])}
@@ -63,5 +80,5 @@ def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:
 
 
 def test_the_golden_exchanges_hold_every_type_of_problem() -> None:
-    held = {e["answer"]["type"] for e in EXCHANGES if e["status"] >= 400}
+    held = {e["answer"]["type"] for e in ANSWERED if e["status"] >= 400}
     assert held == {f"urn:lockgate:{row.type}" for row in TABLE.values()} | {"about:blank"}

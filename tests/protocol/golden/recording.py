@@ -1,16 +1,20 @@
 """Plays the scenario to the service and writes down what it answers.
 
 The store's clock is an argument, and a step says when it happens: epochs, revisions, leases and ages come out alike each time. Nothing
-else changes with the time, but for what a machine says about its own network, and that is put out of the way in `_normalised`.
+else changes with the time, but for what a machine says about its own network, and that is put out of the way in `_normalised`. Of an event
+stream the first frames are taken, for it has no end; its heartbeats come every `BEAT_S` instead of every ten seconds.
 """
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.service import announcer
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, open_store
 
@@ -19,6 +23,7 @@ from .scenario import READER, SCENARIO, START, Step
 FILE = Path(__file__).with_name("exchanges.json")
 HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
 """Those that the protocol speaks of; the others are the server's own business."""
+BEAT_S = 0.05
 
 
 async def recorded() -> list[dict[str, Any]]:
@@ -26,14 +31,18 @@ async def recorded() -> list[dict[str, Any]]:
     now = START
     exchanges = []
     guard = Settings(tokens=f"read={READER}", rate_limit=1)
+    app = create_app(MemoryStore(lambda: now))
     async with (
-        _client(create_app(MemoryStore(lambda: now))) as open_to_all,
+        _client(app) as open_to_all,
         _client(create_app(MemoryStore(lambda: now), guard, clock=lambda: now / 1000)) as guarded,
         _client(create_app(MemoryStore(lambda: now), Settings(max_subscribers=0))) as full,
         _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost,
     ):
         for step in SCENARIO:
             now = START + step.at
+            if step.frames:
+                exchanges.append({**_asked(step, now), **await _streamed(app, step)})
+                continue
             client = lost if step.store_gone else guarded if step.guarded else full if step.full else open_to_all
             answer = await client.request(step.method, step.path, content=_content(step), headers=dict(step.headers))
             exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
@@ -47,6 +56,33 @@ def written(exchanges: list[dict[str, Any]]) -> str:
 
 def _client(app: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator")
+
+
+async def _streamed(app: Any, step: Step) -> dict[str, Any]:
+    """Status, headers and first frames. Straight from the application: httpx's own transport waits for the end of an answer."""
+    sent, gone = asyncio.Queue[Any](), asyncio.Event()
+
+    async def receive() -> dict[str, Any]:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    headers = [(name.lower().encode(), value.encode()) for name, value in step.headers.items()]
+    scope = {"type": "http", "method": step.method, "path": step.path, "query_string": b"", "headers": headers}
+    with patch.object(announcer, "HEARTBEAT_S", BEAT_S):
+        answering = asyncio.create_task(app(scope, receive, sent.put))
+        start = await sent.get()
+        text = ""
+        while text.count("\n\n") < step.frames:
+            text += (await sent.get())["body"].decode()
+        gone.set()
+        await answering
+    found = {name.decode(): value.decode() for name, value in start["headers"]}
+    return {"status": start["status"], "headers": {name: found[name] for name in HEADERS if name in found}, "frames": _frames(text, step)}
+
+
+def _frames(text: str, step: Step) -> list[str]:
+    """Each with its end, which is an empty line."""
+    return [f"{frame}\n\n" for frame in text.split("\n\n")[: step.frames]]
 
 
 def _content(step: Step) -> str | None:

@@ -23,7 +23,7 @@ class Step:
     """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
 
     `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens;
-    `full`: to one where nobody may wait.
+    `full`: to one where nobody may wait. `frames`: of an event stream, this many are taken, then it is closed.
     """
 
     at: int
@@ -36,6 +36,7 @@ class Step:
     store_gone: bool = False
     guarded: bool = False
     full: bool = False
+    frames: int = 0
 
 
 def put(at: int, group: str, body: Any, **headers: str) -> Step:
@@ -143,6 +144,13 @@ LOOKED_AT = [
     get(5, "/v1/groups/checkout?limit=1&after=orders/0"),
     get(5, "/v1/groups?limit=1"),
 ]
+EVENTS = "/v1/groups/checkout/alignment/events"
+STREAMED = [
+    Step(at=6, method="GET", path=EVENTS, frames=2),
+    Step(at=6, method="GET", path=EVENTS, headers={"Last-Event-ID": "1"}, frames=1),
+    Step(at=6, method="GET", path=EVENTS, headers={"Last-Event-ID": str(START + 4)}, frames=2),
+    get(6, "/v1/groups/nobody/alignment/events"),
+]
 GONE = [
     get(10_003, "/v1/groups/checkout/alignment"),
     get(10_003, "/v1/groups/checkout"),
@@ -190,4 +198,4 @@ DENIED = [
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
 ]
 
-SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *GONE, *OBSERVED, *HELD, *ENDED, *FULL, *DENIED]
+SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *STREAMED, *GONE, *OBSERVED, *HELD, *ENDED, *FULL, *DENIED]
