@@ -275,17 +275,28 @@ class KafkaSplitLog:
     def _first_at(self, event_time: int) -> dict[str, Head]:
         return self._ask(self.jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
+    def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
+        """The first record in each range of offsets whose event time is `credible`, for once. Nothing is learned from it."""
+        self.jvm.setCredible(credible.earliest, credible.latest)
+        try:
+            return self._readings(ranges)
+        finally:
+            self.jvm.setCredible(self.credible.earliest, self.credible.latest)
+
     def _read(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
         """For each of these splits, what is found between two offsets."""
-        self.look_ups += 1
-        asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
-        packed = self.jvm.read(struct.pack(f">{len(asked)}q", *asked), MOST_PASSED, _PATIENCE_MS)
-        rows = zip(self._order, struct.iter_unpack(">6q", packed), strict=True)
-        readings = {split: Reading(_head(*row[:2]), row[2], _head(*row[3:5]), row[5]) for split, row in rows if split in ranges}
+        readings = self._readings(ranges)
         for split, reading in readings.items():
             if reading.first_passed is not None:
                 self._learned[split].points.meet(reading.first_passed, reading.passed)
         return readings
+
+    def _readings(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
+        self.look_ups += 1
+        asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
+        packed = self.jvm.read(struct.pack(f">{len(asked)}q", *asked), MOST_PASSED, _PATIENCE_MS)
+        rows = zip(self._order, struct.iter_unpack(">6q", packed), strict=True)
+        return {split: Reading(_head(*row[:2]), row[2], _head(*row[3:5]), row[5]) for split, row in rows if split in ranges}
 
     def _ask(self, packed: bytes) -> dict[str, Head]:
         self.look_ups += 1
