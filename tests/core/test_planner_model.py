@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate import watermark
-from lockgate.planner import Bounds, Hint
+from lockgate.planner import Bounds
+from lockgate.search import Curve
 from lockgate.survey import Survey
 from support.logs_in_memory import LogsInMemory
 
@@ -33,14 +34,14 @@ def rows_lost(
     positions = dict.fromkeys(splits, 0)
     pending = sorted(feed, key=lambda append: append.wall)
     highest, lost, read = watermark.MIN, 0, 0
-    hint: Hint | None = None
+    learned: Curve | None = None
     for now in sorted(polls):
         while pending and pending[0].wall <= now:
             append = pending.pop(0)
             logs[append.split].append(append.event_time)
         view = LogsInMemory(logs, positions, {split: len(log) for split, log in logs.items()})
-        made = Survey(view.backlogs(now), view, bounds, {0: budget}, hint)
-        plan, hint = made.plan(), made.hint or hint
+        made = Survey(view.backlogs(now), view, bounds, {0: budget}, learned)
+        plan, learned = made.plan(), made.curve
         batch = [event_time for s, p in plan.splits.items() for event_time in logs[s][p.position : p.end]]
         lost += sum(event_time <= watermark.add(highest, -delay) for event_time in batch)
         read += len(batch)

@@ -160,10 +160,3 @@ class Plan(Generic[Split]):
     def paused(self) -> frozenset[Split]:
         """The splits whose next record is above the ceiling."""
         return frozenset(name for name, split in self.splits.items() if split.state is SplitState.PAUSED)
-
-
-class Hint(NamedTuple):
-    """What the last plan taught: it ended at event time `target` (ms), and a full budget spans about `span` ms."""
-
-    target: int
-    span: float

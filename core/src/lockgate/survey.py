@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from typing import Generic
 
 from lockgate import watermark
-from lockgate.planner import Backlog, Bounds, Head, Hint, Limit, Plan, Split, SplitLog, SplitPlan, SplitState
-from lockgate.search import AIM, Found, greatest_within
+from lockgate.planner import Backlog, Bounds, Head, Limit, Plan, Split, SplitLog, SplitPlan, SplitState
+from lockgate.search import AIM, MOST_PROBES, Curve, Cut, Found, greatest_within
+
+MOST_LOOK_UPS = MOST_PROBES + 7
+"""How often a log is asked for one plan at most: heads, highest event times, the search (in two parts, each of which may end with one
+look-up more), twice the horizon, the group's ceiling.
+"""
 
 
 class Survey(Generic[Split]):
@@ -22,7 +27,7 @@ class Survey(Generic[Split]):
         log: SplitLog[Split],
         bounds: Bounds,
         budgets: Mapping[int, int | None],
-        hint: Hint | None = None,
+        learned: Curve | None = None,
     ) -> None:
         self._backlogs = backlogs
         self._log = log
@@ -30,12 +35,14 @@ class Survey(Generic[Split]):
         self._budgets = budgets
         self._cuts: dict[int, Mapping[Split, Head]] = {}
         self._highest: Mapping[Split, int] | None = None
-        self._heads = log.heads() if any(backlog.offsets for backlog in backlogs.values()) else {}
+        self._learned = learned
+        self.look_ups = self._probes = 0
+        self._heads = self._ask_heads()
         self._blank = {split for split, backlog in backlogs.items() if backlog.offsets and split not in self._heads}
         self.first = min((head.event_time for head in self._heads.values()), default=watermark.MAX)
-        self.look_ups = 0
+        self._unread = self._unread_by_source()
         self.horizon = self._clock_horizon()
-        self._own = self._search(hint)
+        self._own = self._search()
         self._own_limit = self._what_limits(self._own)
         self.watermarks = {split: self._watermark(split) for split in backlogs}
 
@@ -72,10 +79,10 @@ class Survey(Generic[Split]):
         return {split: self._watermark(split) for split in self._backlogs}
 
     @property
-    def hint(self) -> Hint | None:
-        """What this survey teaches the next one; None while nothing was measured."""
-        use = self._use(self._own.target)
-        return Hint(self._own.target, (self._own.target - self.first + 1) / use) if use > 0 else None
+    def curve(self) -> Curve | None:
+        """What this survey and those before it teach the next one; None while nothing was measured."""
+        measured = [(event_time, self._use(heads)) for event_time, heads in self._cuts.items() if heads]
+        return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
         """The plan under the group's max desired watermark (ms), or another ceiling, which `limit_there` names."""
@@ -98,35 +105,43 @@ class Survey(Generic[Split]):
 
     # -- the greatest T within the budgets and the horizon --
 
-    def _search(self, hint: Hint | None) -> Found:
-        found = self._within(self.first - 1, hint)
+    def _search(self) -> Found:
+        found = self._within(self.first - 1)
         if found.target < self.horizon or not self._cut(found.target):
             return found
         # The budgets reach beyond what the clock alone allows: ask how far the logs themselves have come.
         self.horizon = max(self.horizon, self._log_horizon())
-        return self._within(found.target, hint) if found.target < self.horizon else found
+        return self._within(max(found.target, self.first - 1)) if found.target < self.horizon else found
 
-    def _within(self, low: int, hint: Hint | None) -> Found:
-        if self._fits():
+    def _within(self, low: int) -> Found:
+        if low >= self.horizon or self._fits():
             return Found(self.horizon, None)
-        return greatest_within(self._use, low, self.horizon, self._first_guess(low, hint), lambda: self._log.spent)
+        most = max(1, MOST_PROBES - self._probes)
+        return greatest_within(self._look, low, self.horizon, self._first_guess(low), most, lambda: self._log.spent)
 
     def _fits(self) -> bool:
         """Whether all there is fits the budgets."""
-        return all(budget is None or self._source_offsets(source, {}) <= budget for source, budget in self._budgets.items())
+        return self._use({}) <= 1
 
-    def _first_guess(self, low: int, hint: Hint | None) -> int:
-        if hint is not None:
-            return max(low, hint.target) + int(hint.span * AIM)
+    def _first_guess(self, low: int) -> int:
+        if self._learned is not None:
+            return self._learned.reaches(low, AIM)
         # Nothing is known yet: as if the backlog lay evenly between its first record and the last one in the logs.
         last = max(self._highest_times().values(), default=low)
-        return low + int((last - low) * AIM / self._use(watermark.MAX))
+        return low + int((last - low) * AIM / self._use({}))
 
-    def _use(self, event_time: int) -> float:
-        """Which part of its budget the source that needs most would use for a batch up to `event_time`; 1.0 is all."""
+    def _look(self, event_time: int) -> Cut:
+        self._probes += event_time >= self.first and event_time not in self._cuts
         heads = self._cut(event_time)
-        uses = (self._source_offsets(source, heads) / budget for source, budget in self._budgets.items() if budget is not None)
-        return max(uses, default=0.0)
+        return Cut(event_time, self._use(heads), min((head.event_time for head in heads.values()), default=watermark.MAX))
+
+    def _use(self, heads: Mapping[Split, Head]) -> float:
+        """Which part of its budget the source that needs most would use for a batch up to `heads`; 1.0 is all."""
+        offsets = dict(self._unread)
+        for split, head in heads.items():
+            backlog = self._backlogs[split]
+            offsets[backlog.source] -= max(0, backlog.end - max(backlog.position, head.offset))
+        return max((offsets.get(source, 0) / budget for source, budget in self._budgets.items() if budget is not None), default=0.0)
 
     def _what_limits(self, own: Found) -> Limit:
         if own.target < self.horizon:
@@ -134,6 +149,12 @@ class Survey(Generic[Split]):
         return Limit.HORIZON if self._cut(own.target) else Limit.END
 
     # -- what the logs say --
+
+    def _ask_heads(self) -> Mapping[Split, Head]:
+        if not any(backlog.offsets for backlog in self._backlogs.values()):
+            return {}
+        self.look_ups += 1
+        return self._log.heads()
 
     def _cut(self, event_time: int) -> Mapping[Split, Head]:
         """The first unread record above `event_time` of each split; both ends of time are answered without asking."""
@@ -153,8 +174,12 @@ class Survey(Generic[Split]):
         head = heads.get(split)
         return max(backlog.position, backlog.end if head is None else min(head.offset, backlog.end))
 
-    def _source_offsets(self, source: int, heads: Mapping[Split, Head]) -> int:
-        return sum(self._end(split, heads) - b.position for split, b in self._backlogs.items() if b.source == source)
+    def _unread_by_source(self) -> dict[int, int]:
+        """How many offsets are unread in the splits that can be aligned."""
+        unread = dict.fromkeys((backlog.source for backlog in self._backlogs.values()), 0)
+        for split in self._heads:
+            unread[self._backlogs[split].source] += self._backlogs[split].offsets
+        return unread
 
     def _highest_times(self) -> Mapping[Split, int]:
         if self._highest is None:

@@ -19,7 +19,8 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.events import SplitReport
 from lockgate.events import SplitState as ReportedState
-from lockgate.planner import Bounds, Hint, Limit, Plan, SplitState
+from lockgate.planner import Bounds, Limit, Plan, SplitState
+from lockgate.search import Curve
 from lockgate.survey import Survey
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
@@ -73,7 +74,7 @@ class Session:
         self._answers: dict[int, Offsets] = {}  # of this round, not yet asked for
         self._found: tuple[float, Unread, Survey[Key]] | None = None
         self._plan: Plan[Key] | None = None
-        self._hint: Hint | None = None
+        self._learned: Curve | None = None
         self._patience = Patience()
         self._left_out, self._observed = LeftOut(), Observed()
         self._rest_until = 0.0
@@ -231,9 +232,9 @@ class Session:
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
                 return before, survey
         budgets = {i: source.budget for i, source in self.sources.items()}
-        survey = Survey(unread.backlogs(), unread, self._bounds(), budgets, self._hint)
+        survey = Survey(unread.backlogs(), unread, self._bounds(), budgets, self._learned)
         self._found = (now, unread, survey)
-        self._hint = survey.hint or self._hint
+        self._learned = survey.curve
         self._left_out.warn(self.sources, self.alignment)
         return unread, survey
 
