@@ -1,6 +1,7 @@
 """The OpenAPI document against the service: what it says is answered is what is answered, what it refuses is refused, what it takes taken.
 
-schemathesis makes the requests up from the document, and holds the answers against it. Half of them go to a reader that is there.
+schemathesis makes the requests up from the document, and holds the answers against it. Half of them go to a reader that is there. Where
+the service wants tokens, they come with one of each role, and with none. An event stream is read up to its first event.
 """
 
 import json
@@ -17,6 +18,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
 from protocol.golden.recording import FILE
 
@@ -35,36 +37,52 @@ ROUTES = [
     for path, operations in DOCUMENT["paths"].items()
     for method, operation in operations.items()
     for mode in GenerationMode
-    if "text/event-stream" not in json.dumps(operation)  # it has no end
     if mode is GenerationMode.POSITIVE or "{" in path  # where nothing is asked for, nothing can be wrong
 ]
 
 
-def service() -> tuple[Any, int]:
+ROLES = ("read", "report", "admin")
+TOKENS = {role: f"lockgate_{role}-0123456789abcdefghijklmnop" for role in ROLES}
+GUARDED = Settings(tokens=",".join(f"{role}={token}" for role, token in TOKENS.items()))
+OPEN_TO_ALL = ("/livez", "/readyz")
+
+
+def bearing(role: str) -> dict[str, str]:
+    """The headers of a request by this role; "" for none."""
+    return {"Authorization": f"Bearer {TOKENS[role]}"} if role else {}
+
+
+def service(guard: Settings) -> tuple[Any, int]:
     """The schema of a service in this process, in which group g has reader 0 of source s with the epoch given."""
-    app = create_app(MemoryStore())
-    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    app = create_app(MemoryStore(), guard)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=bearing("read"))
+    schema.config.max_stream_events = 1
     register = schema["/v1/groups/{group}/sources/{source}/readers"]["POST"]
-    opened = register.Case(path_parameters={"group": "g", "source": "s"}, body={"subtask": 0}, media_type="application/json").call().json()
-    return schema, opened["epoch"]
+    reader = register.Case(path_parameters={"group": "g", "source": "s"}, body={"subtask": 0}, media_type="application/json")
+    return schema, reader.call(headers=bearing("admin")).json()["epoch"]
 
 
-def fuzzed(method: str, path: str, mode: GenerationMode, examples: int) -> None:
-    schema, epoch = service()
+def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: Settings = Settings()) -> None:  # noqa: B008 – frozen
+    schema, epoch = service(guard)
     operation = schema[path][method]
+    roles = st.sampled_from(("", *ROLES)) if guard.guarded else st.just("admin")
 
     @seed(20260101)
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-    @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans())
-    def each(case: Any, known: bool) -> None:
+    @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans(), role=roles)
+    def each(case: Any, known: bool, role: str) -> None:
         if mode is GenerationMode.POSITIVE:
             case.body = _whole(case.body)
             if known:
                 _to_the_known_reader(case, epoch)
         rejects_alone = method == "POST" and path == "/v1/groups/{group}/watermarks"  # a bad report of a batch is rejected with 200
         excluded = [checks.negative_data_rejection] if rejects_alone else []
-        response = case.call()
+        response = case.call(headers=bearing(role))
         case.validate_response(response, checks=CHECKS, excluded_checks=excluded)
+        if mode is GenerationMode.POSITIVE and not may(role, method, path, case.query or {}):
+            assert response.status_code == (403 if role else 401), response.text
+            return
+        assert response.status_code not in (401, 403) or mode is GenerationMode.NEGATIVE, response.text
         either = method == "DELETE" and path.endswith("/{subtask}")  # it takes an epoch or force=true, which no schema can say
         if mode is GenerationMode.POSITIVE and not either:
             assert response.status_code != 422, response.text
@@ -72,15 +90,32 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int) -> None:
     each()
 
 
+def may(role: str, method: str, path: str, query: dict[str, Any]) -> bool:
+    """The table of roles in docs/protocol.md."""
+    if role == "admin" or path in OPEN_TO_ALL:
+        return True
+    if method == "GET":
+        return role != ""
+    if path.endswith("/{subtask}"):
+        return role == "report" and query.get("force") in (None, False, "false")
+    return role == "report" and method == "POST"
+
+
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
 def test_the_service_does_as_its_document_says(method: str, path: str, mode: GenerationMode) -> None:
     fuzzed(method, path, mode, examples=30)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
-def test_the_service_does_as_its_document_says_for_long(method: str, path: str, mode: GenerationMode) -> None:
-    fuzzed(method, path, mode, examples=300)
+def test_where_tokens_are_wanted_each_role_may_what_the_text_says(method: str, path: str, mode: GenerationMode) -> None:
+    fuzzed(method, path, mode, examples=20, guard=GUARDED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("guard", [Settings(), GUARDED], ids=["open", "guarded"])
+@pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
+def test_the_service_does_as_its_document_says_for_long(method: str, path: str, mode: GenerationMode, guard: Settings) -> None:
+    fuzzed(method, path, mode, examples=300, guard=guard)
 
 
 def test_every_golden_answer_has_the_fields_of_its_schema_and_no_others() -> None:

@@ -10,14 +10,15 @@ from lockgate.codec import alignment_to_json
 from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
+from lockgate_coordinator.api.schemas import ref
 from lockgate_coordinator.api.stream import EventStream
 from lockgate_coordinator.service.coordinator import BEFORE_ALL
 
 router = APIRouter(prefix="/v1/groups/{group}/alignment", tags=["alignment"])
 
 EVENTS = {
-    "description": "`event: alignment`, `id:` its revision, `data:` a WatermarkAlignmentEvent",
-    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    "description": "Server-Sent Events, each a WatermarkAlignmentEvent",
+    "content": {"text/event-stream": {"schema": ref("ServerSentEvent")}},  # before OpenAPI 3.2 the schema is that of one event
 }
 ANSWERS: Responses = {200: answer("The event", "WatermarkAlignmentEvent"), 204: answer("Its revision is still not above `after`")}
 

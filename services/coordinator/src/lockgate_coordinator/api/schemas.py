@@ -150,6 +150,13 @@ SCHEMAS: dict[str, Json] = {
     ),
     "HeldBy": record({"source": NAME, "subtask": SUBTASK, "watermark": TIME}, {"split": NAME}),
     "WatermarkAlignmentEvent": _EVENT,
+    "ServerSentEvent": record(
+        {
+            "event": {"const": "alignment"},
+            "id": {**TEXT, "pattern": "^[0-9]{1,19}$", "description": "the event's revision"},
+            "data": {**TEXT, "contentMediaType": "application/json", "contentSchema": ref("WatermarkAlignmentEvent")},
+        }
+    ),
     "ReportsAnswer": record({"alignment": ref("WatermarkAlignmentEvent"), "rejected": list_of(ref("Rejection"))}),
     "GroupSummary": record(
         {
