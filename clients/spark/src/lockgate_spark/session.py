@@ -212,7 +212,7 @@ class Session:
     # -- one plan --
 
     def _plan_once(self, positions: dict[int, Offsets]) -> tuple[Plan[Key], float]:
-        began = time.perf_counter()
+        began, asked = time.perf_counter(), self._asked()
         unread, survey = self._survey(positions)
         bounds = self._bounds()
         ceiling = watermark.MAX if self.membership is None else self.membership.exchange(self._standings(unread, survey))
@@ -220,7 +220,10 @@ class Session:
             unread, survey = self._survey(positions, again=True)
             ceiling = self.membership.exchange(self._standings(unread, survey))
         plan = survey.plan(ceiling)
-        return plan, time.perf_counter() - began
+        return replace(plan, look_ups=self._asked() - asked), time.perf_counter() - began
+
+    def _asked(self) -> int:
+        return sum(source.log.look_ups for source in self.sources.values())
 
     def _survey(self, positions: dict[int, Offsets], again: bool = False) -> tuple[Unread, Survey[Key]]:
         now = self._clock()

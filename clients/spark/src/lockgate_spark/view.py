@@ -32,7 +32,8 @@ class BatchAlignment:
     `target`: no record above it was read. `ceiling`: what the plan had to stay under. `limit`: what kept it from going further.
     `paused`: splits whose next record is above the ceiling; `resumed`: those that were paused and now read on. `group_watermark`
     and `held_by`: as the coordinator last told, None and empty without one. `planned_at`: wall clock in seconds when the plan was made.
-    `seconds`: what the plan took, waiting left out. `applied`: False in mode observe, where all this is what would have been.
+    `seconds`: what the plan took, waiting left out; `look_ups`: how often Kafka was asked for it, source by source.
+    `applied`: False in mode observe, where all this is what would have been.
     """
 
     target: int
@@ -46,6 +47,7 @@ class BatchAlignment:
     planned_at: float
     seconds: float
     applied: bool = True
+    look_ups: int = 0
 
 
 def describe(
@@ -75,5 +77,6 @@ def describe(
         held_by=() if told is None else told.held_by,
         planned_at=planned_at,
         seconds=seconds,
+        look_ups=plan.look_ups,
         applied=applied,
     )

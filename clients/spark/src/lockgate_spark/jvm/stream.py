@@ -142,6 +142,7 @@ class Stream(_Forward):
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:
             return self._fixed_ends
+        self.log.look_ups += 1
         # Spark's object is the one to ask: it finds new partitions, fixes the end under AvailableNow, and its metrics need the answer.
         ends = parse(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available).json())
         self._fixed_ends = None if self.fixed_at is None else ends
