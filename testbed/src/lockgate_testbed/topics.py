@@ -2,7 +2,7 @@
 
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -14,6 +14,7 @@ from lockgate_testbed.skew import HEADER, KEYS, SkewedTopic
 
 TIMEOUT_S = 30.0
 SLICES = 2_000
+_SHARES = 200
 # Event time is CreateTime: kept whatever its age, accepted from however far ahead (a stock broker takes an hour at most).
 TOPIC_CONFIG = {
     "message.timestamp.type": "CreateTime",
@@ -81,6 +82,42 @@ def load(bootstrap: str, topic: SkewedTopic, progress: Callable[[int], None] | N
         if progress:
             progress(sent)
     _flush(producer, failures)
+
+
+def fill(
+    bootstrap: str,
+    name: str,
+    logs: Sequence[Sequence[tuple[int, int]]],
+    progress: Callable[[int], None] | None = None,
+    config: Mapping[str, str] | None = None,
+) -> None:
+    """Create a topic and append `(event time in ms, number)` of each log to a partition of its own, in this order; the key is the number,
+    big endian.
+
+    Values are as in `load`, as short as they can be. The partitions grow together, by shares of their logs. `config` as in `create`.
+    """
+    create(bootstrap, name, len(logs), config)
+    producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000, "enable.idempotence": True})
+    sent = 0
+    for part in range(1, _SHARES + 1):
+        for partition, log in enumerate(logs):
+            for event_time, number in log[len(log) * (part - 1) // _SHARES : len(log) * part // _SHARES]:
+                value = HEADER.pack(number % KEYS, event_time, number)
+                _send(producer, name, value, number.to_bytes(8, "big"), partition, event_time)
+                sent += 1
+        producer.poll(0)
+        if progress:
+            progress(sent)
+    _flush(producer, failures)
+
+
+def _send(producer: Producer, name: str, value: bytes, key: bytes, partition: int, event_time: int) -> None:
+    while True:
+        try:
+            producer.produce(name, value, key, partition, timestamp=event_time)
+            return
+        except BufferError:
+            producer.poll(0.05)
 
 
 def _append(producer: Producer, topic: SkewedTopic, partition: int, count: int, first: int, offsets: range) -> None:
