@@ -17,6 +17,7 @@ class JvmLogInMemory:
     closed: bool = False
     broken: bool = False
     credible: Credible = field(default_factory=Credible)
+    window: int = 1  # how many records come along with one that is asked for
 
     def setSplits(self, lines: str) -> None:  # noqa: N802
         self.splits = ["-".join(line.split("\t")) for line in lines.splitlines()]
@@ -36,10 +37,28 @@ class JvmLogInMemory:
     def setCredible(self, earliest: int, latest: int) -> None:  # noqa: N802
         self.credible = Credible(earliest, latest)
 
-    def read(self, ranges: bytes, most_passed: int, patience_ms: int) -> bytes:
+    def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
         found = [self._read(split, start, end, most_passed) for split, start, end in zip(self.splits, values, values, strict=True)]
-        return b"".join(struct.pack(">6q", *row) for row in found)
+        ends = struct.unpack(f">{len(ranges) // 8}q", ranges)[1::2]
+        rows = [(*row, *self._crossed(split, row, end, target)) for split, row, end in zip(self.splits, found, ends, strict=True)]
+        return b"".join(struct.pack(">11q", *row) for row in rows)
+
+    def _crossed(self, split: str, row: tuple[int, ...], end: int, target: int) -> tuple[int, ...]:
+        """Where the records that came along pass `target`, by halving as the original does."""
+        start, event_time = row[:2]
+        if start < 0 or event_time > target:
+            return (-1, -1, -1, -1, -1)
+        log, low, high, above = self.records[split], start, min(end, start + self.window), -1
+        seen, middle = high, high - 1
+        while high - low > 1:
+            at = next((offset for offset in range(middle, high) if self.credible.has(log[offset])), None)
+            if at is not None and log[at] <= target:
+                low = at
+            else:
+                high, above = middle, above if at is None else log[at]
+            middle = low + (high - low) // 2
+        return (low, log[low], *((high, above) if above >= 0 else (-1, -1)), seen)
 
     def _read(self, split: str, start: int, end: int, most_passed: int) -> tuple[int, ...]:
         log, passed = self.records[split], range(0)

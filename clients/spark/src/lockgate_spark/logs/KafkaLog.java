@@ -1,7 +1,8 @@
 // What a plan asks Kafka, for all splits of a source in one call from Python: py4j pays for every value that crosses, so answers
 // come packed. Compiled in the driver by the Janino that Spark brings (jvm/compiler.py): no lambdas, no type arguments.
 //
-// All arrays hold longs, big endian, in the order of the splits. Event times are Kafka's record timestamps in ms.
+// All arrays hold longs, big endian, in the order of the splits. Event times are in ms: Kafka's record timestamps, or what an expression
+// makes of the record (`setEventTime`), of which look-ups know nothing, and `read` alone tells.
 
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -16,19 +17,32 @@ import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
+import scala.Function1;
 
 public class KafkaLog {
-    private static final int WIDTH = 6;
+    private static final int WIDTH = 11;
     private static final int PASSED = 2;
     private static final int UNTIL = 5;
+    private static final int BELOW = 6;
+    private static final int ABOVE = 8;
+    private static final int SEEN = 10;
+    private static final long NONE = -1L;
 
     private final Map params;
     private final Admin admin;
     private final IsolationLevel isolation;
     private KafkaConsumer consumer;
+    private UnsafeProjection expression;
+    private Function1 toRow;
+    private boolean micros;
     private long earliest = Long.MIN_VALUE;
     private long latest = Long.MAX_VALUE;
     private TopicPartition[] splits = new TopicPartition[0];
@@ -94,27 +108,39 @@ public class KafkaLog {
         return packed.array();
     }
 
+    /** What is event time from now on; `micros`: it comes in microseconds. */
+    public void setEventTime(UnsafeProjection expression, boolean headers, boolean micros) {
+        this.expression = expression;
+        this.micros = micros;
+        this.toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(headers);
+    }
+
     /**
      * Reads the first credible record at or after an offset and below an end. `ranges`: (offset, end) a split, (-1, -1): not asked.
-     * Returns six longs a split: (offset, event time) of that record, (-1, -1) where there is none; how many others were passed over, at
-     * most about `mostPassed`; (offset, event time) of the first of those, (-1, -1) without one; and the offset below which nothing else
-     * is credible. Throws when the broker is silent for `patienceMs`.
+     * Where that record is at or below `target`, the place where the log passes `target` is looked for in what Kafka sent along with it.
+     * Returns eleven longs a split: (offset, event time) of that record, (-1, -1) where there is none; how many others were passed over,
+     * at most about `mostPassed`; (offset, event time) of the first of those, (-1, -1) without one; the offset below which nothing else
+     * is credible; (offset, event time) of the last record that was found at or below `target`, and of the first one above with nothing
+     * credible between the two, (-1, -1) where they are not known; the end of what was sent along.
+     * Throws when the broker is silent for `patienceMs`.
      */
-    public byte[] read(byte[] ranges, long mostPassed, long patienceMs) throws Exception {
+    public byte[] read(byte[] ranges, long target, long mostPassed, long patienceMs) throws Exception {
         if (consumer == null) consumer = new KafkaConsumer(sparing(params));
         long[] ends = new long[splits.length];
         Map asked = seek(ByteBuffer.wrap(ranges), ends);
         long[] found = new long[WIDTH * splits.length];
-        java.util.Arrays.fill(found, -1L);
+        java.util.Arrays.fill(found, NONE);
         for (int i = 0; i < splits.length; i++) found[WIDTH * i + PASSED] = 0L;
         long deadline = System.currentTimeMillis() + patienceMs;
         while (!asked.isEmpty()) {
-            Iterator records = consumer.poll(Duration.ofMillis(100L)).iterator();
-            while (records.hasNext()) {
-                ConsumerRecord record = (ConsumerRecord) records.next();
-                TopicPartition split = new TopicPartition(record.topic(), record.partition());
+            ConsumerRecords sent = consumer.poll(Duration.ofMillis(100L));
+            Iterator partitions = sent.partitions().iterator();
+            while (partitions.hasNext()) {
+                TopicPartition split = (TopicPartition) partitions.next();
                 Integer i = (Integer) asked.get(split);
-                if (i != null && take(record, found, WIDTH * i.intValue(), ends[i.intValue()], mostPassed)) settle(asked, split);
+                if (i == null) continue;
+                List records = sent.records(split);
+                if (take(records, found, WIDTH * i.intValue(), ends[i.intValue()], target, mostPassed)) settle(asked, split);
             }
             passOverEnds(asked, ends, found);
             if (System.currentTimeMillis() > deadline) throw new java.util.concurrent.TimeoutException("no answer for " + asked.keySet());
@@ -122,24 +148,76 @@ public class KafkaLog {
         return pack(found);
     }
 
-    /** Notes the record; whether the split is settled by it. */
-    private boolean take(ConsumerRecord record, long[] found, int at, long end, long mostPassed) {
-        if (record.offset() >= end) {
-            found[at + UNTIL] = end;
-            return true;
+    /** Notes what the records tell; whether the split is settled by it. */
+    private boolean take(List records, long[] found, int at, long end, long target, long mostPassed) {
+        for (int n = 0; n < records.size(); n++) {
+            ConsumerRecord record = (ConsumerRecord) records.get(n);
+            if (record.offset() >= end) {
+                found[at + UNTIL] = end;
+                return true;
+            }
+            long eventTime = eventTimeOf(record);
+            if (isCredible(eventTime)) {
+                note(found, at, record.offset(), eventTime);
+                found[at + UNTIL] = record.offset();
+                if (eventTime <= target) cross(records, n, eventTime, found, at, end, target);
+                return true;
+            }
+            if (found[at + PASSED]++ == 0L) note(found, at + PASSED + 1, record.offset(), eventTime);
+            found[at + UNTIL] = record.offset() + 1L;
+            if (found[at + PASSED] >= mostPassed) return true;
         }
-        if (record.timestamp() >= earliest && record.timestamp() <= latest) {
-            found[at] = record.offset();
-            found[at + 1] = record.timestamp();
-            found[at + UNTIL] = record.offset();
-            return true;
+        return false;
+    }
+
+    /** Where the records pass `target`, by halving; record `low` is credible and does not. */
+    private void cross(List records, int low, long lowTime, long[] found, int at, long end, long target) {
+        int high = records.size();
+        while (offset(records, high - 1) >= end) high--;
+        found[at + SEEN] = offset(records, high - 1) + 1L;
+        long above = NONE;
+        int middle = high - 1; // the last one first: most often all or nothing is below
+        while (high - low > 1) {
+            int next = middle;
+            long eventTime = NONE;
+            while (next < high && !isCredible(eventTime = eventTimeOf((ConsumerRecord) records.get(next)))) next++;
+            if (next == high) high = middle;
+            else if (eventTime > target) {
+                high = middle;
+                above = eventTime;
+            } else {
+                low = next;
+                lowTime = eventTime;
+            }
+            middle = low + (high - low) / 2;
         }
-        if (found[at + PASSED]++ == 0L) {
-            found[at + PASSED + 1] = record.offset();
-            found[at + PASSED + 2] = record.timestamp();
+        note(found, at + BELOW, offset(records, low), lowTime);
+        if (above != NONE) note(found, at + ABOVE, offset(records, high), above);
+    }
+
+    private boolean isCredible(long eventTime) {
+        return eventTime >= earliest && eventTime <= latest;
+    }
+
+    /** -1 where the expression gives null, or fails: the record has no event time. */
+    private long eventTimeOf(ConsumerRecord record) {
+        if (expression == null) return record.timestamp();
+        try {
+            UnsafeRow result = expression.apply((InternalRow) toRow.apply(record));
+            if (result.isNullAt(0)) return NONE;
+            return micros ? Math.floorDiv(result.getLong(0), 1000L) : result.getLong(0);
+        } catch (Exception unfit) {
+            return NONE;
         }
-        found[at + UNTIL] = record.offset() + 1L;
-        return found[at + PASSED] >= mostPassed;
+    }
+
+    private static long offset(List records, int n) {
+        return ((ConsumerRecord) records.get(n)).offset();
+    }
+
+    private static void note(long[] found, int at, long offset, long eventTime) {
+        found[at] = offset;
+        found[at + 1] = eventTime;
     }
 
     /** One record a split is wanted, not a megabyte of them. */

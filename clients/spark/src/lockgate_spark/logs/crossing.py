@@ -1,8 +1,10 @@
-"""Where a split's log passes an event time, found by reading single records. For what Kafka's time look-ups cannot see.
+"""Where a split's log passes an event time, found by reading a few records here and there. For what Kafka's time look-ups cannot see.
 
 Between a place that is known to be at or below the time and one that is known to be above, the place is guessed by the straight line
-between the two, and the interval is halved whenever the guess did not. Records without a credible event time are passed over in the
-JVM and go with the credible record behind them. So one crossing takes 2 · log2(offsets) reads at most, and few where a log is even.
+between the two, or by the pace at which the log went lately, and the interval is halved whenever the guess did not. Kafka sends some
+records along with each that is asked for (a window), and the JVM looks through them; so a guess need only be near, and aims half a
+window low. Records without a credible event time are passed over there, and go with the credible record behind them. So one crossing
+takes 2 · log2(offsets) reads at most, and one or two where a log is even.
 
 The log is taken for sorted here. Where it is out of order by `disorder`, what is read goes up to `disorder` beyond the time and what is
 left begins up to `disorder` below it.
@@ -32,12 +34,18 @@ class Credible:
 class Reading(NamedTuple):
     """What was found from an offset on: the first credible record; how many others before it, and the first of those; `until`: no other
     record below this offset is credible.
+
+    Where it is at or below the time that is looked for, and further records came along: the last one known at or `below` it, and the
+    first `above` with nothing credible in between; they went on up to `seen`, exclusive.
     """
 
     found: Head | None
     passed: int
     first_passed: Head | None
     until: int
+    below: Head | None = None
+    above: Head | None = None
+    seen: int = -1
 
     def head(self) -> Head | None:
         """The credible record's event time at the offset from which it speaks for the records before it."""
@@ -49,7 +57,8 @@ class Reading(NamedTuple):
 @dataclass(slots=True)
 class Crossing:
     """The search in one split. Everything below `low` is known to be at or below `event_time`, `above` is the first record known
-    beyond it (None: none is known), and between `upper` and it nothing is credible.
+    beyond it (None: none is known), and between `upper` and it nothing is credible. `pace`: offsets per ms, where the log has shown
+    it; `window`: how many records one read is likely to show.
     """
 
     event_time: int
@@ -57,9 +66,12 @@ class Crossing:
     end: int
     below: Head | None = None
     above: Head | None = None
+    pace: float | None = None
+    window: int = 1
     _upper: int = -1
     _behind: int | None = None  # nothing is credible from `_upper` up to here, and what follows is not known yet
     _halve: bool = False
+    _stride: int = 0  # by pace alone at least so far, and twice as far each time: it may have lied
 
     def __post_init__(self) -> None:
         self._upper = self.bound
@@ -79,12 +91,24 @@ class Crossing:
         if self._behind is not None and self.low >= self._upper:
             self.low, self._upper, self._behind = max(self.low, self._behind), self.bound, None
         width = self._upper - self.low
-        if self.above is None and self._upper == self.end:
-            return self.end - 1  # most often nothing is beyond
-        if self._halve or self.below is None or self.above is None:
-            return self.low + width // 2
-        share = (self.event_time - self.below.event_time) / max(1, self.above.event_time - self.below.event_time)
-        return self.low + min(width - 1, max(0, int(share * width)))
+        ahead = self._ahead_by_pace()
+        if ahead is not None and 2 * ahead < width:  # what is known above is far away
+            self._stride, at_least = 2 * max(self._stride, self.window), self._stride
+            ahead = max(ahead - self.window // 2, at_least)
+        elif self.above is None and self._upper == self.end:
+            ahead = width - 1 - self.window // 2  # most often nothing is beyond
+        elif self._halve or self.below is None or self.above is None:
+            ahead = width // 2
+        else:
+            share = (self.event_time - self.below.event_time) / max(1, self.above.event_time - self.below.event_time)
+            ahead = int(share * width) - self.window // 2
+        return self.low + min(width - 1, max(0, ahead))
+
+    def _ahead_by_pace(self) -> int | None:
+        """How far beyond `low` the event time is passed if the log goes on as it did."""
+        if self.below is None or self.pace is None:
+            return None
+        return max(0, self.below.offset + int((self.event_time - self.below.event_time) * self.pace) + 1 - self.low)
 
     def learn(self, at: int, reading: Reading) -> None:
         """Takes in what was found at or after the offset `at`."""
@@ -99,6 +123,10 @@ class Crossing:
             elif self.above is not None and reading.first_passed is not None:
                 self.above = Head(reading.first_passed.offset, self.above.event_time)
             self._upper = at
+        if reading.below is not None:
+            self.low, self.below = reading.below.offset + 1, reading.below
+        if reading.above is not None:
+            self._upper, self.above, self._behind = self.low, reading.above, None
         self._halve = 2 * (self._upper - self.low) > width
 
 

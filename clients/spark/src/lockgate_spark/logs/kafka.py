@@ -33,7 +33,7 @@ _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
 class JvmKafkaLog(Protocol):
-    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `read` six."""
+    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `read` eleven."""
 
     def setSplits(self, lines: str) -> None: ...  # noqa: N802 – a Java method
     def firstAt(self, event_time: int) -> bytes: ...  # noqa: N802
@@ -41,18 +41,19 @@ class JvmKafkaLog(Protocol):
     def begins(self) -> bytes: ...
     def uncommittedEnds(self) -> bytes: ...  # noqa: N802
     def setCredible(self, earliest: int, latest: int) -> None: ...  # noqa: N802
-    def read(self, ranges: bytes, most_passed: int, patience_ms: int) -> bytes: ...
+    def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes: ...
     def readsCommitted(self) -> bool: ...  # noqa: N802
     def close(self) -> None: ...
 
 
 @dataclass(slots=True)
-class _Learned:
+class Learned:
     """What is known of one split."""
 
     head: tuple[int, Head | None] | None = None  # for which position, and the first credible record there
     blank: tuple[int, int] | None = None  # where no such record is: up to which end it was looked for, and how far that got
     points: Points = field(default_factory=Points)
+    window: int = 1  # how many records one read showed last
     highest: int | None = None  # event time, below the end
     highest_at: Head | None = None  # as last answered; it may lie at or beyond the end
     known_until: int = MIN
@@ -68,7 +69,7 @@ class KafkaSplitLog:
     credible: Credible = field(default_factory=Credible)
     _reads: int = 0  # of single records, for this plan
     _order: list[str] = field(default_factory=list)
-    _learned: dict[str, _Learned] = field(default_factory=dict)
+    _learned: dict[str, Learned] = field(default_factory=dict)
     _last_target: int | None = None
     _highest_is_fresh: bool = False
     _highest_was_needed: bool = False
@@ -78,7 +79,7 @@ class KafkaSplitLog:
         wanted = sorted(splits)
         if wanted != self._order:
             self._order = wanted
-            self._learned = {split: self._learned.get(split, _Learned()) for split in wanted}
+            self._learned = {split: self._learned.get(split, Learned()) for split in wanted}
             self.jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in wanted))
 
     def believe(self, credible: Credible) -> None:
@@ -159,7 +160,7 @@ class KafkaSplitLog:
         """Where the highest lies beyond the end or is not credible, the last credible record below the end is a bound as good, but for
         the disorder. A bound that is too low holds the others for longer, and loses nothing.
         """
-        tails = {split: Tail(ends[split]) for split in self._order if self._needs_tail(self._learned[split])}
+        tails = {split: Tail(ends[split]) for split in self._order if self._needs_tail(split, ends[split])}
         while open_ := {split: tail for split, tail in tails.items() if not tail.done}:
             asked = {split: tail.probe() for split, tail in open_.items()}
             for split, reading in self._read({split: (at, open_[split].blank) for split, at in asked.items()}).items():
@@ -169,7 +170,8 @@ class KafkaSplitLog:
             if tail.last is not None:
                 learned.highest = max(tail.last.event_time, MIN if learned.highest is None else learned.highest)
 
-    def _needs_tail(self, learned: "_Learned") -> bool:
+    def _needs_tail(self, split: str, end: int) -> bool:
+        learned = self._learned[split]
         hidden = learned.highest_at is not None and not self.credible.has(learned.highest_at.event_time)
         return hidden or learned.highest is None
 
@@ -177,11 +179,8 @@ class KafkaSplitLog:
         """The first unread record of each split."""
         open_splits = [split for split in self._order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
-        if unknown and self._last_target is not None:
-            for split, head in self._first_at(self._last_target + 1).items():
-                self._meet(split, head)
-                if head.offset == positions[split] and self.credible.has(head.event_time):
-                    self._learned[split].head = (head.offset, head)
+        if unknown:
+            self._look_up_heads(positions)
             unknown = [split for split in unknown if not self._remembers(split, positions[split], ends[split])]
         if unknown:
             found = self._read({split: (positions[split], ends[split]) for split in unknown})
@@ -190,8 +189,19 @@ class KafkaSplitLog:
                 self._learned[split].blank = (ends[split], reading.until)
         for split in self._order:
             self._learned[split].points.forget_below(positions[split])
-        heads = {split: self._learned[split].head for split in open_splits}
-        return {split: known[1] for split, known in heads.items() if known is not None and known[1] is not None}
+        heads = {split: head for split in open_splits if (head := self._head_of(split)) is not None}
+        for split, head in heads.items():
+            self._learned[split].points.start(head)
+        return heads
+
+    def _look_up_heads(self, positions: Offsets) -> None:
+        """One look-up tells the heads of most splits: what the last plan left begins above its target."""
+        if self._last_target is None:
+            return
+        for split, head in self._first_at(self._last_target + 1).items():
+            self._meet(split, head)
+            if head.offset == positions[split] and self.credible.has(head.event_time):
+                self._learned[split].head = (head.offset, head)
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
@@ -208,8 +218,7 @@ class KafkaSplitLog:
                     found[split] = first
                 else:
                     hidden[split] = self._crossing(split, event_time, max(positions[split], head.offset), ends[split], first)
-        self._cross(hidden)
-        return found | {split: crossing.above for split, crossing in hidden.items() if crossing.above is not None}
+        return found | self._cross(hidden)
 
     def end_of_search(self, split: str, end: int) -> int:
         """Where a plan has to end: where so many records are not credible that it is not known what follows them."""
@@ -261,16 +270,17 @@ class KafkaSplitLog:
         """What look-ups say nothing of: everything below `low` is known to be at or below `event_time`."""
         below, above = self._learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
-        return Crossing(event_time, max(low, below.offset + 1), end, below, above)
+        learned = self._learned[split]
+        return Crossing(event_time, max(low, below.offset + 1), end, below, above, learned.points.pace, learned.window)
 
-    def _cross(self, crossings: Mapping[str, Crossing]) -> None:
+    def _cross(self, crossings: Mapping[str, Crossing]) -> dict[str, Head]:
         while open_ := {split: crossing for split, crossing in crossings.items() if not crossing.done}:
             self._reads += 1
             asked = {split: crossing.probe() for split, crossing in open_.items()}
-            for split, reading in self._read({split: (at, open_[split].bound) for split, at in asked.items()}).items():
+            target = next(iter(open_.values())).event_time
+            for split, reading in self._read({split: (at, open_[split].bound) for split, at in asked.items()}, target).items():
                 open_[split].learn(asked[split], reading)
-                if reading.found is not None:
-                    self._learned[split].points.add(reading.found)
+        return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def _first_at(self, event_time: int) -> dict[str, Head]:
         return self._ask(self.jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
@@ -283,25 +293,37 @@ class KafkaSplitLog:
         finally:
             self.jvm.setCredible(self.credible.earliest, self.credible.latest)
 
-    def _read(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """For each of these splits, what is found between two offsets."""
-        readings = self._readings(ranges)
+    def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
+        """For each of these splits, what is found between two offsets, and where that passes `target` (ms)."""
+        readings = self._readings(ranges, target)
         for split, reading in readings.items():
-            if reading.first_passed is not None:
-                self._learned[split].points.meet(reading.first_passed, reading.passed)
+            self._note(self._learned[split], reading)
         return readings
 
-    def _readings(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
+    def _readings(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
         self.look_ups += 1
         asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
-        packed = self.jvm.read(struct.pack(f">{len(asked)}q", *asked), MOST_PASSED, _PATIENCE_MS)
-        rows = zip(self._order, struct.iter_unpack(">6q", packed), strict=True)
-        return {split: Reading(_head(*row[:2]), row[2], _head(*row[3:5]), row[5]) for split, row in rows if split in ranges}
+        packed = self.jvm.read(struct.pack(f">{len(asked)}q", *asked), target, MOST_PASSED, _PATIENCE_MS)
+        rows = zip(self._order, struct.iter_unpack(">11q", packed), strict=True)
+        return {split: _reading(row) for split, row in rows if split in ranges}
+
+    def _note(self, learned: Learned, reading: Reading) -> None:
+        if reading.first_passed is not None:
+            learned.points.meet(reading.first_passed, reading.passed)
+        if reading.found is not None and reading.seen > 0:
+            learned.window = reading.seen - reading.found.offset
+        for head in (reading.found, reading.below, reading.above):
+            if head is not None:
+                learned.points.add(head)
 
     def _ask(self, packed: bytes) -> dict[str, Head]:
         self.look_ups += 1
         values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
         return {split: Head(offset, time) for split, offset, time in zip(self._order, values, values, strict=True) if offset >= 0}
+
+
+def _reading(row: tuple[int, ...]) -> Reading:
+    return Reading(_head(*row[:2]), row[2], _head(*row[3:5]), row[5], _head(*row[6:8]), _head(*row[8:10]), row[10])
 
 
 def _head(offset: int, event_time: int) -> Head | None:

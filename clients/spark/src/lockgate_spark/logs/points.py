@@ -1,24 +1,52 @@
-"""What is known of single records in one split: the beginning of an index over its offsets, where look-ups see nothing."""
+"""What is known of single records in one split: a sparse index over its unread offsets, where look-ups see nothing.
 
+It holds what plans have read so far. Their event times need not rise with the offset: by how much they fall is what can be seen here
+of the split's disorder, and what lies between the points remains unseen.
+"""
+
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 
 from lockgate.planner import Head
+from lockgate.watermark import MIN
 
 MOST = 256  # points kept a split
 
 
 @dataclass(slots=True)
 class Points:
-    """Credible records that were seen at or after the position, and stretches of others that were met."""
+    """Credible records that were seen at or after the position, and stretches of others that were met. `pace`: offsets per ms between the
+    last two positions. `disorder`: by how many ms a record was seen to be older than one before it, at most.
+    """
 
     first_met: Head | None = None  # the first one of the others that was met
-    _seen: dict[int, int] = field(default_factory=dict)  # event time by offset
+    pace: float | None = None
+    disorder: int = 0
+    _position: Head | None = None
+    _seen: list[Head] = field(default_factory=list)  # by offset
     _met: dict[int, tuple[Head, int]] = field(default_factory=dict)  # by the offset of the first: that record, and how many
 
     def add(self, head: Head) -> None:
         """Notes a credible record."""
-        if len(self._seen) < MOST:
-            self._seen[head.offset] = head.event_time
+        at = bisect_left(self._seen, head)
+        if at < len(self._seen) and self._seen[at] == head:
+            return
+        before, after = max((known.event_time for known in self._seen[:at]), default=head.event_time), self._seen[at:]
+        later = min((known.event_time for known in after), default=head.event_time)
+        self.disorder = max(self.disorder, before - head.event_time, head.event_time - later)
+        insort(self._seen, head)
+        if len(self._seen) > MOST:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Leaves out the one that tells least: between the nearest neighbours."""
+        del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
+
+    def start(self, head: Head) -> None:
+        """Notes the first unread record, and with it the pace since the one before."""
+        before, self._position = self._position, head
+        if before is not None and before.offset < head.offset and before.event_time < head.event_time:
+            self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
     def meet(self, first: Head, records: int = 1) -> None:
         """Notes that `records` without a credible event time lie from `first` on."""
@@ -38,10 +66,9 @@ class Points:
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
         """The last known record at or below the event time, and the first one known above it; only below `end`."""
         below = None
-        for offset in sorted(self._seen):
-            if offset >= end:
+        for head in self._seen:
+            if head.offset >= end:
                 break
-            head = Head(offset, self._seen[offset])
             if head.event_time > event_time:
                 return below, head
             below = head
@@ -49,5 +76,5 @@ class Points:
 
     def forget_below(self, position: int) -> None:
         """Forgets what has been read."""
-        self._seen = {offset: time for offset, time in self._seen.items() if offset >= position}
+        del self._seen[: bisect_left(self._seen, Head(position, MIN))]
         self._met = {offset: met for offset, met in self._met.items() if offset + met[1] > position}

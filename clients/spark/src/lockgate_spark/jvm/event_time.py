@@ -1,0 +1,100 @@
+"""Event time in the payload: a Spark SQL expression over Kafka's columns, evaluated in the driver on single records.
+
+Spark itself resolves, checks and optimises the expression, in a plan over an empty table with the source's columns; no job runs. What
+comes out is compiled as in any query, with the session's time zone and ANSI mode, and `KafkaLog.java` applies it to the row that Spark's
+own Kafka source makes of a record. So it gives in the driver what it gives in the query.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.jvm.names import class_name
+
+_UNITS = {"timestamp": True, "long": False}  # a type that is event time, and whether it is in microseconds
+_HINTS = {
+    "timestamp_ntz": "a TIMESTAMP_NTZ says no time zone: cast it to TIMESTAMP",
+    "string": "parse it: to_timestamp(…), or cast(… as timestamp)",
+    "integer": "milliseconds since 1970 are a BIGINT",
+    "date": "a day is too coarse to align by",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EventTime:
+    """An expression that is fit to be event time. `micros`: it gives microseconds (TIMESTAMP), not milliseconds (BIGINT)."""
+
+    text: str
+    micros: bool
+    headers: bool  # the source's rows have the column `headers`
+    expressions: Any
+    attributes: Any
+    jvm: Any
+
+    @classmethod
+    def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
+        """The expression `text` over the columns of Spark's Kafka table; None where that is Kafka's own timestamp.
+
+        Raises `ConfigurationError` where it is not fit to be event time, and says why.
+        """
+        jvm, schema = spark._jvm, table.schema()
+        rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)
+        try:
+            selected = DataFrame(rows, spark).selectExpr(text)
+            execution = selected._jdf.queryExecution()
+            analysed, optimised = execution.analyzed(), execution.optimizedPlan()
+        except PySparkException as error:
+            raise _wrong(text, next(line for line in str(error).split("\n") if line.strip())) from None
+        micros = _checked(text, analysed, optimised, jvm)
+        attributes = analysed.children().apply(0).output()
+        if _is_kafkas(analysed.expressions().apply(0)):
+            return None
+        made = cls(text, micros, "headers" in list(schema.fieldNames()), optimised.expressions(), attributes, jvm)
+        try:
+            made.projection()
+        except Py4JJavaError as error:
+            raise _wrong(text, f"it cannot be evaluated outside of a query: {error.java_exception.getMessage()}") from None
+        return made
+
+    def read_by(self, kafka_log: Any) -> Any:
+        """`kafka_log`, a `KafkaLog` in the JVM, with this as the event time of what it reads."""
+        kafka_log.setEventTime(self.projection(), self.headers, self.micros)
+        return kafka_log
+
+    def projection(self) -> Any:
+        """Spark's compiled form, from a row with the source's columns to a row with the event time. For one thread."""
+        return self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection.create(self.expressions, self.attributes)
+
+
+def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
+    """Whether the one expression of this plan gives microseconds. Raises `ConfigurationError` where it is not fit."""
+    patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+    plain = class_name(analysed) == class_name(optimised) == "Project" and not analysed.children().apply(0).children().size()
+    if not plain or analysed.output().size() != 1:
+        raise _wrong(text, "expected one expression for one record, without aggregates, windows and generators")
+    expression = analysed.expressions().apply(0)
+    if expression.containsPattern(patterns.PLAN_EXPRESSION()):
+        raise _wrong(text, "it has a subquery, and must be known from the record alone")
+    if expression.containsPattern(patterns.PYTHON_UDF()):
+        raise _wrong(text, "it calls a Python function, which the driver's JVM cannot. Use Spark's own functions")
+    if not expression.deterministic() or expression.containsPattern(patterns.CURRENT_LIKE()):
+        raise _wrong(text, "it must be deterministic: a record's event time is the same whenever it is looked at")
+    if expression.references().isEmpty():
+        raise _wrong(text, "it names none of the source's columns, so that all records would have one event time")
+    kind = str(analysed.output().apply(0).dataType().typeName())
+    if kind not in _UNITS:
+        hint = f"; {_HINTS[kind]}" if kind in _HINTS else ""
+        raise _wrong(text, f"it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT of ms since 1970{hint}")
+    return _UNITS[kind]
+
+
+def _is_kafkas(expression: Any) -> bool:
+    return class_name(expression) == "AttributeReference" and expression.name().lower() == "timestamp"
+
+
+def _wrong(text: str, reason: str) -> ConfigurationError:
+    return ConfigurationError(f"Alignment(event_time={text!r}): {reason}")

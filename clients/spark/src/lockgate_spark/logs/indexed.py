@@ -1,0 +1,59 @@
+"""The split logs of a Kafka source whose event time is in the payload.
+
+No look-up of Kafka's knows such a time. So everything is found by reading a few records of all splits at once, and kept in a sparse index
+a split (`points`); where a log passes a time is searched between its points (`crossing`), beginning where the pace between the last two
+plans says. The search ends at two neighbouring records, so that at a batch boundary no split is beyond the target by more than its
+disorder; where that is 0, by nothing.
+
+**Bound.** After `MOST_READS` reads a plan looks for no better target (`spent`); each time that it must still know is found in
+2 · log2(unread offsets) reads at most. A crossing of an even log takes one or two.
+"""
+
+from dataclasses import dataclass, field
+
+from lockgate.planner import Head
+from lockgate.watermark import MIN
+from lockgate_spark.logs.crossing import Reading
+from lockgate_spark.logs.kafka import KafkaSplitLog, Learned, Offsets
+
+MOST_READS = 12
+
+
+@dataclass
+class IndexedSplitLog(KafkaSplitLog):
+    """What one source's splits hold, by records that were read."""
+
+    _tails: dict[str, int] = field(default_factory=dict)  # up to which end the last record is known
+
+    @property
+    def spent(self) -> bool:
+        """Whether a plan has read as often as it should."""
+        return self._reads >= MOST_READS
+
+    def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
+        """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
+        found, crossings = {}, {}
+        for split in self._order:
+            if positions[split] >= ends[split] or (first := self._head_of(split)) is None:
+                continue
+            if first.event_time > event_time:
+                found[split] = first
+            else:
+                crossings[split] = self._crossing(split, event_time, positions[split], ends[split], first)
+        return found | self._cross(crossings)
+
+    def _look_up_heads(self, positions: Offsets) -> None:
+        """There is none for such a time: what the last plan did not tell is read."""
+
+    def _ask_highest(self) -> None:
+        """There is none for that either: the last record's is taken, or that of a higher one that was met."""
+
+    def _needs_tail(self, split: str, end: int) -> bool:
+        known, self._tails[split] = self._tails.get(split), end
+        return known != end
+
+    def _note(self, learned: Learned, reading: Reading) -> None:
+        super()._note(learned, reading)
+        for head in (reading.found, reading.below, reading.above):
+            if head is not None:
+                learned.highest = max(head.event_time, MIN if learned.highest is None else learned.highest)
