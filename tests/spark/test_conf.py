@@ -22,6 +22,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.pastBound": "30 days",
         "spark.lockgate.maxHold": "1 hour",
         "spark.lockgate.mode": "observe",
+        "spark.lockgate.eventTime": "cast(key AS TIMESTAMP)",
         "spark.lockgate.coordinator.url": "https://coordinator",
         "spark.lockgate.coordinator.group": "g",
         "spark.lockgate.coordinator.source": "orders",
@@ -40,6 +41,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         past_bound="30 days",
         max_hold="1 hour",
         mode="observe",
+        event_time="cast(key AS TIMESTAMP)",
         coordinator=Coordinator(
             "https://coordinator", group="g", source="orders", catch_up="strict", token="hunter2", ca="/etc/ca.pem", timeout="3 seconds"
         ),

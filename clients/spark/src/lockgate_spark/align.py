@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyspark
@@ -14,6 +15,7 @@ from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group import check_config, source_name
+from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
@@ -37,7 +39,8 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
 
     `df`: a streaming DataFrame from `readStream.format("kafka")`, or made from one by transformations. Options, schema, stateful
     operators and checkpoint stay what they are; the budget of a batch is the source's `maxOffsetsPerTrigger`. Event time is Kafka's
-    record timestamp. Raises `UnsupportedQuery`, `ConfigurationError` and `CoordinatorRefused`; a coordinator that is down is waited for.
+    record timestamp, or `Alignment(event_time=…)`. Raises `UnsupportedQuery`, `ConfigurationError` and `CoordinatorRefused`; a coordinator
+    that is down is waited for.
     """
     return align_all([df], alignment)[0]
 
@@ -77,7 +80,13 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
     spark = df.sparkSession
     gateway: Any = spark.sparkContext._gateway
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-    return with_tables(df, gateway, lambda table: Table(table, gateway, lambda: _session(spark, alignment)))
+    expression, joint = alignment.event_time, replace(alignment, event_time=None)  # event time is the source's own, the plan is common
+
+    def aligned(table: Any) -> Table:
+        event_time = None if expression is None else EventTime.over(spark, table, expression)
+        return Table(table, gateway, lambda: _session(spark, joint), event_time)
+
+    return with_tables(df, gateway, aligned)
 
 
 def _session(spark: Any, alignment: Alignment) -> Session:

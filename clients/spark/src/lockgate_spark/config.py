@@ -66,8 +66,9 @@ class Alignment:
     split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further behind it, is
     left out of the alignment (None: no such bound).
     `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
-    and counts, and lets Spark read what it would read without. No row is late while `max_drift` is at most the query's watermark
-    delay. Raises `ConfigurationError`.
+    and counts, and lets Spark read what it would read without. `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP
+    or a BIGINT of ms since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are planned together.
+    No row is late while `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
     """
 
     max_drift: Duration | None = None
@@ -77,6 +78,7 @@ class Alignment:
     past_bound: Duration | None = None
     max_hold: Duration | None = None
     mode: str = "align"
+    event_time: str | None = None
     coordinator: Coordinator | None = None
 
     def __post_init__(self) -> None:
@@ -87,6 +89,8 @@ class Alignment:
                 milliseconds(f"Alignment({name})", value)
         if self.mode not in MODES:
             raise ConfigurationError(f"Alignment(mode={self.mode!r}): expected {' or '.join(map(repr, MODES))}")
+        if self.event_time is not None and not isinstance(self.event_time, str):
+            raise ConfigurationError(f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text")
         _ = self.bounds  # checks the durations
 
     @property

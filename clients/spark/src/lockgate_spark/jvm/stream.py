@@ -13,8 +13,10 @@ from py4j.protocol import Py4JJavaError
 
 from lockgate_spark.errors import AlignmentError, ConfigurationError, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_kafka_log
+from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
+from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.patience import Least
 from lockgate_spark.session import Session
@@ -30,8 +32,8 @@ OpenSession = Callable[[], Session]
 class _Forward:
     """Forwards to the Java object. py4j asks a proxy for default methods too, so everything must answer."""
 
-    def __init__(self, java: Any, gateway: Any, open_session: OpenSession) -> None:
-        self._java, self._gateway, self._open_session = java, gateway, open_session
+    def __init__(self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None) -> None:
+        self._java, self._gateway, self._open_session, self.event_time = java, gateway, open_session, event_time
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -55,7 +57,7 @@ class Table(_Forward):
         implements = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
 
     def newScanBuilder(self, options: Any) -> "ScanBuilder":
-        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, self._open_session)
+        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, self._open_session, self.event_time)
 
 
 class ScanBuilder(_Forward):
@@ -65,7 +67,7 @@ class ScanBuilder(_Forward):
         implements = (_CONNECTOR + "read.ScanBuilder",)
 
     def build(self) -> "Scan":
-        return Scan(self._java.build(), self._gateway, self._open_session)
+        return Scan(self._java.build(), self._gateway, self._open_session, self.event_time)
 
 
 class Scan(_Forward):
@@ -78,7 +80,7 @@ class Scan(_Forward):
         with _Told():
             session = self._open_session()
             index = int(checkpoint.rstrip("/").rpartition("/")[2])  # <checkpoint>/sources/<index>
-            stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index)
+            stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time)
             session.add(index, stream)
             return stream
 
@@ -95,11 +97,12 @@ class Stream(_Forward):
             _CONNECTOR + "read.streaming." + name for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
         )
 
-    def __init__(self, java: Any, gateway: Any, session: Session, index: int) -> None:
-        super().__init__(java, gateway, lambda: session)
+    def __init__(self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None) -> None:
+        super().__init__(java, gateway, lambda: session, event_time)
         self._session, self._index = session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
-        self.log = KafkaSplitLog(new_kafka_log(gateway, java, _driver_params(gateway, java)))
+        kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
+        self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
         self.budget = _most_rows(java.getDefaultReadLimit())
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
