@@ -12,7 +12,7 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-core bench-coordinator clean
+.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-idle bench-skew bench-core bench-coordinator clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,14 @@ bench-read: $(READY) ## records per second: native, aligned
 bench-plan: $(READY) ## the time that one plan takes, by the number of partitions
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python benchmarks/bench_plan.py $(ARGS)
+
+bench-idle: $(READY) ## what a query costs that has nothing to read, native and aligned: CPU, requests, latency
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_idle.py $(ARGS)
+
+bench-skew: $(READY) ## shapes of skew on which native Spark loses rows, native and aligned: rows lost, drift, look-ups; a table and a plot
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python -m benchmarks.skew $(ARGS)
 
 bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
 	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)

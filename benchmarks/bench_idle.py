@@ -1,0 +1,160 @@
+"""What a query costs that has nothing to read: native and aligned, in turn (`make bench-idle`).
+
+A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`: CPU time of the driver's JVM and of Python
+together, in cores, and requests to the broker (Kafka's own client metrics in the driver). Then `--records` single records, each at a moment
+of its own: how long after the broker had it foreachBatch was called. Prints each round, medians and ratios; writes build/bench/idle.json.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, align
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.spark import session
+
+OUT = Path("build/bench/idle.json")
+PATIENCE_S = 120.0
+SETTLED_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """One run. `jvm`, `python`: cores; `requests`: a second; `latencies`: ms."""
+
+    kind: str
+    jvm: float
+    python: float
+    requests: float
+    latencies: tuple[float, ...]
+
+    @property
+    def cores(self) -> float:
+        """Both together."""
+        return self.jvm + self.python
+
+
+class Meter:
+    """CPU seconds and requests so far, of this process and its JVM."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._jvm: Any = spark._jvm
+        self._factory = self._jvm.java.lang.management.ManagementFactory
+
+    def read(self) -> tuple[float, float, float]:
+        """(seconds of the JVM, seconds of Python, requests)."""
+        return self._factory.getOperatingSystemMXBean().getProcessCpuTime() / 1e9, time.process_time(), self._requests()
+
+    def _requests(self) -> float:
+        server = self._factory.getPlatformMBeanServer()
+        total = 0.0
+        for kind in ("kafka.consumer:type=consumer-metrics", "kafka.admin.client:type=admin-client-metrics"):
+            for name in server.queryNames(self._jvm.javax.management.ObjectName(f"{kind},client-id=*"), None):
+                total += server.getAttribute(name, "request-total")
+        return total
+
+
+class Arrivals:
+    """When batches with rows came."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rows = 0
+        self._at = 0.0
+
+    def take(self, batch: DataFrame, _: int) -> None:
+        at, rows = time.perf_counter(), batch.count()
+        with self._changed:
+            self._rows, self._at = self._rows + rows, at
+            self._changed.notify_all()
+
+    def wait(self, rows: int) -> float:
+        """Until so many rows are in; when the last of those batches began."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._rows >= rows, PATIENCE_S), f"{self._rows} of {rows} rows"
+            return self._at
+
+
+def measure(spark: SparkSession, bootstrap: str, topic: SkewedTopic, kind: str, seconds: float, records: int) -> Idle:
+    """One query of that kind, idle, then with one record at a time."""
+    topics.load(bootstrap, topic)
+    stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    stream = stream.option("startingOffsets", "earliest").load()
+    source, arrivals, meter = align(stream, Alignment()) if kind == "aligned" else stream, Arrivals(), Meter(spark)
+    with tempfile.TemporaryDirectory() as checkpoint:
+        query = source.writeStream.foreachBatch(arrivals.take).option("checkpointLocation", checkpoint).start()
+        arrivals.wait(topic.records)
+        time.sleep(SETTLED_S)
+        before, began = meter.read(), time.perf_counter()
+        time.sleep(seconds)
+        after, took = meter.read(), time.perf_counter() - began
+        latencies = [latency(bootstrap, topic, arrivals, topic.records + n) for n in range(1, records + 1)]
+        query.stop()
+    jvm, python, requests = ((b - a) / took for a, b in zip(before, after, strict=True))
+    return Idle(kind, jvm, python, requests, tuple(latencies))
+
+
+def latency(bootstrap: str, topic: SkewedTopic, arrivals: Arrivals, rows: int) -> float:
+    """How long (ms) after the broker has a record foreachBatch is called for it."""
+    time.sleep(0.3 + random.random() / 5)
+    topics.produce(bootstrap, topic.name, [(0, int(time.time() * 1000), None, b"now")])
+    produced = time.perf_counter()
+    return 1000 * (arrivals.wait(rows) - produced)
+
+
+def report(found: Sequence[tuple[Idle, Idle]], command: str) -> None:
+    for name, of in (("cores", lambda i: i.cores), ("requests/s", lambda i: i.requests), ("latency, ms", _median_latency)):
+        native, aligned = ([of(pair[n]) for pair in found] for n in (0, 1))
+        ratios = sorted(a / n for a, n in zip(aligned, native, strict=True) if n)
+        print(
+            f"{name:12} native {statistics.median(native):8.3f}   aligned {statistics.median(aligned):8.3f}"
+            f"   aligned to native, round by round {ratios[0]:.2f} to {ratios[-1]:.2f}"
+        )
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps({"command": command, "rounds": [[asdict(native), asdict(aligned)] for native, aligned in found]}, indent=2))
+
+
+def _median_latency(idle: Idle) -> float:
+    return statistics.median(idle.latencies) if idle.latencies else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=30.0, help="idle seconds that are measured (default 30)")
+    parser.add_argument("--rounds", type=int, default=3, help="counted rounds, each native and aligned (default 3)")
+    parser.add_argument("--records", type=int, default=10, help="single records a run, for the latency (default 10)")
+    chosen = parser.parse_args()
+    found: list[tuple[Idle, Idle]] = []
+    with KafkaBroker() as broker:
+        spark = session("bench-idle", cores=2)
+        for n in range(chosen.rounds + 1):
+            pair = {}
+            for kind in ("native", "aligned") if n % 2 else ("aligned", "native"):
+                topic = SkewedTopic(f"bench-idle-{n}-{kind}", records=10_000)
+                idle = measure(spark, broker.bootstrap, topic, kind, chosen.seconds if n else 5.0, chosen.records)
+                pair[kind] = idle
+                print(
+                    f"{f'round {n}' if n else 'warm-up':8} {kind:8} {idle.cores:.3f} cores (JVM {idle.jvm:.3f}, Python {idle.python:.3f}),"
+                    f" {idle.requests:.1f} requests/s, latency {_median_latency(idle):.0f} ms",
+                    flush=True,
+                )
+            if n:
+                found.append((pair["native"], pair["aligned"]))
+        spark.stop()
+    report(found, f"make bench-idle ARGS='--seconds {chosen.seconds:g} --rounds {chosen.rounds} --records {chosen.records}'")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Native Spark and aligned, on shapes of skew on which native Spark loses rows (`make bench-skew`).
+
+Each shape is loaded into a real Kafka and read twice to its end, natively and aligned, by the same query: rows in windows of an hour, or an
+inner join, with the watermark delay that the shape needs. Rows lost are counted against what was produced. Drift, at each batch
+boundary: how far the highest event time read of one split is above the first unread record of another. Look-ups: how often a plan asked
+Kafka for anything. Writes build/bench/skew.json, skew.md and, where there is a Chromium, skew.png. Ends with an error where an aligned
+run loses a row or drifts by a second.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.skew.queries import Outcome, Run
+from benchmarks.skew.shapes import Shape, shapes
+from benchmarks.skew.table import chart, duration, markdown, picture
+from pyspark.sql import SparkSession
+
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.progress import progress_bar
+from lockgate_testbed.spark import session
+
+MOST_DRIFT_MS = 1_000
+CONF = {"spark.sql.streaming.numRecentProgressUpdates": "10000", "spark.driver.memory": "3g"}
+
+
+def load(bootstrap: str, shape: Shape) -> None:
+    """Creates and fills the shape's topics."""
+    for topic in shape.topics:
+        logs = [list(zip(times.tolist(), numbers.tolist(), strict=True)) for times, numbers in zip(topic.logs, topic.numbers, strict=True)]
+        with progress_bar(f"loading {topic.name}", topic.records) as progress:
+            topics.fill(bootstrap, topic.name, logs, progress)
+
+
+def both(spark: SparkSession, bootstrap: str, shape: Shape) -> tuple[Outcome, Outcome]:
+    """One run natively and one aligned."""
+    with tempfile.TemporaryDirectory() as folder:
+        native, aligned = (Run(shape, way).outcome(spark, bootstrap, Path(folder, str(way))) for way in (False, True))
+    for way, outcome in (("native", native), ("aligned", aligned)):
+        print(
+            f"{shape.name}, {way}: {outcome.rows_lost:,} of {outcome.rows:,} rows lost, drift {duration(outcome.drift_ms)},"
+            f" {outcome.batches} batches in {outcome.seconds:.1f} s",
+            flush=True,
+        )
+    return native, aligned
+
+
+def broken(pairs: list[tuple[Outcome, Outcome]]) -> Iterator[str]:
+    """Which claims do not hold."""
+    for _, aligned in pairs:
+        if aligned.rows_lost:
+            yield f"{aligned.shape}: {aligned.rows_lost:,} rows lost"
+        if aligned.drift_ms >= MOST_DRIFT_MS:
+            yield f"{aligned.shape}: splits {duration(aligned.drift_ms)} apart"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench-skew", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=300_000, help="records of a shape, about (default 300,000)")
+    parser.add_argument("--shapes", nargs="+", metavar="NAME", help='some of them only, such as "late start"')
+    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)")
+    chosen = parser.parse_args()
+    wanted = [shape for shape in shapes(chosen.records) if not chosen.shapes or shape.name in chosen.shapes]
+    if not wanted:
+        parser.error("--shapes: there are " + ", ".join(f'"{shape.name}"' for shape in shapes(100)))
+    pairs = []
+    with KafkaBroker() as broker:
+        spark = session("bench-skew", cores=2, conf=CONF)
+        for n, shape in enumerate(wanted, 1):
+            print(f"{n} of {len(wanted)}: {shape.name}", flush=True)
+            load(broker.bootstrap, shape)
+            pairs.append(both(spark, broker.bootstrap, shape))
+        spark.stop()
+    write(pairs, chosen.out, f"make bench-skew ARGS='--records {chosen.records}'")
+    for claim in (claims := list(broken(pairs))):
+        print(f"does not hold: {claim}", file=sys.stderr)
+    return 1 if claims else 0
+
+
+def write(pairs: list[tuple[Outcome, Outcome]], out: Path, command: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    found = [{"native": asdict(native), "aligned": asdict(aligned)} for native, aligned in pairs]
+    (out / "skew.json").write_text(json.dumps({"command": command, "shapes": found}, indent=2))
+    (out / "skew.md").write_text(markdown(pairs), encoding="utf-8")
+    print(f"\n{markdown(pairs)}\n{out / 'skew.json'}, {out / 'skew.md'}", end="")
+    print(f", {out / 'skew.png'}" if picture(chart(pairs), out / "skew.png") else "; no Chromium here to draw skew.png with")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The benchmark of skew, small: its shapes are what they say, its account is exact, and its claims hold."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.skew.__main__ import both, broken, load, write
+from benchmarks.skew.history import drift_ms, rows_lost
+from benchmarks.skew.shapes import Shape, shapes
+from pyspark.sql import SparkSession
+
+from lockgate_testbed.kafka import KafkaBroker
+
+SMALL = {shape.name: shape for shape in shapes(2_000, batches=4)}
+
+
+@pytest.mark.parametrize("name", ["a single record", "one slow topic of a join"])
+def test_what_native_spark_loses_is_read_whole_when_aligned(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, name: str) -> None:
+    load(kafka.bootstrap, SMALL[name])
+    native, aligned = both(spark, kafka.bootstrap, SMALL[name])
+    assert native.rows_lost > 0.05 * native.rows
+    assert not list(broken([(native, aligned)]))
+    assert 0 < aligned.median_look_ups <= 8 * len(SMALL[name].topics)
+    write([(native, aligned)], tmp_path, "make bench-skew")
+    assert f"| {name} | {native.rows:,} |" in (tmp_path / "skew.md").read_text()
+
+
+def test_drift_is_how_far_one_split_was_read_beyond_what_is_unread_of_another() -> None:
+    shape = SMALL["late start"]
+    (topic,) = shape.topics
+    first, second = topic.logs[:2]
+    read = {(topic.name, partition): len(log) for partition, log in enumerate(topic.logs)}
+    assert drift_ms(shape, read) == 0
+    assert drift_ms(shape, {**read, (topic.name, 0): 5}) == max(log[-1] for log in topic.logs[1:]) - first[5]
+    assert drift_ms(shape, {(topic.name, 0): 1, (topic.name, 1): 0}) == max(0, first[0] - min(log[0] for log in topic.logs[1:]))
+    assert second[0] <= second[-1]
+
+
+def test_a_result_with_rows_too_many_is_no_result() -> None:
+    shape = SMALL["late start"]
+    assert rows_lost(shape, shape.expected) == 0
+    assert rows_lost(shape, {}) == shape.records
+    with pytest.raises(ValueError, match="more rows than there are"):
+        rows_lost(shape, {**shape.expected, 3: shape.expected[3] + 1})
+
+
+@pytest.mark.parametrize("shape", SMALL.values(), ids=SMALL)
+def test_no_shape_is_more_out_of_order_than_it_says(shape: Shape) -> None:
+    for topic in shape.topics:
+        for log in topic.logs:
+            back = np.maximum.accumulate(log) - log
+            assert back.max(initial=0) <= shape.disorder_ms
+
+
+def test_a_shared_timestamp_is_larger_than_a_batch() -> None:
+    (topic,) = SMALL["one timestamp, larger than a batch"].topics
+    _, counts = np.unique(np.concatenate(topic.logs), return_counts=True)
+    assert (counts > topic.budget).sum() == 3
