@@ -1,7 +1,11 @@
 """From what the readers have reported to how far they may go.
 
-The rule. The group's watermark is the lowest of all that count. The ceiling, the max desired watermark, is that plus `max_drift_ms`
-(strict), or, if greater, the time that everybody's next batch gets to (joint): the lowest of max(watermark, reach).
+**The rule.** Each reader r that counts has told its watermark w(r), and it may offer a reach R(r): how far its next batch gets if the
+group alone is left out. With L the lowest w(r), which is the group's watermark, and d = `max_drift_ms` the ceiling, the max desired
+watermark, is
+
+    strict    C = L + d
+    joint     C = max(L + d, the lowest over all r of max(w(r), R(r)))
 
 Who counts: who has reported and is not lost; a lost one too where the group is to `hold`, with its watermark and without its reach.
 An idle or finished reader counts as MAX, and so does one that is passed over (`holds`): they hold nobody.
@@ -10,13 +14,44 @@ Three cases are apart. Nobody has ever reported: MIN, and no ceiling, as in Flin
 report. An expected source has not reported: MIN and a ceiling of MIN, all wait for the common start. Readers have reported but none
 counts now (all lost, or gone): MAX, nobody is held.
 
-Why the joint ceiling is safe. A reader that is told C can get to C in its very next batch, each of them, since C is at or below every
-one's reach. So after one round all stand at C, apart by nothing but batches under way. It is never below the strict ceiling, so
-the readers never wait where strict would let them go; and alone, drift per round trip is the speed limit of strict (FLINK-37399).
+**Why joint.** With L + d alone a group advances by one drift for each round of reports, whatever a batch could hold: 30 s of event
+time at a time out of a day (FLINK-37399). What all can reach in their next batch may be read without a round in between.
+
+**What holds**, in whatever order messages come and however late:
+
+1. *No plan is above the ceiling that its reader had last been told*: the planner takes the lower of that and its own T. Not "above
+   the ceiling as it is now": that falls when somebody reports from further behind, and what is logged by then is read as it was
+   logged.
+2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own, whichever is greater.* A plan up to T ≤ C
+   was told C from words w, R. So T ≤ L + d ≤ w(r) + d, or T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. Over
+   all: T − L is at most d, or the tightest of the reaches. An old ceiling is only lower, for within a run w(r) does not fall (a new
+   partition with old records aside).
+3. *At commits the same*: when the batch is done r stands at w(r) or above. What r offered it redeems in the batch under way or in the
+   next: its budget gets it as far from any later position. So after each has planned once more, all can stand at C.
+4. *Nobody waits for ever, and never where strict would let him go*: C ≥ L + d. The lowest reader is not held at all: its first unread
+   record is at L + 1 + disorder, and max_drift > disorder (`planner.Bounds`). If it has nothing unread, its watermark goes with the
+   clock, or it becomes idle, finishes, or loses its lease; `holds` is for whoever takes too long over that.
+
+**What it costs when an offer is not kept.** A reader that dies in its batch: its word counts until its lease ends, the others get to
+R(r) and stop there; then it counts no more, or holds by w(r) alone. A batch that failed and is read again: nothing, for the offer was
+made from where that batch begins. An offer that was too great (a smaller budget after a restart, a new partition with old records):
+up to that offer, once, for each word takes the place of the one before. MAX would let the others run until the reader's next word; so
+an offer is never above the last event time in the reader's logs, nor above its own horizon, where a split of its own may still hold
+it. Who has no offer to make stands for w(r): the others come level with it, and go on by the drift. Executors' progress raises w(r)
+in mid-batch: if that batch fails, r is behind by the drift and that batch. Who joins or returns from further behind is not counted
+before its first report; from then on the others wait for it.
+
+**The rate** is that of the slowest reader. It is never held while it is lowest, and its batch is not cut to another's small one either:
+while it reads, its word still offers R(r), so the others go on to there, batch by batch, and offer more from where they stand.
+What joint does not give is a distance of max_drift between readers that have a backlog: who needs that takes strict.
+
+`tests/core/test_catch_up_model.py` holds 1 to 4 against random fleets in virtual time, with every record counted, and measures
+the rate.
 
 The revision moves exactly when one of the two values does, and only up. `evaluate` is the only one to move it.
 
-Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator` (seed 001). Used by the coordinator service.
+Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator` (seed 001), which know strict alone. Used by the
+coordinator service.
 """
 
 from dataclasses import dataclass, replace
