@@ -1,0 +1,35 @@
+"""Two small files beside a query's checkpoint, on whatever file system it lies."""
+
+from typing import Any
+
+FOLDER = "lockgate"
+
+
+class CheckpointMemory:
+    """Files `0` and `1` in `<checkpoint>/lockgate`, written in turn: one of them is always whole, so that no rename has to be atomic."""
+
+    def __init__(self, execution: Any, jvm: Any) -> None:
+        self._path = jvm.org.apache.hadoop.fs.Path
+        self._folder = self._path(str(execution.resolvedCheckpointRoot()), FOLDER)
+        self._files = self._folder.getFileSystem(execution.sparkSession().sessionState().newHadoopConf())
+        self._io = jvm.org.apache.hadoop.io.IOUtils
+
+    def read(self) -> list[str]:
+        """What the files hold."""
+        paths = [self._path(self._folder, name) for name in ("0", "1")]
+        return [self._text(path) for path in paths if self._files.exists(path)]
+
+    def write(self, number: int, text: str) -> None:
+        """Writes one of them."""
+        out = self._files.create(self._path(self._folder, str(number % 2)), True)
+        try:
+            out.write(text.encode())
+        finally:
+            out.close()
+
+    def _text(self, path: Any) -> str:
+        source = self._files.open(path)
+        try:
+            return bytes(self._io.readFullyToByteArray(source)).decode(errors="replace")
+        finally:
+            source.close()
