@@ -21,6 +21,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.futureBound": "2 days",
         "spark.lockgate.pastBound": "30 days",
         "spark.lockgate.maxHold": "1 hour",
+        "spark.lockgate.retentionMargin": "0.2",
         "spark.lockgate.mode": "observe",
         "spark.lockgate.eventTime": "cast(key AS TIMESTAMP)",
         "spark.lockgate.coordinator.url": "https://coordinator",
@@ -40,6 +41,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         future_bound="2 days",
         past_bound="30 days",
         max_hold="1 hour",
+        retention_margin="0.2",
         mode="observe",
         event_time="cast(key AS TIMESTAMP)",
         coordinator=Coordinator(

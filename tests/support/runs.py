@@ -16,6 +16,7 @@ class JvmLogInMemory:
     splits: list[str] = field(default_factory=list)
     closed: bool = False
     broken: bool = False
+    config: str = ""  # the values of the four keys that are asked for, tabs between
     credible: Credible = field(default_factory=Credible)
     window: int = 1  # how many records come along with one that is asked for
 
@@ -33,6 +34,12 @@ class JvmLogInMemory:
 
     def uncommittedEnds(self) -> bytes:  # noqa: N802
         return self._each(lambda log: (len(log), -1))
+
+    def configs(self, topics: str, keys: str) -> str:
+        return "".join(f"{topic}\t{self.config}\n" for topic in topics.splitlines()) if self.config else ""
+
+    def sizes(self) -> bytes:
+        return self._each(lambda log: (100 * len(log), -1))
 
     def setCredible(self, earliest: int, latest: int) -> None:  # noqa: N802
         self.credible = Credible(earliest, latest)

@@ -16,6 +16,8 @@ from lockgate_testbed.process import Child, free_ports, port_open
 from lockgate_testbed.server import Server
 
 READY_WITHIN_S = 90.0
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+USER, PASSWORD = "reader", "a-password-of-the-test-bed"  # whom the listener with SASL/PLAIN lets in
 
 # A broker that was killed may come back once its former session is over: 5 s rather than 9.
 # CreateTime is event time here, possibly far in the past or in the future: nothing is deleted, rolled or refused by its age. A stock
@@ -24,9 +26,11 @@ PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.name.sasl_plaintext.sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config={plain} required user_{user}="{password}";
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={logs}
@@ -45,6 +49,7 @@ share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 broker.session.timeout.ms=5000
 log.cleaner.dedupe.buffer.size=16777216
+log.cleaner.backoff.ms=200
 log.retention.ms=-1
 log.retention.bytes=-1
 log.roll.ms=9223372036854775807
@@ -68,12 +73,17 @@ class KafkaBroker(Server):
     def __init__(self, data: Path | None = None, heap: str = "512m") -> None:
         super().__init__("kafka", data)
         self._heap = heap
-        self._port, self._controller = free_ports(2)
+        self._port, self._sasl, self._controller = free_ports(3)
 
     @property
     def bootstrap(self) -> str:
         """The broker's address, host:port."""
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def bootstrap_sasl(self) -> str:
+        """Where it asks for `USER` and `PASSWORD` (SASL_PLAINTEXT, mechanism PLAIN), host:port."""
+        return f"127.0.0.1:{self._sasl}"
 
     def _launch(self) -> Child:
         classpath = os.pathsep.join(str(jar) for jar in jars.kafka_broker())
@@ -84,7 +94,8 @@ class KafkaBroker(Server):
     def _prepare(self, classpath: str) -> Path:
         config = self.data / "server.properties"
         logs = self.data / "logs"
-        config.write_text(PROPERTIES.format(port=self._port, controller=self._controller, logs=logs))
+        ports = {"port": self._port, "sasl": self._sasl, "controller": self._controller}
+        config.write_text(PROPERTIES.format(**ports, logs=logs, plain=PLAIN, user=USER, password=PASSWORD))
         if not (logs / "meta.properties").exists():
             _format(config, classpath)
         return config

@@ -10,6 +10,7 @@ from lockgate.watermark import MAX
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.retention import share
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 MODES = ("align", "observe")
@@ -65,6 +66,7 @@ class Alignment:
     group's value rules). `idle_timeout`: how far behind the clock a live producer may be. `disorder`: how far records of one
     split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further behind it, is
     left out of the alignment (None: no such bound).
+    `retention_margin`: a paused split is let go where less than this share of its topic's retention is left to its records (0: never).
     `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
     and counts, and lets Spark read what it would read without. `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP
     or a BIGINT of ms since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are planned together.
@@ -76,6 +78,7 @@ class Alignment:
     disorder: Duration = 0
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
+    retention_margin: float | str = 0.1
     max_hold: Duration | None = None
     mode: str = "align"
     event_time: str | None = None
@@ -91,7 +94,7 @@ class Alignment:
             raise ConfigurationError(f"Alignment(mode={self.mode!r}): expected {' or '.join(map(repr, MODES))}")
         if self.event_time is not None and not isinstance(self.event_time, str):
             raise ConfigurationError(f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text")
-        _ = self.bounds  # checks the durations
+        _ = self.bounds, self.retention_share  # checks the durations, and the share
 
     @property
     def observes(self) -> bool:
@@ -103,6 +106,11 @@ class Alignment:
         ahead = None if self.future_bound is None else milliseconds("Alignment(future_bound)", self.future_bound)
         behind = None if self.past_bound is None else milliseconds("Alignment(past_bound)", self.past_bound)
         return Credible(0 if behind is None else max(0, now - behind), MAX if ahead is None else now + ahead)
+
+    @property
+    def retention_share(self) -> float:
+        """`retention_margin` as a number."""
+        return share("Alignment(retention_margin)", self.retention_margin)
 
     @property
     def bounds(self) -> Bounds:

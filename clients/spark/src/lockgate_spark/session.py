@@ -31,6 +31,7 @@ from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
 from lockgate_spark.observe import Observed
 from lockgate_spark.patience import Least, Patience
+from lockgate_spark.retention import Retention
 from lockgate_spark.start import Checkpointed, warn_at_start
 from lockgate_spark.view import BatchAlignment, describe
 
@@ -68,6 +69,7 @@ class Session:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
         self.view: BatchAlignment | None = None
+        self._retention = Retention(alignment.retention_share)
         self._clock = clock
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # what each source was last answered
@@ -126,6 +128,7 @@ class Session:
             return
         self._closed.set()
         self._left_out.sum_up()
+        self._retention.sum_up()
         if self.alignment.observes:
             self._observed.sum_up()
         # Each is closed, whatever the others say: a lease that is kept on would hold the group for ever.
@@ -220,6 +223,7 @@ class Session:
             unread, survey = self._survey(positions, again=True)
             ceiling = self.membership.exchange(self._standings(unread, survey))
         plan = survey.plan(ceiling)
+        plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
         return replace(plan, look_ups=self._asked() - asked), time.perf_counter() - began
 
     def _asked(self) -> int:
@@ -274,6 +278,7 @@ class Session:
             stops = {split: made.next for (j, split), made in plan.splits.items() if j == i and made.next and made.next.offset == made.end}
             source.log.planned(plan.target, {split: head for split, head in stops.items() if head is not None})
         self.view = self._describe(plan, seconds)
+        self.view = self._retention.show(self.view, plan)
         self._tell(plan)
         self._plan = plan
         return answers

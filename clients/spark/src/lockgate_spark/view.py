@@ -23,6 +23,7 @@ class SplitAlignment:
     watermark: int
     next_event_time: int | None
     left_out: int
+    let_go: int = 0  # offsets above the ceiling, which Kafka is about to delete
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class BatchAlignment:
     seconds: float
     applied: bool = True
     look_ups: int = 0
+    let_go: tuple[str, ...] = ()  # paused splits that are read above the ceiling, as far as retention is about to delete them
 
 
 def describe(

@@ -28,12 +28,16 @@ class _Rewriter:
         if class_name(node) == "StreamingRelationV2":
             return self._aligned(node)
         children = [node.children().apply(i) for i in range(node.children().size())]
+        if class_name(node) == "CTERelationRef":
+            return node  # what it stands for is elsewhere in the same plan
         if not children and node.isStreaming():
             raise UnsupportedQuery(_not_kafka(node))
         made = [self.rewrite(child) if child.isStreaming() else child for child in children]
         return node.withNewChildren(self._gateway.jvm.org.apache.spark.api.python.PythonUtils.toSeq(self._list(made)))
 
     def _aligned(self, relation: Any) -> Any:
+        if self._gateway.jvm.java.lang.reflect.Proxy.isProxyClass(relation.table().getClass()):
+            raise UnsupportedQuery("this source is aligned already: align every stream once, before or after it is joined with others")
         if class_name(relation.table()) != "KafkaTable":
             raise UnsupportedQuery(_not_kafka(relation))
         for known, copy in self._done:

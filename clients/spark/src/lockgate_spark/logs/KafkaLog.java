@@ -7,20 +7,29 @@
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.LogDirDescription;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.ReplicaInfo;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -92,6 +101,54 @@ public class KafkaLog {
     /** Where each log ends, open transactions included: (offset, -1) a split. */
     public byte[] uncommittedEnds() throws Exception {
         return listOffsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED);
+    }
+
+    /** How large each log is: (bytes, -1) a split, (-1, -1) where no broker tells. */
+    public byte[] sizes() throws Exception {
+        List brokers = new ArrayList();
+        Iterator nodes = ((Collection) admin.describeCluster().nodes().get()).iterator();
+        while (nodes.hasNext()) brokers.add(new Integer(((Node) nodes.next()).id()));
+        long[] found = new long[2 * splits.length];
+        java.util.Arrays.fill(found, -1L);
+        Iterator ofBrokers = ((Map) admin.describeLogDirs(brokers).allDescriptions().get()).values().iterator();
+        while (ofBrokers.hasNext()) {
+            Iterator folders = ((Map) ofBrokers.next()).values().iterator();
+            while (folders.hasNext()) measure(((LogDirDescription) folders.next()).replicaInfos(), found);
+        }
+        return pack(found);
+    }
+
+    private void measure(Map replicas, long[] found) {
+        for (int i = 0; i < splits.length; i++) {
+            ReplicaInfo replica = (ReplicaInfo) replicas.get(splits[i]);
+            if (replica != null && !replica.isFuture()) found[2 * i] = Math.max(found[2 * i], replica.size());
+        }
+    }
+
+    /** What topics, one a line, are configured to, one a line: topic, and the value of each of `keys`, or topic, and why not; tabs between. */
+    public String configs(String topics, String keys) throws Exception {
+        String[] names = topics.split("\n");
+        List wanted = new ArrayList();
+        for (int i = 0; i < names.length; i++) wanted.add(new ConfigResource(ConfigResource.Type.TOPIC, names[i]));
+        Map found = admin.describeConfigs(wanted).values();
+        StringBuilder lines = new StringBuilder();
+        for (int i = 0; i < names.length; i++) {
+            lines.append(names[i]);
+            try {
+                append(lines, (Config) ((KafkaFuture) found.get(wanted.get(i))).get(), keys.split(","));
+            } catch (ExecutionException error) {
+                lines.append('\t').append(String.valueOf(error.getCause()).replaceAll("\\s+", " "));
+            }
+            lines.append('\n');
+        }
+        return lines.toString();
+    }
+
+    private static void append(StringBuilder line, Config config, String[] keys) {
+        for (int i = 0; i < keys.length; i++) {
+            ConfigEntry entry = config.get(keys[i]);
+            line.append('\t').append(entry == null ? "" : entry.value());
+        }
     }
 
     private byte[] listOffsets(OffsetSpec spec, IsolationLevel level) throws Exception {

@@ -40,6 +40,8 @@ class JvmKafkaLog(Protocol):
     def highest(self) -> bytes: ...
     def begins(self) -> bytes: ...
     def uncommittedEnds(self) -> bytes: ...  # noqa: N802
+    def configs(self, topics: str, keys: str) -> str: ...
+    def sizes(self) -> bytes: ...
     def setCredible(self, earliest: int, latest: int) -> None: ...  # noqa: N802
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes: ...
     def readsCommitted(self) -> bool: ...  # noqa: N802
@@ -101,6 +103,14 @@ class KafkaSplitLog:
     def begins(self) -> Offsets:
         """Where each log begins."""
         return {split: head.offset for split, head in self._ask(self.jvm.begins()).items()}
+
+    def sizes(self) -> dict[str, int]:
+        """How many bytes each log holds, where Kafka tells."""
+        return {split: size.offset for split, size in self._ask(self.jvm.sizes()).items()}
+
+    def first_stamped(self, timestamp: int) -> Offsets:
+        """By split the offset of its first record whose Kafka timestamp (ms) is at least this, read or unread."""
+        return {split: head.offset for split, head in self._first_at(timestamp).items()}
 
     @property
     def asks_before_ends(self) -> bool:

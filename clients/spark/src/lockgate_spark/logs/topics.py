@@ -1,0 +1,83 @@
+"""How a source's topics are configured, as far as it concerns a plan: how long their records are kept, and whose clock stamps them.
+
+It is asked when a topic is first seen, and again now and then where something depends on it, for operators change retention while
+queries run. A topic that may not be described is warned of once, and taken for one that keeps everything.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lockgate_spark.logs.kafka import KafkaSplitLog
+
+log = logging.getLogger("lockgate")
+
+_GOOD_FOR_MS = 300_000
+_KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type")
+
+
+class TopicConfig(NamedTuple):
+    """After how many ms, and beyond how many bytes a partition, Kafka deletes records; None: never for that reason."""
+
+    retention_ms: int | None = None
+    retention_bytes: int | None = None
+
+
+@dataclass
+class TopicConfigs:
+    """The configurations of one source's topics."""
+
+    _known: dict[str, TopicConfig] = field(default_factory=dict)
+    _asked_at: int = 0  # wall clock in ms
+    _warned: set[str] = field(default_factory=set)
+
+    def meet(self, splits: Iterable[str], source: KafkaSplitLog, now: int) -> None:
+        """Learns of topics that were not seen before, and warns of what is to be known of them. `now`: wall clock in ms."""
+        new = {topic_of(split) for split in splits} - self._known.keys()
+        if new:
+            self._ask(new, source, now)
+
+    def current(self, source: KafkaSplitLog, now: int) -> Mapping[str, TopicConfig]:
+        """By topic; minutes old at most."""
+        if now - self._asked_at > _GOOD_FOR_MS:
+            self._ask(set(self._known), source, now)
+        return self._known
+
+    def of(self, topic: str) -> TopicConfig:
+        """One topic's, as last told."""
+        return self._known.get(topic, TopicConfig())
+
+    def _ask(self, topics: set[str], source: KafkaSplitLog, now: int) -> None:
+        self._asked_at = now
+        self._known |= dict.fromkeys(topics, TopicConfig())
+        for line in source.jvm.configs("\n".join(sorted(topics)), ",".join(_KEYS)).splitlines():
+            topic, *values = line.split("\t")
+            if len(values) == len(_KEYS):
+                self._learn(topic, dict(zip(_KEYS, values, strict=True)))
+            else:
+                self._warn(topic, f"its configuration cannot be read, so that its retention is not watched: {' '.join(values)}")
+
+    def _learn(self, topic: str, config: Mapping[str, str]) -> None:
+        if "delete" in config["cleanup.policy"]:
+            self._known[topic] = TopicConfig(_limit(config["retention.ms"]), _limit(config["retention.bytes"]))
+        if config["message.timestamp.type"] == "LogAppendTime":
+            self._warn(
+                topic,
+                "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so what is kept level is their arrival,"
+                " and a record that was made long ago is not late",
+            )
+
+    def _warn(self, topic: str, text: str) -> None:
+        if topic not in self._warned:
+            self._warned.add(topic)
+            log.warning("topic %s: %s", topic, text)
+
+
+def topic_of(split: str) -> str:
+    """The topic of a split."""
+    return split.rpartition("-")[0]
+
+
+def _limit(value: str) -> int | None:
+    return int(value) if value.lstrip("-").isdigit() and int(value) >= 0 else None
