@@ -110,3 +110,22 @@ def test_every_record_lies_in_the_slice_it_is_read_with_and_whole_windows_are_ne
         assert not windows & done
         if batch.slice.whole:
             done |= windows
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 2000), min_size=1, max_size=40).map(sorted), min_size=2, max_size=3),
+    st.integers(1, 300),
+    st.integers(1, 40),
+)
+def test_sliced_queries_that_wait_for_each_other_get_to_the_end(times: list[list[int]], drift: int, budget: int) -> None:
+    queries = [LogsInMemory.from_start(a=log) for log in times]
+    rounds = 0
+    while any(logs.positions["a"] < logs.ends["a"] for logs in queries):
+        made = [survey(logs, budget=budget) for logs in queries]
+        lowest = min(one.watermarks["a"] for one in made)
+        plans = [plan_slice(one, watermark.add(lowest, drift), WINDOW, one.watermarks["a"] <= lowest) for one in made]
+        for logs, plan in zip(queries, plans, strict=True):
+            logs.positions = ends(plan)
+        rounds += 1
+        assert any(plan.offsets for plan in plans), f"all wait in round {rounds}"
