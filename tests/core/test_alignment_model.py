@@ -29,6 +29,7 @@ class Step:
     finished: bool
     epoch_off: int
     ceiling: int | None
+    park: int | None
 
 
 times = st.sampled_from([MIN, 0, 5, 12, 30, 31, 1_000, MAX])
@@ -44,6 +45,7 @@ steps = st.builds(
     finished=st.integers(0, 9).map(lambda n: n == 0),
     epoch_off=st.sampled_from([0, 0, 0, 0, 1, -1]),
     ceiling=st.none() | times,
+    park=st.sampled_from([None, None, None, 1, 50, 250]),
 )
 configs = st.builds(
     GroupConfig,
@@ -67,9 +69,12 @@ class Model:
         self.presented: list[int] = []
         self.last_word: int | None = None
 
+    def ends(self, reader: dict[str, Any]) -> int:
+        return int(reader["heard"]) + (LEASE if reader["park"] is None else int(reader["park"]))
+
     def lost(self, reader: dict[str, Any], now: int) -> bool:
         finished = reader["said"] is not None and reader["said"].finished
-        return not finished and now - reader["heard"] >= LEASE
+        return not finished and now >= self.ends(reader)
 
     def word(self, now: int) -> None:
         if self.last_word is not None and now - self.last_word > TOLERANCE:
@@ -79,18 +84,21 @@ class Model:
                     continue
                 if self.lost(reader, now):
                     reader["reach_gone"] = True
-                reader["heard"] += now - self.last_word
+                left = self.ends(reader) - self.last_word
+                reader["heard"] += max(0, min(now - self.last_word, now + min(left, LEASE) - self.ends(reader)))
                 reader["excused"] = True
         self.last_word = now
 
     def register(self, key: tuple[str, int], epoch: int, ceiling: int | None, now: int) -> None:
         self.word(now)
         old = self.readers.get(key)
-        reader = {"epoch": epoch, "heard": now, "excused": False, "said": None, "reach_gone": False}
+        reader = {"epoch": epoch, "heard": now, "excused": False, "said": None, "reach_gone": False, "park": None}
         if old is not None:
             lost = self.lost(old, now)
             if not lost or self.config.on_lost_reader is OnLostReader.HOLD:
                 reader["said"] = old["said"]
+            if not lost and old["park"] is not None:
+                reader["park"] = max(LEASE, self.ends(old) - now)
             reader["reach_gone"] = old["reach_gone"] or lost
         self.readers[key] = reader
         if ceiling is not None and now < START + LEASE:
@@ -102,7 +110,7 @@ class Model:
         reader.update(heard=now, excused=False)
         spoke = reader["said"] is not None and reader["said"].epoch == event.epoch
         if spoke or event.watermark != MIN or event.idle or event.finished:
-            reader.update(said=event, reach_gone=False)
+            reader.update(said=event, reach_gone=event.park_ms is not None, park=event.park_ms)
         if reader["said"] is not None:
             self.seen.add(key[0])
 
@@ -149,7 +157,13 @@ def taken(group: Group, model: Model, step: Step, now: int) -> Group:
         del model.readers[key]
         return after
     event = ReportedWatermarkEvent(
-        subtask=step.subtask, epoch=epoch, watermark=step.watermark, reach=step.reach, idle=step.idle, finished=step.finished
+        subtask=step.subtask,
+        epoch=epoch,
+        watermark=step.watermark,
+        reach=step.reach,
+        idle=step.idle,
+        finished=step.finished,
+        park_ms=step.park,
     )
     after = commands.report(group, step.source, event, now)
     model.report(key, event, now)

@@ -71,8 +71,9 @@ class Naive:
     def time(self, now: int) -> None:
         """What is so at `now` by time alone."""
         for one in self.readers.values():
-            if one.watermark is not None and now - one.heard >= LEASE:
-                one.lost, one.since, one.overdue = True, None, False
+            one.lost = one.watermark is not None and now - one.heard >= LEASE
+            if one.lost:
+                one.since, one.overdue = None, False
         if self.silence(now):
             return
         late = [one for one in self.readers.values() if one.since is not None and not one.overdue and now - one.since >= HOLD]

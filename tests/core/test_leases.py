@@ -1,10 +1,15 @@
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lockgate.alignment import decide, evaluate
 from lockgate.commands import register, report
 from lockgate.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate.group import Group, create
-from lockgate.leases import is_lost, tolerance_ms
+from lockgate.group import Group, create, replace_config
+from lockgate.leases import after_leases, after_silence, is_lost, tolerance_ms
+from lockgate.readers import Reader, Readers
 from lockgate.watermark import MAX
 
 NOW = 1_000_000
@@ -107,3 +112,67 @@ def test_who_was_found_lost_by_a_clock_that_was_ahead_counts_again_where_it_was_
     ahead, _ = evaluate(group, NOW + 3_600_000)
     assert all(reader.lost for reader in ahead.readers.values())
     assert decide(heard(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15
+
+
+def test_who_was_found_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_without_a_word(group: Group) -> None:
+    ahead, event = evaluate(group, NOW + 3_600_000)
+    assert event.max_desired_watermark == MAX
+    again, event = evaluate(ahead, NOW + 100)
+    assert (event.group_watermark, [reader.lost for reader in again.readers.values()]) == (5, [False, False])
+    assert decide(again, NOW + LEASE).group_watermark == MAX
+
+
+def test_a_lease_that_is_made_shorter_is_shorter_from_the_readers_next_word_on(group: Group) -> None:
+    group = replace_config(group, replace(CONFIG, lease_ms=100), NOW + 500)
+    assert decide(group, NOW + LEASE - 1).group_watermark == 5
+    assert decide(group, NOW + LEASE).group_watermark == MAX
+    group = heard(group, "a", 5, NOW + 600)
+    assert decide(group, NOW + 699).group_watermark == 5
+    assert decide(group, NOW + 700).group_watermark == 100
+
+
+def test_who_was_lost_by_the_longer_lease_stays_lost_by_the_shorter_one(group: Group) -> None:
+    group = evaluate(heard(heard(group, "b", 100, NOW + 300), "b", 100, NOW + 600), NOW + LEASE)[0]
+    assert decide(replace_config(group, replace(CONFIG, lease_ms=100), NOW + LEASE), NOW + LEASE).group_watermark == 100
+
+
+members = st.builds(
+    Reader,
+    epoch=st.just(1),
+    heard_at=st.integers(NOW - 2 * LEASE, NOW),
+    reported=st.none()
+    | st.builds(
+        ReportedWatermarkEvent,
+        subtask=st.just(0),
+        epoch=st.just(1),
+        watermark=st.integers(0, 50),
+        finished=st.integers(0, 5).map(lambda n: n == 0),
+        reach=st.none() | st.integers(0, 90),
+        park_ms=st.none() | st.integers(1, 3 * LEASE),
+    ),
+    excused=st.booleans(),
+    held_since=st.none() | st.just(NOW - 10),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(members, min_size=1, max_size=12), st.sampled_from([-60_000, 0, 400, 1_000, 5_000]))
+def test_of_a_crowd_each_becomes_at_once_what_it_would_become_alone(some: list[Reader], wait: int) -> None:
+    crowd = {("s", n): some[n % len(some)] for n in range(300)}
+    now_ms = NOW + wait
+
+    def aged(readers: dict[tuple[str, int], Reader]) -> Group:
+        group = replace(create("g", CONFIG, NOW), readers=Readers.of(readers), started=True, heard_at=NOW)
+        return after_leases(after_silence(group, now_ms), now_ms)
+
+    together = aged(crowd)
+    alone = {key: dict(aged({key: reader}).readers)[key] for key, reader in list(crowd.items())[: len(some)]}
+    assert {key: together.readers[key] for key in alone} == alone
+    assert all(together.readers["s", n] == alone["s", n % len(some)] for n in range(300))
+    one_by_one = Readers()
+    for key, reader in together.readers.items():
+        one_by_one = one_by_one.updated({key: reader})
+    for with_lost in (False, True):
+        assert together.readers.lowest_watermark(with_lost=with_lost) == one_by_one.lowest_watermark(with_lost=with_lost)
+        assert together.readers.lowest_reach(with_lost=with_lost) == one_by_one.lowest_reach(with_lost=with_lost)
+    assert (together.readers.first_heard(), together.readers.first_parked()) == (one_by_one.first_heard(), one_by_one.first_parked())

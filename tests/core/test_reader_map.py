@@ -1,8 +1,11 @@
 """`Readers` against plain dicts, all versions at once."""
 
+from unittest.mock import patch
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lockgate.readers
 from lockgate.events import ReportedWatermarkEvent
 from lockgate.readers import Reader, ReaderKey, Readers, effective_watermark
 from lockgate.watermark import MAX, MIN
@@ -16,6 +19,7 @@ reports = st.builds(
     idle=st.booleans(),
     finished=st.booleans(),
     reach=st.none() | NUMBERS,
+    park_ms=st.none() | st.integers(1, 5),
 )
 readers = st.builds(
     Reader,
@@ -49,10 +53,14 @@ def counting(model: dict[ReaderKey, Reader], *, with_lost: bool) -> dict[ReaderK
 
 def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
     assert (len(version), dict(version), version.sources()) == (len(model), model, sorted({source for source, _ in model}))
-    leased = {key: r.heard_at for key, r in model.items() if r.reported is not None and not r.reported.finished and not r.lost}
+    running = {key: r for key, r in model.items() if r.reported is not None and not r.reported.finished and not r.lost}
+    leased = {key: r.heard_at for key, r in running.items() if r.reported and r.reported.park_ms is None}
+    parked = {key: r.heard_at + r.reported.park_ms for key, r in running.items() if r.reported and r.reported.park_ms is not None}
     held = {key: r.held_since for key, r in model.items() if r.reported and r.held_since is not None and not r.overdue and not r.lost}
     assert version.first_heard() == min(leased.values(), default=None)
     assert sorted(version.heard_until(4)) == sorted(key for key, at in leased.items() if at <= 4)
+    assert version.first_parked() == min(parked.values(), default=None)
+    assert sorted(version.parked_until(6)) == sorted(key for key, until in parked.items() if until <= 6)
     assert version.first_held() == min(held.values(), default=None)
     assert sorted(version.held_until(4)) == sorted(key for key, since in held.items() if since <= 4)
     for with_lost in (False, True):
@@ -66,10 +74,16 @@ def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
 
 
 @settings(deadline=None)
-@given(steps, st.lists(st.integers(0, 20), max_size=8))
+@given(steps, st.lists(st.integers(0, 20), max_size=8), st.sampled_from([0, 256]))
 def test_every_version_is_the_dict_that_was_made_of_it_in_whatever_order_they_are_asked(
-    script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int]
+    script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int], many: int
 ) -> None:
+    """Also where so many change that all are ranked anew: with `many` at 0 these are all changes."""
+    with patch.multiple(lockgate.readers, _MANY=many, _MOST=0):
+        every_version(script, asked)
+
+
+def every_version(script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int]) -> None:
     versions: list[tuple[Readers, dict[ReaderKey, Reader]]] = [(Readers(), {})]
     for which, changes in script:
         version, model = versions[which % len(versions)]  # also from one that is no longer the newest: a race that was lost

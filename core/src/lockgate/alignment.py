@@ -60,7 +60,7 @@ from lockgate.commands import RESTING
 from lockgate.events import CatchUp, HeldBy, Mode, OnLostReader, WatermarkAlignmentEvent
 from lockgate.group import Group, tick
 from lockgate.holds import after_holds, hold_ends
-from lockgate.leases import after_leases
+from lockgate.leases import after_leases, first_lease_end
 from lockgate.readers import ReaderKey
 from lockgate.watermark import MAX, MIN, add
 
@@ -108,8 +108,8 @@ def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]
 def next_deadline(group: Group, now_ms: int) -> int | None:
     """When time alone may next change the event: the end of a lease, of a wait, or of a new group's grace. None: never."""
     group = _settled(group, now_ms)
-    first = group.readers.first_heard()
-    ends = [] if first is None else [first + group.config.lease_ms]
+    first = first_lease_end(group)
+    ends = [] if first is None else [first]
     held = hold_ends(group, now_ms)
     if held is not None:
         ends.append(held)

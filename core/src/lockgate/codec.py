@@ -69,6 +69,7 @@ def report_to_json(report: ReportedWatermarkEvent) -> Json:
         "finished": report.finished,
         "reach": report.reach,
         "batch_id": report.batch_id,
+        "park_ms": report.park_ms,
         "splits": {name: _present(split_to_json(split)) for name, split in report.splits.items()},
     }
     return _present(out)
@@ -238,6 +239,7 @@ def _report(taken: Fields) -> ReportedWatermarkEvent:
         finished=taken.boolean("finished", default=False),
         reach=taken.integer_or_none("reach"),
         batch_id=taken.integer_or_none("batch_id", low=0),
+        park_ms=taken.integer_or_none("park_ms", low=1),
         splits={name: _split(split) for name, split in taken.objects_by_name("splits").items()},
     )
 

@@ -9,6 +9,8 @@ The rule. A command makes a new group, or raises a `Refused` and changes nothing
   a mistake than a successor. The same owner replaces itself at once, and `takeover` anybody.
 * Beginning. A reader that has never reported does not count, and a report of MIN says no more than silence: as in Flink, where a
   source joins when its watermark first leaves MIN. A later MIN does count.
+* Parking. A report may say that it is the last of a scheduled run (`leases`). The next run goes on from there: it registers, which leaves
+  the time of the parking as it is, if it is a lease or more, and with its first report the source is parked no longer.
 * Progress. Executors speak in the middle of a batch, in any order and more than once. Per split only the newest (batch, attempt)
   is heard, and within it values only rise. The reader's watermark may be raised by it, never lowered, and only if its last
   report named its splits: from one task's word alone nobody knows where the others stand.
@@ -99,8 +101,8 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
     _current(group.readers.get(key), group, key, event.epoch)
     group = after_silence(group, now_ms)
     reader = group.readers[key]
-    if is_lost(reader, group.config, now_ms):
-        reader = without_reach(reader)
+    if reader.reported is not None and is_lost(reader, group.config, now_ms):
+        reader = replace(reader, reported=without_reach(reader.reported))
     merged = replace(_merged(reader, event), heard_at=now_ms, excused=False, lost=False)
     if merged.reported is not None and _got_on(reader.reported, merged.reported):
         since, passed_over = wait_after(merged.reported, reader, group, now_ms)
@@ -146,9 +148,14 @@ def _lives(reader: Reader, group: Group, now_ms: int) -> bool:
 
 def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent | None:
     """What goes on counting when a newer epoch opens: a lost reader does not begin to count again by registering alone."""
-    if not is_lost(old, group.config, now_ms):
-        return old.reported
-    return without_reach(old).reported if group.config.on_lost_reader is OnLostReader.HOLD else None
+    reported = old.reported
+    if reported is None:
+        return None
+    if is_lost(old, group.config, now_ms):
+        return replace(reported, reach=None, park_ms=None) if group.config.on_lost_reader is OnLostReader.HOLD else None
+    if reported.park_ms is None:
+        return reported
+    return replace(reported, park_ms=max(lease_ends(old, group.config) - now_ms, group.config.lease_ms))
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int) -> Reader:
@@ -156,6 +163,8 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
         return replace(reader, heard_at=now_ms, excused=False, lost=False)
+    if event.park_ms is not None:
+        event = without_reach(event)
     since, passed_over = wait_after(event, reader, group, now_ms)
     return Reader(
         epoch=reader.epoch,

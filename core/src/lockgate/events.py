@@ -109,7 +109,8 @@ class SplitReport:
 class ReportedWatermarkEvent:
     """A reader's combined watermark. `idle` and `finished` ones hold nobody, whatever `watermark` says.
 
-    `reach` is how far in event time the reader's next batch gets if only the group's ceiling is left out.
+    `reach` is how far in event time the reader's next batch gets if only the group's ceiling is left out. `park_ms` is for how long it will
+    not be heard, and is to count all the same: a scheduled run ends, and the next one goes on from there.
     """
 
     subtask: int
@@ -119,6 +120,7 @@ class ReportedWatermarkEvent:
     finished: bool = False
     reach: int | None = None
     batch_id: int | None = None
+    park_ms: int | None = None
     splits: Mapping[str, SplitReport] = field(default_factory=dict)
 
 

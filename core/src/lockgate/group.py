@@ -16,13 +16,16 @@ Used by the coordinator service.
 from dataclasses import dataclass, field, replace
 
 from lockgate.events import GroupConfig, Mode
-from lockgate.readers import Readers
+from lockgate.readers import Reader, Readers
 from lockgate.watermark import MAX, MIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group as it stands. `revision` and the two watermarks are what was announced last; `heard_at` is the last word of any reader."""
+    """A group as it stands. `revision` and the two watermarks are what was announced last; `heard_at` is the last word of any reader.
+
+    `losses_at`: when somebody was last found lost, by the clock of then.
+    """
 
     name: str
     config: GroupConfig
@@ -36,6 +39,7 @@ class Group:
     started: bool = False
     sources_seen: frozenset[str] = frozenset()
     heard_at: int | None = None
+    losses_at: int | None = None
     left_epoch: int = 0
     readers: Readers = field(default_factory=Readers)
 
@@ -76,14 +80,20 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
     """The same readers under other rules. A source that is newly expected and has a reader that reported is not waited for. O(readers).
 
-    Who is lost, waits or is passed over is found anew: leases may have become longer, and each wait begins again.
+    Who is lost, waits or is passed over is found anew: leases may have become longer, and each wait begins again. A lease that becomes
+    shorter does so with the reader's next word: until then nobody has told it to speak more often.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
-    fresh = {
-        key: replace(reader, lost=False, held_since=None, overdue=False, passed_over=False)
-        for key, reader in group.readers.items()
-        if reader.lost or reader.held_since is not None or reader.passed_over
-    }
-    readers = group.readers.updated(fresh)
+    kept_ms = max(0, group.config.lease_ms - config.lease_ms)
+    readers = group.readers.updated({key: _fresh(reader, kept_ms) for key, reader in group.readers.items()})
     return replace(group, config=config, config_version=tick(group.config_version, now_ms), sources_seen=seen, readers=readers)
+
+
+def _fresh(reader: Reader, kept_ms: int) -> Reader:
+    """By how much its lease, if it is not parked, was longer than it will be: so much later it seems to have been heard."""
+    reported = reader.reported
+    heard_at = reader.heard_at + (kept_ms if reported is None or reported.park_ms is None else 0)
+    if reported is not None and reader.lost:
+        reported = replace(reported, reach=None)
+    return replace(reader, heard_at=heard_at, reported=reported, lost=False, held_since=None, overdue=False, passed_over=False)

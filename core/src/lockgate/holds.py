@@ -9,9 +9,9 @@ just as long. Where a group says how long is too long, this is what happens then
 
 When a reader waits. The one that knows is the reader itself, with each of its reports: it waits if its watermark is at the ceiling
 or above, so that its next record is not allowed, and somebody else is lower (a reader never waits for itself). Readers are heard every
-third of a lease at least, so the wait is known to that. It ends with a report from below the ceiling, and begins anew with one that is
-above the reader's last: who gets on, at whatever pace, is not stopped. It stands still while all are silent (`leases`): in an outage
-nobody could get on, so nobody is let go by it, and the waits are longer by it afterwards.
+third of a lease at least, so the wait is known to that. It ends with a report from below the ceiling, or with one that parks the reader,
+and begins anew with one that is above the reader's last: who gets on, at whatever pace, is not stopped. It stands still while all are
+silent (`leases`): in an outage nobody could get on, so nobody is let go by it, and the waits are longer by it afterwards.
 
 Who holds it. Everybody whose watermark plus the drift does not get above the waiting one's, and who does not wait itself. A reader that
 is passed over counts again as soon as it reports from within the drift of the others' watermark: then nobody has to come back for it by
@@ -32,7 +32,7 @@ from lockgate.watermark import MAX, MIN, add
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
     """What a report makes of a reader's `held_since` and `passed_over`."""
     watermark, ceiling = effective_watermark(event), group.max_desired_watermark
-    held = ceiling <= watermark < MAX and group.group_watermark < watermark and group.config.mode is Mode.ENFORCE
+    held = ceiling <= watermark < MAX and group.group_watermark < watermark and group.config.mode is Mode.ENFORCE and event.park_ms is None
     behind = reader.passed_over and add(watermark, group.config.max_drift_ms) < group.group_watermark < MAX
     if not held:
         return None, behind

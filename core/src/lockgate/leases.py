@@ -4,6 +4,10 @@ The rule. A reader that has reported and is then silent for `lease_ms` is lost: 
 holds on, as the group's configuration says, and its reach is forgotten, since it will never redeem it. A finished reader needs no
 lease. Flink has none at all: a dead subtask's last watermark holds its group for ever (FLINK-40505).
 
+A scheduled run ends, and the next one begins an hour later. In between its source has not left: others that ran ahead of it would make
+its rows late. So its last report may ask to be *parked*: its lease is then as long as it asks for. Everything else is as with any
+lease, but that it offers no reach, since its next batch is far away. With its next report it is parked no longer.
+
 The silence of one is a loss; the silence of all is an outage. If no reader at all was heard for longer than a living group can be
 silent (`tolerance_ms`), then the service, the store or the network was away, and a lease that ran out meanwhile proves nothing.
 Taken as a loss it would do harm: whoever comes back first would find himself alone, with no ceiling but his own. So the first
@@ -21,14 +25,26 @@ Used by `commands`, `alignment` and the service's inspection.
 
 from dataclasses import replace
 
-from lockgate.events import GroupConfig
+from lockgate.events import GroupConfig, ReportedWatermarkEvent
 from lockgate.group import Group
 from lockgate.readers import Reader
 
 
 def lease_ends(reader: Reader, config: GroupConfig) -> int:
     """The first millisecond at which the reader, if it is not heard before, is lost."""
-    return reader.heard_at + config.lease_ms
+    parked = None if reader.reported is None else reader.reported.park_ms
+    return reader.heard_at + (config.lease_ms if parked is None else parked)
+
+
+def first_lease_end(group: Group) -> int | None:
+    """When the first lease ends of those that run; None: none runs."""
+    heard, parked = group.readers.first_heard(), group.readers.first_parked()
+    ends = [] if heard is None else [heard + group.config.lease_ms]
+    return min(ends if parked is None else [*ends, parked], default=None)
+
+
+def is_parked(reader: Reader) -> bool:
+    return reader.reported is not None and reader.reported.park_ms is not None and not reader.reported.finished
 
 
 def has_finished(reader: Reader) -> bool:
@@ -63,41 +79,89 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now_ms: int) -> Group:
-    """The group in which every reader whose lease has ended is marked as lost, and what it offered forgotten. O(those)."""
-    first = group.readers.first_heard()
-    if first is None or first + group.config.lease_ms > now_ms:
+    """The group in which every reader whose lease has ended is marked as lost: what it offered counts no more. O(those)."""
+    group = _judged_anew(group, now_ms)
+    first = first_lease_end(group)
+    if first is None or first > now_ms:
         return group
-    ended = group.readers.heard_until(now_ms - group.config.lease_ms)
-    lost = {key: replace(without_reach(group.readers[key]), lost=True, held_since=None, overdue=False) for key in ended}
-    return replace(group, readers=group.readers.updated(lost))
+    readers = group.readers
+    ended = readers.heard_until(now_ms - group.config.lease_ms) + readers.parked_until(now_ms)
+    return replace(group, readers=readers.updated({key: _lost(readers[key]) for key in ended}), losses_at=now_ms)
 
 
-def without_reach(reader: Reader) -> Reader:
-    if reader.reported is None or reader.reported.reach is None:
-        return reader
-    return replace(reader, reported=replace(reader.reported, reach=None))
+def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
+    """The report of a reader that will never redeem what it offered."""
+    if reported.reach is None:
+        return reported
+    return ReportedWatermarkEvent(  # rather than `replace`, which takes four times as long: it may be all readers at once
+        subtask=reported.subtask,
+        epoch=reported.epoch,
+        watermark=reported.watermark,
+        idle=reported.idle,
+        finished=reported.finished,
+        batch_id=reported.batch_id,
+        park_ms=reported.park_ms,
+        splits=reported.splits,
+    )
+
+
+def _lost(reader: Reader) -> Reader:
+    return reader.after_time(
+        heard_at=reader.heard_at,
+        excused=reader.excused,
+        lost=True,
+        reported=reader.reported,
+        progressed_at=reader.progressed_at,
+        held_since=None,
+        overdue=False,
+    )
+
+
+def _judged_anew(group: Group, now_ms: int) -> Group:
+    """By a clock that is behind the moment at which somebody was found lost. O(readers), and once for each time that it is put back."""
+    if group.losses_at is None or group.losses_at <= now_ms:
+        return group
+    living = [key for key, reader in group.readers.items() if reader.lost and not is_lost(reader, group.config, now_ms)]
+    readers = group.readers.updated({key: replace(group.readers[key], lost=False) for key in living})
+    return replace(group, readers=readers, losses_at=now_ms)
 
 
 def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> Reader:
     """Who had been lost when the silence began stays lost: the end of its lease moves from before the silence to before now."""
-    if reader.held_since is not None:
-        reader = replace(reader, held_since=reader.held_since + silence)
-    if reader.excused:
-        return reader
-    if is_lost(reader, config, now_ms):
-        reader = without_reach(reader)
-    reader = replace(reader, heard_at=reader.heard_at + silence, excused=True)
-    return replace(reader, lost=reader.lost and is_lost(reader, config, now_ms))
+    held_since = None if reader.held_since is None else reader.held_since + silence
+    heard_at, lost, reported = reader.heard_at, reader.lost, reader.reported
+    if not reader.excused:
+        ends = lease_ends(reader, config)
+        if ends <= now_ms and reported is not None and not reported.finished:
+            reported = without_reach(reported)
+        longer = min(silence, now_ms + config.lease_ms - ends)  # no more than a whole lease is left by it
+        heard_at += max(0, longer)
+        lost = lost and ends + longer <= now_ms
+    return reader.after_time(
+        heard_at=heard_at,
+        excused=True,
+        lost=lost,
+        reported=reported,
+        progressed_at=reader.progressed_at,
+        held_since=held_since,
+        overdue=reader.overdue,
+    )
 
 
 def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
     """The group as if it had gone by the clock that it goes by now. What was given out stays: it only rises. O(readers)."""
-    readers = {key: _moved(reader, group.config, by_ms, now_ms) for key, reader in group.readers.items()}
-    return replace(group, heard_at=now_ms, grace_until=group.grace_until + by_ms, readers=group.readers.updated(readers))
+    readers = group.readers.updated({key: _moved(reader, by_ms) for key, reader in group.readers.items()})
+    losses_at = None if group.losses_at is None else now_ms + 1  # so that all are judged anew
+    return replace(group, heard_at=now_ms, grace_until=group.grace_until + by_ms, readers=readers, losses_at=losses_at)
 
 
-def _moved(reader: Reader, config: GroupConfig, by_ms: int, now_ms: int) -> Reader:
-    progressed = None if reader.progressed_at is None else reader.progressed_at + by_ms
-    held = None if reader.held_since is None else reader.held_since + by_ms
-    reader = replace(reader, heard_at=reader.heard_at + by_ms, progressed_at=progressed, held_since=held)
-    return replace(reader, lost=reader.lost and is_lost(reader, config, now_ms))
+def _moved(reader: Reader, by_ms: int) -> Reader:
+    return reader.after_time(
+        heard_at=reader.heard_at + by_ms,
+        excused=reader.excused,
+        lost=reader.lost,
+        reported=reader.reported,
+        progressed_at=None if reader.progressed_at is None else reader.progressed_at + by_ms,
+        held_since=None if reader.held_since is None else reader.held_since + by_ms,
+        overdue=reader.overdue,
+    )

@@ -13,6 +13,8 @@ import heapq
 from typing import Any, Generic, TypeVar
 
 _SLACK = 64
+_FEW = 64
+"""Up to how many keys are taken from the heap one by one; beyond that all numbers are looked at, which is cheaper."""
 
 K = TypeVar("K", bound=Any)  # hashable and ordered: equal numbers stand in the order of their keys
 
@@ -71,8 +73,11 @@ class Lowest(Generic[K]):
         return [] if lowest is None else self._taken(lowest, limit)
 
     def up_to(self, value: int) -> list[K]:
-        """The keys whose number is at most `value`, by number and key. O(found log n)."""
-        return self._taken(value, len(self._values))
+        """The keys whose number is at most `value`, by number and key. O(found log n), and O(n + found log found) where many are found."""
+        found = self._taken(value, _FEW)
+        if len(found) < _FEW:
+            return found
+        return [key for _, key in sorted((number, key) for key, number in self._values.items() if number <= value)]
 
     def _taken(self, value: int, limit: int) -> list[K]:
         """What is at the top is true once `lowest` has been asked, so the entries that are wanted come out one after the other."""
@@ -88,8 +93,9 @@ class Lowest(Generic[K]):
             heapq.heappush(self._heap, entry)
         return [key for _, key in taken]
 
-    def settle(self) -> None:
-        """After most numbers have changed: all are put in order at once, which is cheaper than one by one as they come to the top. O(n)."""
+    def fill(self, values: dict[K, int]) -> None:
+        """These numbers in the place of all that were there: cheaper than one by one where most of them have changed. O(n)."""
+        self._values = values
         self._rebuild()
 
     def _rebuild(self) -> None:

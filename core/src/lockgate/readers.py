@@ -11,6 +11,7 @@ there (`updated` on it, or asking it for a least number) first turns the differe
 Not for several threads at once: reading an old version may move the shared dict. Used by `group` and all that stands on it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +55,35 @@ class Reader:
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     progress_ignored: int = 0
 
+    def after_time(
+        self,
+        *,
+        heard_at: int,
+        excused: bool,
+        lost: bool,
+        reported: ReportedWatermarkEvent | None,
+        progressed_at: int | None,
+        held_since: int | None,
+        overdue: bool,
+    ) -> "Reader":
+        """The reader with all that time may change of it. The constructor costs a quarter of `replace`: it may be all readers at once."""
+        return Reader(
+            epoch=self.epoch,
+            heard_at=heard_at,
+            owner=self.owner,
+            attributes=self.attributes,
+            reported=reported,
+            excused=excused,
+            lost=lost,
+            progressed_at=progressed_at,
+            held_since=held_since,
+            overdue=overdue,
+            passed_over=self.passed_over,
+            splits_named=self.splits_named,
+            attempts=self.attempts,
+            progress_ignored=self.progress_ignored,
+        )
+
 
 Moved = tuple[ReaderKey, Reader | None, Reader | None]
 """A reader that is another one now: its key, as it was and as it is; None: it was not there, or is there no more."""
@@ -83,9 +113,7 @@ class Readers(Mapping[ReaderKey, Reader]):
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
         """A version with these readers in the place of those of the same key; None takes one away. O(changes)."""
         state = self._reached()
-        before = {key: state.set(key, reader) for key, reader in changes.items()}
-        if len(changes) > max(_MANY, _MOST * len(state.readers)):
-            state.settle()
+        before = state.put(changes)
         newer = Readers.__new__(Readers)
         newer._state, newer._towards, newer._differs, newer._size = state, None, {}, len(state.readers)
         self._state, self._towards, self._differs = None, newer, before
@@ -137,12 +165,20 @@ class Readers(Mapping[ReaderKey, Reader]):
         return found + state.lost.up_to(watermark) if with_lost else found
 
     def first_heard(self) -> int | None:
-        """When the one was last heard who has a lease that runs and is silent for longest."""
+        """When the one was last heard who has a lease that runs, is not parked, and is silent for longest."""
         return self._reached().heard.lowest()
 
     def heard_until(self, time: int) -> list[ReaderKey]:
-        """Those whose lease runs and who were not heard after this time. O(found)."""
+        """Those whose lease runs, who are not parked, and who were not heard after this time. O(found)."""
         return self._reached().heard.up_to(time)
+
+    def first_parked(self) -> int | None:
+        """Until when the first of those that are parked is."""
+        return self._reached().parked.lowest()
+
+    def parked_until(self, time: int) -> list[ReaderKey]:
+        """Those that are parked until this time at most. O(found)."""
+        return self._reached().parked.up_to(time)
 
     def first_held(self) -> int | None:
         """Since when the ceiling holds the one that it holds for longest, those that are overdue already left out."""
@@ -193,7 +229,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         for version in reversed(path):
             newer = version._towards
             assert newer is not None
-            newer._differs = {key: state.set(key, reader) for key, reader in version._differs.items()}
+            newer._differs = state.put(version._differs)
             newer._state, newer._towards = None, version
             version._state, version._towards, version._differs = state, None, {}
         return state
@@ -202,19 +238,28 @@ class Readers(Mapping[ReaderKey, Reader]):
 class _State:
     """The readers of one version, and the numbers of those whom they matter of."""
 
-    __slots__ = ("heard", "held", "lost", "reaches", "readers", "subtasks", "watermarks")
+    __slots__ = ("heard", "held", "lost", "parked", "rankings", "reaches", "readers", "subtasks", "watermarks")
 
     def __init__(self) -> None:
         self.readers: dict[ReaderKey, Reader] = {}
         self.subtasks: dict[str, int] = {}
-        self.heard = Lowest[ReaderKey]()
-        self.held = Lowest[ReaderKey]()
-        self.watermarks = Lowest[ReaderKey]()
-        self.reaches = Lowest[ReaderKey]()
-        self.lost = Lowest[ReaderKey]()
+        self.rankings = [Lowest[ReaderKey]() for _ in _UNRANKED]
+        self.heard, self.parked, self.held, self.watermarks, self.reaches, self.lost = self.rankings  # as `_numbers` has them
 
-    def set(self, key: ReaderKey, reader: Reader | None) -> Reader | None:
-        """Put a reader in the place of another, or of none. The other one."""
+    def put(self, changes: Mapping[ReaderKey, Reader | None]) -> dict[ReaderKey, Reader | None]:
+        """Put readers in the place of others, or of none. The others. O(changes), but for asking afterwards."""
+        if len(changes) <= max(_MANY, _MOST * len(self.readers)):
+            return {key: self._set(key, reader) for key, reader in changes.items()}
+        before = {key: self.readers.get(key) for key in changes}
+        for key, reader in changes.items():
+            if reader is None:
+                self.readers.pop(key, None)
+            else:
+                self.readers[key] = reader
+        self._rank_all()
+        return before
+
+    def _set(self, key: ReaderKey, reader: Reader | None) -> Reader | None:
         before = self.readers.get(key)
         if reader is None:
             self.readers.pop(key, None)
@@ -222,13 +267,22 @@ class _State:
             self.readers[key] = reader
         if (before is None) != (reader is None):
             self._count(key[0], 1 if before is None else -1)
-        self._rank(key, reader)
+        for ranking, number in zip(self.rankings, _UNRANKED if reader is None else _numbers(reader), strict=True):
+            if number is None:
+                ranking.discard(key)
+            else:
+                ranking.set(key, number)
         return before
 
-    def settle(self) -> None:
-        """After most readers have changed."""
-        for ranking in (self.heard, self.held, self.watermarks, self.reaches, self.lost):
-            ranking.settle()
+    def _rank_all(self) -> None:
+        columns = [dict[ReaderKey, int]() for _ in self.rankings]
+        for key, reader in self.readers.items():
+            for column, number in zip(columns, _numbers(reader), strict=True):
+                if number is not None:
+                    column[key] = number
+        for ranking, column in zip(self.rankings, columns, strict=True):
+            ranking.fill(column)
+        self.subtasks = dict(Counter(source for source, _ in self.readers))
 
     def _count(self, source: str, more: int) -> None:
         subtasks = self.subtasks.get(source, 0) + more
@@ -237,33 +291,29 @@ class _State:
         else:
             del self.subtasks[source]
 
-    def _rank(self, key: ReaderKey, reader: Reader | None) -> None:
-        if reader is None or reader.reported is None:
-            for ranking in (self.heard, self.held, self.watermarks, self.reaches, self.lost):
-                ranking.discard(key)
-            return
-        reported = reader.reported
-        if reader.lost or reported.finished:
-            self.heard.discard(key)
-        else:
-            self.heard.set(key, reader.heard_at)
-        if reader.held_since is None or reader.overdue or reader.lost:
-            self.held.discard(key)
-        else:
-            self.held.set(key, reader.held_since)
-        watermark = MAX if reader.passed_over else effective_watermark(reported)
-        reach = watermark if reported.reach is None else max(watermark, reported.reach)
-        _put(self.lost, key, watermark if reader.lost else MAX)
-        _put(self.watermarks, key, MAX if reader.lost else watermark)
-        _put(self.reaches, key, MAX if reader.lost else reach)
+
+_Numbers = tuple[int | None, int | None, int | None, int | None, int | None, int | None]
+_UNRANKED: _Numbers = (None, None, None, None, None, None)
 
 
-def _put(ranking: Lowest[ReaderKey], key: ReaderKey, value: int) -> None:
-    """MAX holds nobody: who stands there need not be ranked."""
-    if value == MAX:
-        ranking.discard(key)
-    else:
-        ranking.set(key, value)
+def _numbers(reader: Reader) -> _Numbers:
+    """Since when it was not heard, until when it is parked, since when it is held, watermark, reach, and its watermark if it is lost.
+
+    None: it matters to nobody. So it is with MAX: who stands there holds nobody.
+    """
+    reported = reader.reported
+    if reported is None:
+        return _UNRANKED
+    watermark = MAX if reader.passed_over else effective_watermark(reported)
+    standing = None if watermark == MAX else watermark
+    if reader.lost:
+        return (None, None, None, None, None, standing)
+    reach = watermark if reported.reach is None else max(watermark, reported.reach)
+    heard = parked = None
+    if not reported.finished:
+        heard, parked = (reader.heard_at, None) if reported.park_ms is None else (None, reader.heard_at + reported.park_ms)
+    held = None if reader.overdue else reader.held_since
+    return (heard, parked, held, standing, None if reach == MAX else reach, None)
 
 
 def _or_max(lowest: int | None) -> int:
