@@ -123,6 +123,7 @@ class RunInMemory:
     """What Spark would say of the run."""
 
     available_now: bool = False
+    interval_s: float = 0.0
     active: bool = True
     failure: bool = False
     logged: dict[int, Offsets] = field(default_factory=dict)

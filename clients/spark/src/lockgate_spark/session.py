@@ -50,6 +50,10 @@ class Run(Checkpointed, Protocol):
     def available_now(self) -> bool:
         """Whether the run ends when it has read what was there at its start."""
 
+    @property
+    def interval_s(self) -> float:
+        """How far apart its triggers are; 0 where one follows the other."""
+
     def is_active(self) -> bool:
         """False once the query was told to stop."""
 
@@ -169,15 +173,18 @@ class Session:
         return plan.offsets == 0 and bool(plan.paused) and self.run.is_active() and not self.alignment.observes
 
     def _wait(self, positions: dict[int, Offsets], plan: Plan[Key], seconds: float) -> tuple[Plan[Key], float]:
-        """One step, or under AvailableNow as many as it takes."""
+        """One step, or until the next trigger is due: news before it would find nobody. Under AvailableNow for as long as it takes."""
+        interval_s = 0.0 if self.run.available_now else self.run.interval_s
         since = risen = time.monotonic()
         horizon = plan.ceiling
         while self._held(plan):
             self._step(plan)
             plan, seconds = self._plan_once(positions)
-            if not self.run.available_now:
-                break
             now = time.monotonic()
+            if not self.run.available_now:
+                if plan.limit is not Limit.GROUP or now - since >= interval_s:
+                    break
+                continue
             if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and self._comes_soon(plan)):
                 horizon, risen = plan.ceiling, now
             if now - risen > _STALLED_S:

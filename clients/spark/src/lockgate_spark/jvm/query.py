@@ -60,6 +60,12 @@ class QueryRun:
         """Whether the run ends when it has read what was there at its start."""
         return class_name(self.execution.trigger()) == "AvailableNowTrigger"
 
+    @property
+    def interval_s(self) -> float:
+        """How far apart its triggers are: `ProcessingTime`'s interval; 0 where one follows the other."""
+        trigger = self.execution.trigger()
+        return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
+
     def is_active(self) -> bool:
         """False once the query was told to stop."""
         return bool(self.execution.isActive())
