@@ -182,7 +182,7 @@ public class KafkaLog {
      * Throws when the broker is silent for `patienceMs`.
      */
     public byte[] read(byte[] ranges, long target, long mostPassed, long patienceMs) throws Exception {
-        if (consumer == null) consumer = new KafkaConsumer(sparing(params));
+        if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
         long[] ends = new long[splits.length];
         Map asked = seek(ByteBuffer.wrap(ranges), ends);
         long[] found = new long[WIDTH * splits.length];
@@ -199,7 +199,7 @@ public class KafkaLog {
                 List records = sent.records(split);
                 if (take(records, found, WIDTH * i.intValue(), ends[i.intValue()], target, mostPassed)) settle(asked, split);
             }
-            passOverEnds(asked, ends, found);
+            if (sent.isEmpty()) passOverEnds(asked, ends, found);
             if (System.currentTimeMillis() > deadline) throw new java.util.concurrent.TimeoutException("no answer for " + asked.keySet());
         }
         return pack(found);
@@ -277,11 +277,16 @@ public class KafkaLog {
         found[at + 1] = eventTime;
     }
 
-    /** One record a split is wanted, not a megabyte of them. */
-    private static Map sparing(Map params) {
+    /**
+     * A few records a split are wanted, not a megabyte of them, and fewer where there are many splits. 32 KiB hold a producer's batch
+     * of the usual size; of a larger one Kafka sends one split's a request. A request that is still waiting for new records would keep
+     * the next one back, so it may not wait.
+     */
+    private static Map sparing(Map params, int splits) {
         Map changed = new HashMap(params);
-        changed.put("max.poll.records", "500");
-        changed.put("max.partition.fetch.bytes", "131072");
+        changed.put("max.poll.records", String.valueOf(Math.max(50, Math.min(500, 20000 / Math.max(1, splits)))));
+        changed.put("max.partition.fetch.bytes", "32768");
+        changed.put("fetch.max.wait.ms", "5");
         return changed;
     }
 

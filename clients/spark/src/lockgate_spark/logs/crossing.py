@@ -71,7 +71,7 @@ class Crossing:
     _upper: int = -1
     _behind: int | None = None  # nothing is credible from `_upper` up to here, and what follows is not known yet
     _halve: bool = False
-    _stride: int = 0  # by pace alone at least so far, and twice as far each time: it may have lied
+    _stride: int = 0  # by pace alone at least so far, and twice as far each time, until it was too far
 
     def __post_init__(self) -> None:
         self._upper = self.bound
@@ -122,7 +122,7 @@ class Crossing:
                 self._behind = reading.until
             elif self.above is not None and reading.first_passed is not None:
                 self.above = Head(reading.first_passed.offset, self.above.event_time)
-            self._upper = at
+            self._upper, self.pace = at, None
         if reading.below is not None:
             self.low, self.below = reading.below.offset + 1, reading.below
         if reading.above is not None:

@@ -308,6 +308,8 @@ class KafkaSplitLog:
         readings = self._readings(ranges, target)
         for split, reading in readings.items():
             self._note(self._learned[split], reading)
+            if reading.found is not None and 0 < reading.seen < ranges[split][1]:
+                self._learned[split].window = reading.seen - reading.found.offset
         return readings
 
     def _readings(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
@@ -320,8 +322,6 @@ class KafkaSplitLog:
     def _note(self, learned: Learned, reading: Reading) -> None:
         if reading.first_passed is not None:
             learned.points.meet(reading.first_passed, reading.passed)
-        if reading.found is not None and reading.seen > 0:
-            learned.window = reading.seen - reading.found.offset
         for head in (reading.found, reading.below, reading.above):
             if head is not None:
                 learned.points.add(head)
