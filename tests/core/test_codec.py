@@ -41,6 +41,7 @@ reports = st.builds(
     finished=st.booleans(),
     reach=st.none() | times,
     batch_id=maybe_counts,
+    park_ms=st.none() | st.integers(1, MAX),
     splits=st.dictionaries(names, splits, max_size=3),
 )
 registrations = st.builds(

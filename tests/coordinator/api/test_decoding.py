@@ -23,7 +23,10 @@ splits = st.dictionaries(
 )
 bodies = st.fixed_dictionaries(
     {"subtask": EDGES, "epoch": EDGES, "watermark": EDGES},
-    optional={"idle": scalars, "finished": scalars, "reach": scalars, "batch_id": scalars, "splits": scalars | splits, "other": scalars},
+    optional={
+        **dict.fromkeys(("idle", "finished", "reach", "batch_id", "park_ms", "other"), scalars),
+        "splits": scalars | splits,
+    },
 )
 valid = st.builds(
     ReportedWatermarkEvent,
@@ -34,6 +37,7 @@ valid = st.builds(
     finished=st.booleans(),
     reach=st.none() | st.integers(MIN, MAX),
     batch_id=st.none() | st.integers(0, MAX),
+    park_ms=st.none() | st.integers(1, MAX),
     splits=st.dictionaries(
         st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True),
         st.builds(

@@ -28,7 +28,7 @@ SPLITS = st.lists(
     st.tuples(NAMES, objects({"watermark": NUMBERS, "state": STATES, "position": NUMBERS, "end": NUMBERS, "rows": NUMBERS})), max_size=3
 ).map(lambda items: "{" + ",".join(f"{json.dumps(name)}:{split}" for name, split in items) + "}")
 NEEDED = {"subtask": NUMBERS, "epoch": NUMBERS, "watermark": NUMBERS}
-OPTIONAL = {"idle": FLAGS, "finished": FLAGS, "reach": NUMBERS, "batch_id": NUMBERS, "splits": SPLITS}
+OPTIONAL = {"idle": FLAGS, "finished": FLAGS, "reach": NUMBERS, "batch_id": NUMBERS, "park_ms": NUMBERS, "splits": SPLITS}
 REPORTS = st.tuples(NUMBERS, NUMBERS, NUMBERS, objects({**NEEDED, **OPTIONAL})).map(
     lambda drawn: f'{{"subtask":{drawn[0]},"epoch":{drawn[1]},"watermark":{drawn[2]},' + drawn[3][1:].replace("}", "}", 1)
 )

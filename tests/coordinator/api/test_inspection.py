@@ -100,6 +100,24 @@ async def test_who_is_passed_over_says_so(service: Service) -> None:
     assert (await service.http.get(GROUP)).json()["drift_ms"] == 0
 
 
+async def test_who_is_parked_says_until_when(service: Service) -> None:
+    await service.report("a", await service.reader("a"), T, idle=True, park_ms=3_600_000)
+    service.now += 600_000
+    seen = await service.seen("a")
+    assert (seen["state"], seen["lease_left_ms"], seen["parked_until"]) == ("parked", 3_000_000, T + 3_600_000)
+    assert seen["parked_until_iso"] == "2026-01-01T01:00:00.000Z"
+    service.now += 3_000_000
+    seen = await service.seen("a")
+    assert (seen["state"], seen["lease_left_ms"], seen["parked_until"]) == ("lost", 0, None)
+
+
+async def test_a_lost_reader_offers_nothing(service: Service) -> None:
+    await service.report("a", await service.reader("a"), T, reach=T + 5)
+    assert (await service.seen("a"))["reach"] == T + 5
+    service.now += 30_000
+    assert (await service.seen("a"))["reach"] is None
+
+
 async def test_the_list_says_who_holds_and_how_far_the_foremost_is(service: Service) -> None:
     for source, ahead in (("a", 0), ("b", 700), ("idle", 9_000)):
         await service.report(source, await service.reader(source), T + ahead, idle=source == "idle")

@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 import httpx
+import pytest
 
 from lockgate.watermark import MAX
 from lockgate_coordinator.app import create_app
@@ -68,11 +69,14 @@ async def test_a_poll_ends_when_the_group_is_deleted(api: httpx.AsyncClient) -> 
     assert (await asyncio.wait_for(poll, 10)).json()["type"] == "urn:lockgate:unknown-group"
 
 
-async def test_a_shorter_lease_wakes_who_waits_for_a_longer_one(api: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("sooner", [{"config": QUICK}, {"park_ms": 200}], ids=["configured", "parked"])
+async def test_a_lease_that_ends_sooner_wakes_who_waits_for_its_end(api: httpx.AsyncClient, sooner: dict[str, Any]) -> None:
     event = await reporting(api, "a", 5)
     poll = polling(api, event["revision"], 60_000)
     await polling(api, event["revision"], 30)
-    await api.put(GROUP, json=QUICK)
+    if "config" in sooner:
+        await api.put(GROUP, json=sooner["config"])
+    await reporting(api, "a", 5, park_ms=sooner.get("park_ms"))
     assert (await asyncio.wait_for(poll, 10)).json()["max_desired_watermark"] == MAX
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+from lockgate.alignment import decide, next_deadline
 from lockgate.commands import evict, progress, register, report
 from lockgate.events import (
     GroupConfig,
@@ -58,6 +59,20 @@ async def test_a_group_comes_back_exactly_to_whoever_loads_it(store: Store, stor
         stranger = open_store(store_address)
         assert (await stranger.load("g")).group == group
         await stranger.close()
+
+
+async def test_who_is_parked_is_parked_for_whoever_loads_it(store: Store, store_address: str) -> None:
+    await created(store, config=GroupConfig(lease_ms=100))
+    loaded = await store.load("g")
+    assert loaded.group is not None
+    group = register(loaded.group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)
+    last = ReportedWatermarkEvent(subtask=0, epoch=group.readers["a", 0].epoch, watermark=5, park_ms=3_600_000)
+    assert await store.commit(loaded, report(group, "a", last, loaded.now_ms)) is None
+    reader = open_store(store_address) if store.shared else store
+    after = (await reader.load("g")).group
+    assert after is not None
+    assert (next_deadline(after, loaded.now_ms), decide(after, loaded.now_ms + 60_000).group_watermark) == (loaded.now_ms + 3_600_000, 5)
+    await reader.close()
 
 
 async def test_of_two_commits_of_one_version_one_wins_and_the_other_changes_nothing(store: Store) -> None:

@@ -70,6 +70,36 @@ def test_idle_active_and_finished_are_told_once_each() -> None:
     assert kinds(told.reports("a", 6, finished=True)) == ["reader_finished a"]
 
 
+def test_a_reader_that_is_parked_is_told_once_and_so_is_its_next_run() -> None:
+    told = Told()
+    told.registers("a", "hourly")
+    told.reports("a", 5)
+    (parked,) = told.reports("a", 6, park_ms=5_000)
+    assert (parked.kind, parked.details) == (Kind.PARKED, {"park_ms": 5_000, "watermark": 6})
+    assert told.reports("a", 6, park_ms=5_000) == []
+    assert kinds(told.registers("a", "hourly")) == ["reader_fenced a"]
+    assert kinds(told.reports("a", 7)) == ["reader_started a"]
+    assert kinds(told.reports("a", 8, park_ms=5_000)) == ["reader_parked a"]
+    assert kinds(told.reports("a", 8)) == ["reader_active a"]
+
+
+def test_a_parked_reader_whose_next_run_does_not_come_is_lost_by_that_reason() -> None:
+    told = Told()
+    told.registers("a")
+    told.reports("a", 6, park_ms=5_000)
+    (lost,) = told.looks(5_000)
+    assert (lost.kind, lost.reason) == (Kind.LOST, "it was parked, and its next run has not come")
+
+
+def test_who_was_found_lost_by_a_clock_that_was_ahead_returns_by_that_reason() -> None:
+    told = Told()
+    told.registers("a")
+    told.reports("a", 5)
+    assert kinds(told.looks(60_000)) == ["reader_lost a"]
+    (returned,) = told.looks(-60_000)
+    assert (returned.kind, returned.reason) == (Kind.RETURNED, "the clock was ahead when its lease seemed to have ended")
+
+
 def test_a_newer_epoch_fences_the_older_one_and_both_are_named() -> None:
     told = Told()
     told.registers("a", "one")

@@ -175,6 +175,17 @@ HELD = [
     get(24_000, "/v1/groups/backfill"),
     get(25_001, "/v1/groups/backfill"),
 ]
+HOUR = 3_600_000
+PARKED = [
+    post(40_000, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "7c0d"}),
+    post(40_001, "hourly/sources/clicks/watermarks", {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": HOUR}),
+    post(40_001, "hourly/sources/clicks/watermarks", {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": 0}),
+    get(1_840_001, "/v1/groups/hourly/sources/clicks"),
+    post(1_840_001, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "other"}),
+    post(1_840_001, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "7c0d"}),
+    post(1_840_002, "hourly/sources/clicks/watermarks", {"subtask": 0, "epoch": START + 1_840_001, "watermark": T + HOUR, "park_ms": HOUR}),
+    get(1_840_002 + HOUR, "/v1/groups/hourly/sources/clicks"),
+]
 ENDED = [
     delete(30_000, "checkout"),
     delete(30_000, "checkout"),
@@ -198,4 +209,4 @@ DENIED = [
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
 ]
 
-SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *STREAMED, *GONE, *OBSERVED, *HELD, *ENDED, *FULL, *DENIED]
+SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *STREAMED, *GONE, *OBSERVED, *HELD, *ENDED, *FULL, *DENIED, *PARKED]

@@ -86,6 +86,7 @@ def _plain(event: ReportedWatermarkEvent) -> bool:
         and MIN <= event.watermark <= MAX
         and (event.reach is None or MIN <= event.reach <= MAX)
         and (event.batch_id is None or 0 <= event.batch_id <= MAX)
+        and (event.park_ms is None or 1 <= event.park_ms <= MAX)
         and (not event.splits or all(NAME.match(name) and _plain_split(split) for name, split in event.splits.items()))
     )
 

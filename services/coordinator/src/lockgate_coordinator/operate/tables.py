@@ -21,6 +21,7 @@ WHOLE = frozenset({"watermark", "ceiling", "drift", "held", "lease", "progress"}
 COLOURS = {
     "active": "green",
     "idle": "blue",
+    "parked": "cyan",
     "finished": "bright_black",
     "lost": "red",
     "passed_over": "yellow",

@@ -10,9 +10,9 @@ from lockgate.codec import alignment_to_json, config_to_json, split_to_json
 from lockgate.events import SplitReport, WatermarkAlignmentEvent
 from lockgate.fields import Json
 from lockgate.group import Group
-from lockgate.leases import has_finished, is_lost, lease_ends
+from lockgate.leases import has_finished, is_lost, is_parked, lease_ends
 from lockgate.readers import Reader, ReaderKey, effective_watermark
-from lockgate.watermark import MAX, MIN, iso
+from lockgate.watermark import MAX, MIN, add, iso
 
 DRIFT_LIMIT = 10_000
 """Of a larger group the list does not say the drift: it would have to look at all readers, while reports wait."""
@@ -74,17 +74,21 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
     reader = group.readers[key]
     reported = reader.reported
     watermark = MIN if reported is None else effective_watermark(reported)
+    state = state_of(group, reader, now_ms)
+    parked_until = add(lease_ends(reader, group.config), 0) if is_parked(reader) and state != "lost" else None
     out: Json = {
         "subtask": key[1],
         "epoch": reader.epoch,
         "owner": reader.owner,
         "attributes": dict(reader.attributes),
-        "state": state_of(group, reader, now_ms),
+        "state": state,
         **_time("watermark", watermark),
         "drift_ms": _drift(group, watermark),
-        "reach": None if reported is None else reported.reach,
+        "reach": None if reported is None or state == "lost" else reported.reach,
         "batch_id": None if reported is None else reported.batch_id,
         "lease_left_ms": None if has_finished(reader) else max(0, lease_ends(reader, group.config) - now_ms),
+        "parked_until": parked_until,
+        "parked_until_iso": None if parked_until is None else iso(parked_until),
         "progress_age_ms": _age(reader.progressed_at, now_ms),
         "waiting_ms": _age(reader.held_since, now_ms),
         "overdue": reader.overdue,
@@ -97,7 +101,7 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """One word for where a reader stands: registered, active, idle, finished, passed_over or lost."""
+    """One word for where a reader stands: registered, active, idle, parked, finished, passed_over or lost."""
     if is_lost(reader, group.config, now_ms):
         return "lost"
     reported = reader.reported
@@ -105,7 +109,9 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
         return "registered"
     if reported.finished:
         return "finished"
-    return "passed_over" if reader.passed_over else "idle" if reported.idle else "active"
+    if reader.passed_over:
+        return "passed_over"
+    return "parked" if is_parked(reader) else "idle" if reported.idle else "active"
 
 
 def _widest(group: Group, now_ms: int) -> int | None:

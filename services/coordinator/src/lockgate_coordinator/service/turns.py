@@ -18,7 +18,7 @@ from lockgate.commands import report_all
 from lockgate.errors import Refused, UnknownGroup
 from lockgate.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.group import Group
-from lockgate.leases import silent_ms
+from lockgate.leases import first_lease_end, silent_ms
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.store.base import CLAIMED_MS
 
@@ -214,8 +214,8 @@ def _is_heavy(commands: list[Command], recalled: Loaded) -> bool:
     """What takes so long that a recalled time would be outdated before the commit, and all the work done twice."""
     group = recalled.group
     if group is not None and len(group.readers) > HEAVY:
-        first = group.readers.first_heard()
-        if silent_ms(group, recalled.now_ms) or (first is not None and first + group.config.lease_ms <= recalled.now_ms):
+        first = first_lease_end(group)
+        if silent_ms(group, recalled.now_ms) or (first is not None and first <= recalled.now_ms):
             return True
     return sum(len(command.items) for command in commands if isinstance(command, Reports)) > HEAVY
 

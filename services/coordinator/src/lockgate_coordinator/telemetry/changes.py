@@ -11,6 +11,7 @@ from enum import Enum
 
 from lockgate.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
 from lockgate.group import Group
+from lockgate.leases import is_parked
 from lockgate.readers import Moved, Reader, ReaderKey, Readers
 
 NOBODY: AbstractSet[ReaderKey] = frozenset()
@@ -29,6 +30,7 @@ class Kind(str, Enum):
     IDLE = "reader_idle"
     ACTIVE = "reader_active"
     FINISHED = "reader_finished"
+    PARKED = "reader_parked"
     LOST = "reader_lost"
     RETURNED = "reader_returned"
     LEFT = "reader_left"
@@ -93,6 +95,7 @@ def _is_ordinary(old: Reader, new: Reader) -> bool:
         and said.epoch == says.epoch
         and said.idle == says.idle
         and said.finished == says.finished
+        and (said.park_ms is None) == (says.park_ms is None)
         and old.lost == new.lost
         and old.overdue == new.overdue
         and old.passed_over == new.passed_over
@@ -144,7 +147,7 @@ def _of_reader(
         yield Kind.RETURNED, _why_back(before, after, old, new, now_ms), {"silent_ms": new.heard_at - old.heard_at}
     if new.lost and not (old is not None and same and old.lost):
         silent = {"silent_ms": now_ms - new.heard_at, "on_lost_reader": after.config.on_lost_reader.value}
-        yield Kind.LOST, "its lease has ended", silent
+        yield Kind.LOST, "it was parked, and its next run has not come" if is_parked(new) else "its lease has ended", silent
     yield from _of_waits(before, after, old, new, now_ms)
 
 
@@ -175,13 +178,17 @@ def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent 
     if old is None:
         yield Kind.STARTED, "its first report that counts", {"epoch": new.epoch, "watermark": new.watermark}
     was_finished, was_idle = old is not None and old.finished, old is not None and old.idle
+    was_parked = old is not None and old.park_ms is not None
     if new.finished:
         if not was_finished:
             yield Kind.FINISHED, "it reported that it has finished", {}
+    elif new.park_ms is not None:
+        if not was_parked or was_finished:
+            yield Kind.PARKED, "its run has ended, it counts until the next one", {"park_ms": new.park_ms, "watermark": new.watermark}
     elif new.idle:
-        if not was_idle or was_finished:
+        if not was_idle or was_finished or was_parked:
             yield Kind.IDLE, "it reported that it is idle", {}
-    elif was_idle or was_finished:
+    elif was_idle or was_finished or was_parked:
         yield Kind.ACTIVE, "it reported a watermark again", {"watermark": new.watermark}
 
 
@@ -190,6 +197,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
         return "all had been silent: the outage was added to its lease"
     if before is not None and before.config != after.config and old.heard_at == new.heard_at:
         return "its lease is longer now"
+    if new.heard_at <= old.heard_at:
+        return "the clock was ahead when its lease seemed to have ended"
     return "it was heard again"
 
 

@@ -9,7 +9,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.telemetry.figures import Found, GroupFigures
 from lockgate_coordinator.telemetry.totals import SourceTotals, Totals
 
-READER_STATES = ("registered", "active", "idle", "finished", "passed_over", "lost")
+READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_over", "lost")
 
 
 def families_of(found: Found, totals: Totals) -> Iterator[Metric]:

@@ -39,7 +39,7 @@ class Totals:
             if old is None or new is None:
                 continue
             reported = old.reported
-            resting = reported is not None and reported.idle
+            resting = reported is not None and reported.idle and reported.park_ms is None
             if old.held_since is None and not resting and not new.lost and not new.passed_over:
                 continue
             _add(self._of(group, source), old, new, resting=resting)
