@@ -31,6 +31,7 @@ from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
 from lockgate_spark.observe import Observed
 from lockgate_spark.patience import Least, Patience
+from lockgate_spark.rest import LONGEST_S, Rest
 from lockgate_spark.retention import Retention
 from lockgate_spark.start import Checkpointed, warn_at_start
 from lockgate_spark.view import BatchAlignment, describe
@@ -38,7 +39,6 @@ from lockgate_spark.view import BatchAlignment, describe
 log = logging.getLogger("lockgate")
 
 STEP_MS = 100  # a waiting plan looks this often whether the query still runs
-_REST_S = 0.05  # "nothing yet" is good for so long: Spark asks up to a hundred times a second
 _FRESH_S = 1.0  # what was found is good for so long while no position and no end has moved
 _STALLED_S = 2.0  # a horizon that stands still for so long will not rise in this run
 
@@ -83,7 +83,7 @@ class Session:
         self._learned: Curve | None = None
         self._patience = Patience()
         self._left_out, self._observed = LeftOut(), Observed()
-        self._rest_until = 0.0
+        self._rest = Rest()
         self._open = 0
         self._closed = threading.Event()
 
@@ -106,7 +106,7 @@ class Session:
         if self._leader is None:
             self._leader = index
         if index == self._leader:
-            rests = time.monotonic() < self._rest_until and not self.alignment.observes  # Spark does not rest
+            rests = not self.alignment.observes and self._rest.lasts(self.sources, time.monotonic(), self._closed.wait)
             self._answers = {} if rests else self._next_round(index, start)
         answer = self._answers.pop(index, start)
         self._served[index] = answer
@@ -161,7 +161,9 @@ class Session:
             plan, seconds = self._wait(positions, plan, seconds)
         if not self.run.available_now and not self.alignment.observes:
             plan = self._patience.put_off(plan, time.monotonic())
-        self._rest_until = time.monotonic() + _REST_S if plan.offsets == 0 else 0.0
+        assert self._found is not None
+        longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
+        self._rest.begin(plan, self._found[1], time.monotonic(), longest)
         return self._adopt(plan, seconds)
 
     def _position(self, index: int) -> Offsets:

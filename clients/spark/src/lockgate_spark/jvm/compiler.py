@@ -1,4 +1,4 @@
-"""Compiles `KafkaLog.java` in the driver, by the Janino that Spark brings for its own generated code.
+"""Compiles `KafkaLog.java` and `KafkaWatch.java` in the driver, by the Janino that Spark brings for its own generated code.
 
 So Kafka is asked for all splits by one call from Python, with no jar to build, ship or match to a Scala version.
 """
@@ -6,28 +6,30 @@ So Kafka is asked for all splits by one call from Python, with no jar to build, 
 from importlib.resources import files
 from typing import Any
 
-_NAME = "KafkaLog"
 _JAVA_8 = 8
 
 _constructors: dict[tuple[int, str], Any] = {}  # by gateway, and by the name under which the class was compiled
 
 
-def new_kafka_log(gateway: Any, beside: Any, params: Any) -> Any:
-    """A `KafkaLog` over Kafka's client params (a Java map). Its class is loaded beside the Java object `beside`, which sees Kafka."""
+def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
+    """A `KafkaLog`, or another `kind`, over Kafka's client params (a Java map).
+
+    Its class is loaded beside the Java object `beside`, which sees Kafka.
+    """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone, so every class loader gets a name of its own, and one class.
-    name = f"{_NAME}{gateway.jvm.java.lang.System.identityHashCode(loader)}"
+    name = f"{kind}{gateway.jvm.java.lang.System.identityHashCode(loader)}"
     if (id(gateway), name) not in _constructors:
-        _constructors[id(gateway), name] = _compile(gateway, loader, name)
+        _constructors[id(gateway), name] = _compile(gateway, loader, kind, name)
     arguments = gateway.new_array(gateway.jvm.java.lang.Object, 1)
     arguments[0] = params
     return _constructors[id(gateway), name].newInstance(arguments)
 
 
-def _compile(gateway: Any, loader: Any, name: str) -> Any:
-    source = files("lockgate_spark.logs").joinpath(f"{_NAME}.java").read_text(encoding="utf-8")
+def _compile(gateway: Any, loader: Any, kind: str, name: str) -> Any:
+    source = files("lockgate_spark.logs").joinpath(f"{kind}.java").read_text(encoding="utf-8")
     compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setTargetVersion(_JAVA_8)
     compiler.setParentClassLoader(loader)
-    compiler.cook(source.replace(f"class {_NAME} ", f"class {name} ").replace(f"public {_NAME}(", f"public {name}("))
+    compiler.cook(source.replace(f"class {kind} ", f"class {name} ").replace(f"public {kind}(", f"public {name}("))
     return compiler.getClassLoader().loadClass(name).getConstructors()[0]

@@ -16,6 +16,7 @@ from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
+from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.patience import Least
@@ -103,6 +104,7 @@ class Stream(_Forward):
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
+        self._watch = Watch(lambda: new_kafka_log(gateway, java, _driver_params(gateway, java), "KafkaWatch"))
         self.budget = _most_rows(java.getDefaultReadLimit())
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
@@ -136,11 +138,15 @@ class Stream(_Forward):
     def stop(self) -> None:
         try:
             self._session.close()
+            self._watch.close()
         finally:
             self._java.stop()
 
     def initial(self) -> Offsets:
         return parse(self._java.initialOffset().json())
+
+    def comes(self, ends: Offsets, seconds: float) -> bool:
+        return self._watch.comes(ends, seconds)
 
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:

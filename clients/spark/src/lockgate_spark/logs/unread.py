@@ -24,6 +24,9 @@ class Source(Protocol):
     def initial(self) -> Offsets:
         """Where the source starts without a checkpoint."""
 
+    def comes(self, ends: Offsets, seconds: float) -> bool:
+        """Whether a record comes at or beyond these ends; waits for it for so many seconds at most."""
+
     def ends(self, start: Offsets) -> Offsets:
         """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are new."""
 
