@@ -50,6 +50,16 @@ def test_a_registered_reader_s_report_is_answered_with_the_ceiling(url: str, top
     assert (told.group_watermark, told.max_desired_watermark) == (5_000, 65_000)
 
 
+def test_a_reader_that_is_parked_counts_beyond_its_lease(url: str, topic: str) -> None:
+    with client(url, group=topic) as one:
+        registered = one.register("orders", ReaderRegistrationEvent(subtask=0, config=GroupConfig(lease_ms=100, update_interval_ms=20)))
+        parked = one.park([("orders", ReportedWatermarkEvent(subtask=0, epoch=registered.epoch, watermark=5_000))], 60_000)
+        assert one.wait(parked.revision, 500) is None
+        ended = one.park([("orders", ReportedWatermarkEvent(subtask=0, epoch=registered.epoch, watermark=5_000))], 100)
+        lost = one.wait(ended.revision, 10_000)
+    assert (parked.group_watermark, lost and lost.group_watermark) == (5_000, MAX)
+
+
 def test_what_the_coordinator_does_not_know_is_not_registered(url: str, topic: str) -> None:
     with client(url, group=topic) as one:
         for ask in (CALLS["config"], CALLS["report"], CALLS["wait"]):

@@ -86,6 +86,12 @@ def test_describe_says_in_a_sentence_who_holds(http: httpx.Client) -> None:
     assert "Everybody waits for the first report of refunds" in text
 
 
+def test_describe_shows_who_is_parked_and_for_how_long(http: httpx.Client) -> None:
+    reporting(http, "hourly", 0, T, park_ms=7_200_000)
+    lines = said(str(http.base_url), "describe", "checkout").splitlines()
+    assert any(re.match(r"hourly/0 +parked +2026-01-01T00:00:00Z +0s +– +(1h59m|2h00m) ", line) for line in lines)
+
+
 def test_a_page_says_how_to_see_the_next(http: httpx.Client) -> None:
     shown = said(str(http.base_url), "describe", "checkout", "--limit", "2")
     assert "--after orders/0" in shown

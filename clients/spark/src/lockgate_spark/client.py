@@ -6,7 +6,7 @@ caller asks again at its next turn (see `membership`), since every request repea
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -83,6 +83,10 @@ class CoordinatorClient:
         for problem in rejected:
             raise self._refusal(problem)
         return alignment
+
+    def park(self, reports: list[tuple[str, ReportedWatermarkEvent]], for_ms: int) -> Event:
+        """The last reports of a scheduled run: its readers go on counting for `for_ms`, or until the next run reports. Raises as `report`."""
+        return self.report([(source, replace(last, park_ms=for_ms)) for source, last in reports])
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
         """The reader no longer counts, at once; nor did it, if it was gone already or has a newer epoch."""
