@@ -85,7 +85,7 @@ class CoordinatorClient:
         return alignment
 
     def park(self, reports: list[tuple[str, ReportedWatermarkEvent]], for_ms: int) -> Event:
-        """The last reports of a scheduled run: its readers go on counting for `for_ms`, or until the next run reports. Raises as `report`."""
+        """The last reports of a scheduled run: its readers count for `for_ms`, or until the next run reports. Raises as `report`."""
         return self.report([(source, replace(last, park_ms=for_ms)) for source, last in reports])
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
