@@ -46,24 +46,45 @@ class Idle:
         return self.jvm + self.python
 
 
+METER = """
+public class Meter {
+    public static long cpuTime() {
+        Object system = java.lang.management.ManagementFactory.getOperatingSystemMXBean();
+        return ((com.sun.management.OperatingSystemMXBean) system).getProcessCpuTime();
+    }
+    public static double requests() throws Exception {
+        javax.management.MBeanServer server = java.lang.management.ManagementFactory.getPlatformMBeanServer();
+        javax.management.ObjectName any = new javax.management.ObjectName("kafka.*:client-id=*,*");
+        double total = 0.0;
+        for (java.util.Iterator names = server.queryNames(any, null).iterator(); names.hasNext();) {
+            javax.management.ObjectName name = (javax.management.ObjectName) names.next();
+            if (name.getKeyPropertyList().size() != 2) continue;
+            try { total += ((Double) server.getAttribute(name, "request-total")).doubleValue(); }
+            catch (javax.management.AttributeNotFoundException other) { }
+        }
+        return total;
+    }
+}
+"""
+"""What py4j cannot call, for the classes behind it are hidden in their modules; compiled in the driver by Spark's own Janino."""
+
+
 class Meter:
     """CPU seconds and requests so far, of this process and its JVM."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark._jvm
-        self._factory = self._jvm.java.lang.management.ManagementFactory
+        jvm: Any = spark._jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(METER)
+        loaded = compiler.getClassLoader().loadClass("Meter")
+        gateway: Any = spark.sparkContext._gateway
+        self._none = gateway.new_array(jvm.java.lang.Object, 0)
+        types = gateway.new_array(jvm.java.lang.Class, 0)
+        self._cpu_time, self._requests = (loaded.getMethod(name, types) for name in ("cpuTime", "requests"))
 
     def read(self) -> tuple[float, float, float]:
-        """(seconds of the JVM, seconds of Python, requests)."""
-        return self._factory.getOperatingSystemMXBean().getProcessCpuTime() / 1e9, time.process_time(), self._requests()
-
-    def _requests(self) -> float:
-        server = self._factory.getPlatformMBeanServer()
-        total = 0.0
-        for kind in ("kafka.consumer:type=consumer-metrics", "kafka.admin.client:type=admin-client-metrics"):
-            for name in server.queryNames(self._jvm.javax.management.ObjectName(f"{kind},client-id=*"), None):
-                total += server.getAttribute(name, "request-total")
-        return total
+        """(seconds of the JVM, seconds of Python, requests to Kafka)."""
+        return self._cpu_time.invoke(None, self._none) / 1e9, time.process_time(), self._requests.invoke(None, self._none)
 
 
 class Arrivals:
@@ -90,8 +111,8 @@ class Arrivals:
 def measure(spark: SparkSession, bootstrap: str, topic: SkewedTopic, kind: str, seconds: float, records: int) -> Idle:
     """One query of that kind, idle, then with one record at a time."""
     topics.load(bootstrap, topic)
-    stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
-    stream = stream.option("startingOffsets", "earliest").load()
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    stream = reader.option("startingOffsets", "earliest").load()
     source, arrivals, meter = align(stream, Alignment()) if kind == "aligned" else stream, Arrivals(), Meter(spark)
     with tempfile.TemporaryDirectory() as checkpoint:
         query = source.writeStream.foreachBatch(arrivals.take).option("checkpointLocation", checkpoint).start()

@@ -1,13 +1,15 @@
-"""The time that one plan takes, for 8 and for 1,000 partitions (`make bench-plan`).
+"""The time that one plan takes, for 8, 1,000 and 10,000 partitions (`make bench-plan`).
 
-For each number of partitions an aligned query reads a topic in about twenty batches that do nothing else, so that what is timed is
-the plan: ends, look-ups by time, the search, the report left out. Prints median and spread; writes build/bench/plan.json.
+For each number of partitions an aligned query reads a topic in about twenty batches that do nothing else, so that what is timed is the
+plan: ends, look-ups by time, the search, the report left out. Prints median and spread, with the look-ups that the plans took; writes
+build/bench/plan.json.
 """
 
 import argparse
 import json
 import statistics
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,16 +25,27 @@ OUT = Path("build/bench/plan.json")
 BATCHES = 20
 
 
-def seconds(spark: SparkSession, bootstrap: str, topic: SkewedTopic) -> list[float]:
-    """What each plan but the first took; the first one also connects."""
+SMALL = {"segment.index.bytes": "65536"}  # a stock broker reserves 20 MB a partition
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One plan."""
+
+    seconds: float
+    look_ups: int
+
+
+def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic) -> list[Planned]:
+    """Each plan but the first; the first one also connects."""
     stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
     stream = stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.records // BATCHES).load()
-    found: list[float] = []
+    found: list[Planned] = []
 
     def note(batch: DataFrame, _: int) -> None:
         plan = alignment_of(batch)
         assert plan is not None
-        found.append(plan.seconds)
+        found.append(Planned(plan.seconds, plan.look_ups))
 
     with tempfile.TemporaryDirectory() as checkpoint:
         writer = align(stream, Alignment(max_drift="10 minutes")).writeStream.foreachBatch(note)
@@ -42,27 +55,35 @@ def seconds(spark: SparkSession, bootstrap: str, topic: SkewedTopic) -> list[flo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--partitions", type=int, nargs="+", default=[8, 1_000], help="partitions of each topic (default 8 1000)")
+    parser.add_argument(
+        "--partitions", type=int, nargs="+", default=[8, 1_000, 10_000], help="partitions of each topic (default 8 1000 10000)"
+    )
     parser.add_argument("--records", type=int, default=1_000_000, help="records in each topic (default 1,000,000)")
     chosen = parser.parse_args()
     found = {}
-    with KafkaBroker(heap="1g") as broker:
+    with KafkaBroker(heap="2g") as broker:
         spark = session("bench-plan", cores=2)
         for partitions in chosen.partitions:
             weights = tuple(float(2 ** (n % 6)) for n in range(partitions))
             topic = SkewedTopic(f"bench-plan-{partitions}", weights=weights, records=chosen.records)
             with progress_bar(f"loading {partitions} partitions", chosen.records) as progress:
-                topics.load(broker.bootstrap, topic, progress)
-            took = seconds(spark, broker.bootstrap, topic)
-            found[partitions] = took
-            print(
-                f"{partitions:6,} partitions: median {1000 * statistics.median(took):7.1f} ms,"
-                f" {1000 * min(took):.1f} to {1000 * max(took):.1f}, {len(took)} plans",
-                flush=True,
-            )
+                topics.load(broker.bootstrap, topic, progress, SMALL)
+            found[partitions] = plans(spark, broker.bootstrap, topic)
+            report(partitions, found[partitions])
         spark.stop()
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps({"command": "make bench-plan", "seconds_by_partitions": found}, indent=2))
+    by_partitions = {partitions: [asdict(plan) for plan in made] for partitions, made in found.items()}
+    OUT.write_text(json.dumps({"command": "make bench-plan", "plans_by_partitions": by_partitions}, indent=2))
+
+
+def report(partitions: int, made: list[Planned]) -> None:
+    took = [1000 * plan.seconds for plan in made]
+    asked = [plan.look_ups for plan in made]
+    print(
+        f"{partitions:6,} partitions: median {statistics.median(took):7.1f} ms, {min(took):.1f} to {max(took):.1f}, {len(took)} plans;"
+        f" look-ups {statistics.median(asked):g}, at most {max(asked)}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -61,13 +61,15 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[int, int, bytes 
     _flush(producer, failures)
 
 
-def load(bootstrap: str, topic: SkewedTopic, progress: Callable[[int], None] | None = None) -> None:
-    """Create a skewed topic and fill it; `progress` is told how many records have been handed over so far.
+def load(
+    bootstrap: str, topic: SkewedTopic, progress: Callable[[int], None] | None = None, config: Mapping[str, str] | None = None
+) -> None:
+    """Create a skewed topic and fill it; `progress` is told how many records have been handed over so far. `config` as in `create`.
 
     The partitions grow together, in slices of event time. One process is used: a second one brings nothing, for the broker needs the
     other core.
     """
-    create(bootstrap, topic.name, topic.partitions)
+    create(bootstrap, topic.name, topic.partitions, config)
     producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000, "enable.idempotence": True})
     counts = topic.counts()
     firsts = [0, *accumulate(counts)]

@@ -1,0 +1,52 @@
+"""An aligned query that has read everything: what it asks of the broker, how soon it sees a record, how soon it stops."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks.bench_idle import Meter
+from pyspark.sql import SparkSession
+
+from lockgate_spark import align
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from support.queries import WindowedCount, kafka_stream
+
+NOW_MS = int(time.time() * 1000)
+
+
+@pytest.fixture
+def idle(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, topic: str) -> Iterator[WindowedCount]:
+    """A query that has read ten records in four partitions."""
+    topics.create(kafka.bootstrap, topic, 4)
+    topics.produce(kafka.bootstrap, topic, [(n % 4, NOW_MS + n, None, b"x") for n in range(10)])
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+    query.wait_until(lambda q: q.counted == 10)
+    yield query
+    query.stop()
+
+
+def test_an_idle_query_asks_the_broker_less_than_twenty_times_a_second(spark: SparkSession, idle: WindowedCount) -> None:
+    meter = Meter(spark)
+    began, (_, _, before) = time.monotonic(), meter.read()
+    assert idle.query is not None
+    assert not idle.query.awaitTermination(5)
+    assert (meter.read()[2] - before) / (time.monotonic() - began) < 20
+
+
+def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(kafka: KafkaBroker, idle: WindowedCount, topic: str) -> None:
+    for n in range(4):
+        topics.produce(kafka.bootstrap, topic, [(n, NOW_MS + n, None, b"x")])
+        idle.wait_until(lambda q, n=n: q.counted == 11 + n)  # type: ignore[misc]
+    topics.widen(kafka.bootstrap, topic, 5)
+    topics.produce(kafka.bootstrap, topic, [(4, NOW_MS, None, b"x")])
+    idle.wait_until(lambda q: q.counted == 15)
+
+
+def test_an_idle_query_stops_at_once(idle: WindowedCount) -> None:
+    began = time.monotonic()
+    idle.stop()
+    assert time.monotonic() - began < 5  # Spark's own part of it included; there is no time-out here that it could wait for
+    assert idle.query is not None
+    assert idle.query.exception() is None
