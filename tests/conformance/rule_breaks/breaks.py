@@ -3,6 +3,7 @@
 from rule_breaks.breaking import Break
 from rule_breaks.combining import COMBINING
 from rule_breaks.edges import EDGES
+from rule_breaks.groups import GROUPS
 from rule_breaks.sources import SOURCES
 
-BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES)
+BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES, *GROUPS)
