@@ -35,6 +35,12 @@ class SentinelledRedis:
         """Its address, redis+sentinel://host:port/service, or rediss+sentinel://… with its authority."""
         return address([self.sentinel.port], self.sentinel.tls, form="+sentinel", path=f"/{SERVICE}")
 
+    def failed_over(self) -> bool:
+        """Whether the replica is the master now, as the Sentinel says."""
+        with Redis.from_url(self.sentinel.url, decode_responses=True) as sentinel:
+            master = sentinel.sentinel_master(SERVICE)
+        return bool(master["port"] == self.replica.port and master["flags"] == "master")
+
     def __enter__(self) -> "SentinelledRedis":
         with ExitStack() as started:
             started.enter_context(self.master)

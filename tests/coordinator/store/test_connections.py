@@ -15,7 +15,7 @@ from lockgate.group import create
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.redis import NO_PERSISTENCE, Certificates, RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
-from lockgate_testbed.redis_sentinel import SERVICE, SentinelledRedis
+from lockgate_testbed.redis_sentinel import SentinelledRedis
 from support.answers import wait_for
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
@@ -171,15 +171,9 @@ async def test_the_replica_goes_on_where_the_master_died_by_itself(redis_server:
             redis.master.kill()
             with pytest.raises(StoreUnavailable):
                 await store.load("g")
-            wait_for(lambda: _promoted(redis), timeout_s=20)
+            wait_for(redis.failed_over, timeout_s=20)
             assert (await store.load("g")).group is not None
             assert await store.delete(await store.load("g"))
-
-
-def _promoted(redis: SentinelledRedis) -> bool:
-    with Redis(port=redis.sentinel.port, decode_responses=True) as sentinel:
-        master = sentinel.sentinel_master(SERVICE)
-        return master["port"] == redis.replica.port and master["flags"] == "master"
 
 
 async def test_a_redis_that_is_not_there_is_named_without_its_password() -> None:
