@@ -7,6 +7,7 @@ reads it. Spark's watermark is the highest event time of all batches before, min
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,6 +126,13 @@ def test_a_producer_further_behind_than_idle_timeout_loses_rows() -> None:
 
 def test_a_delay_below_max_drift_loses_rows() -> None:
     assert lost_of_slow_feed(late_by=8 * MINUTE, step=30_000, idle_timeout=4 * HOUR, delay=5 * MINUTE) > 0
+
+
+@pytest.mark.parametrize(("delay", "lost"), [(500, 0), (499, 1)])
+def test_the_condition_is_tight_a_delay_1_ms_below_max_drift_loses_a_row(delay: int, lost: int) -> None:
+    feed = [Append(1000, "a", 1000), Append(1000, "b", 1499), Append(2000, "a", 1000)]
+    bounds = Bounds(max_drift=500, idle_timeout=100_000)
+    assert rows_lost(feed, [1500, 2500], bounds, delay, splits=("a", "b")) == (lost, 3)
 
 
 def test_more_disorder_than_promised_loses_rows() -> None:

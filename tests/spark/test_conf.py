@@ -24,6 +24,8 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.retentionMargin": "0.2",
         "spark.lockgate.mode": "observe",
         "spark.lockgate.eventTime": "cast(key AS TIMESTAMP)",
+        "spark.lockgate.otherEventTime": "warn",
+        "spark.lockgate.lateRows": "count",
         "spark.lockgate.coordinator.url": "https://coordinator",
         "spark.lockgate.coordinator.group": "g",
         "spark.lockgate.coordinator.source": "orders",
@@ -44,6 +46,8 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         retention_margin="0.2",
         mode="observe",
         event_time="cast(key AS TIMESTAMP)",
+        other_event_time="warn",
+        late_rows="count",
         coordinator=Coordinator(
             "https://coordinator", group="g", source="orders", catch_up="strict", token="hunter2", ca="/etc/ca.pem", timeout="3 seconds"
         ),

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from lockgate_spark.jvm.watermarks import QueryWatermark
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
@@ -102,6 +103,7 @@ class SourceInMemory:
         self.log = KafkaSplitLog(self.jvm)
         self.budget = budget
         self.fixed_at: int | None = None
+        self.event_time: object | None = None
         self._fixed: Offsets | None = None
 
     def available_now(self, now_ms: int) -> "SourceInMemory":
@@ -130,6 +132,8 @@ class RunInMemory:
     active: bool = True
     failure: bool = False
     logged: dict[int, Offsets] = field(default_factory=dict)
+    found: list[QueryWatermark] = field(default_factory=list)
+    highest: bool = False
 
     def is_active(self) -> bool:
         return self.active
@@ -143,5 +147,8 @@ class RunInMemory:
     def logged_watermark(self) -> int | None:
         return None
 
-    def watermark_delays(self) -> list[int]:
-        return []
+    def watermarks(self) -> list[QueryWatermark]:
+        return self.found
+
+    def takes_highest(self) -> bool:
+        return self.highest

@@ -20,8 +20,9 @@ others however its polls fall. In a replay `t − idle_timeout` is far above eve
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T − delay. A row that is read
 later lies above T − disorder (its split stopped at a record above T) or above h(s) ≥ T − max_drift (its split was read to the
-end). Both are above Spark's watermark if `max(max_drift, disorder) ≤ delay`. `tests/core/test_planner_model.py` runs this
-against arbitrary live feeds, and shows that rows are lost once a bound is broken.
+end). Both are above Spark's watermark if `max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` sees to it) and part of h(s), and
+`idle_timeout` does not enter, since an idle split goes on bounding C by the clock. `tests/core/test_planner_model.py` runs this against
+arbitrary live feeds, and shows that rows are lost once a bound is broken, be it by 1 ms.
 
 **The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 − disorder if it has one,
 else h(s). So nobody with a backlog reports MIN, and a gap in event time is crossed.

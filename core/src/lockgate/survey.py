@@ -57,6 +57,16 @@ class Survey(Generic[Split]):
         return watermark.add(self._clock_horizon(), -self._bounds.max_drift)
 
     @property
+    def heads(self) -> Mapping[Split, Head]:
+        """The first unread record of each split."""
+        return self._heads
+
+    @property
+    def slowest(self) -> Split | None:
+        """The split whose end bounds the horizon: the lowest h(s). None without splits."""
+        return min(self._backlogs, key=self._end_watermark, default=None)
+
+    @property
     def limit(self) -> Limit:
         """What keeps the query from going further alone."""
         return self._own_limit

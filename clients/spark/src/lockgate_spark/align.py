@@ -16,6 +16,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group import check_config, source_name
 from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
@@ -84,9 +85,13 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
 
     def aligned(table: Any) -> Table:
         event_time = None if expression is None else EventTime.over(spark, table, expression)
-        return Table(table, gateway, lambda: _session(spark, joint), event_time)
+        late = None
+        if alignment.late_rows == "count":
+            micros = event_time is None or event_time.micros
+            late = LateRows(spark, expression if event_time is not None and expression else "timestamp", micros)
+        return Table(table, gateway, lambda: _session(spark, joint), event_time, late)
 
-    return with_tables(df, gateway, aligned)
+    return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
 
 
 def _session(spark: Any, alignment: Alignment) -> Session:

@@ -13,7 +13,7 @@ from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.retention import share
 
 DEFAULT_MAX_DRIFT = "5 minutes"
-MODES = ("align", "observe")
+_CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
 
 _TOKEN = re.compile(r"[!-~]*\Z")
 
@@ -62,15 +62,17 @@ class Coordinator:
 class Alignment:
     """How a query's splits are kept level in event time.
 
-    `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes; in a group the
-    group's value rules). `idle_timeout`: how far behind the clock a live producer may be. `disorder`: how far records of one
-    split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further behind it, is
-    left out of the alignment (None: no such bound).
+    `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes, or the query's watermark
+    delay if that is shorter; in a group the group's value rules). `idle_timeout`: how far behind the clock a live producer may be.
+    `disorder`: how far records of one split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the
+    clock, or further behind it, is left out of the alignment (None: no such bound).
     `retention_margin`: a paused split is let go where less than this share of its topic's retention is left to its records (0: never).
     `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
     and counts, and lets Spark read what it would read without. `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP
     or a BIGINT of ms since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are planned together.
-    No row is late while `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
+    `other_event_time`: what becomes of a query whose `withWatermark` stands on another event time than the one that is aligned.
+    `late_rows="count"`: counts the rows that are behind Spark's watermark. No row is late while `max_drift` is at most the query's
+    watermark delay. Raises `ConfigurationError`.
     """
 
     max_drift: Duration | None = None
@@ -81,6 +83,8 @@ class Alignment:
     retention_margin: float | str = 0.1
     max_hold: Duration | None = None
     mode: str = "align"
+    other_event_time: str = "refuse"
+    late_rows: str = "ignore"
     event_time: str | None = None
     coordinator: Coordinator | None = None
 
@@ -90,8 +94,9 @@ class Alignment:
         for name in ("max_hold", "future_bound", "past_bound"):
             if (value := getattr(self, name)) is not None:
                 milliseconds(f"Alignment({name})", value)
-        if self.mode not in MODES:
-            raise ConfigurationError(f"Alignment(mode={self.mode!r}): expected {' or '.join(map(repr, MODES))}")
+        for name, values in _CHOICES.items():
+            if (value := getattr(self, name)) not in values:
+                raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")
         if self.event_time is not None and not isinstance(self.event_time, str):
             raise ConfigurationError(f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text")
         _ = self.bounds, self.retention_share  # checks the durations, and the share

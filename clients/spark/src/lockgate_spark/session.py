@@ -25,15 +25,17 @@ from lockgate.survey import Survey
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.lag import Lags
 from lockgate_spark.left_out import LeftOut
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
+from lockgate_spark.metrics import ChangeLog, source_metrics
 from lockgate_spark.observe import Observed
 from lockgate_spark.patience import Least, Patience
 from lockgate_spark.rest import LONGEST_S, Rest
 from lockgate_spark.retention import Retention
-from lockgate_spark.start import Checkpointed, warn_at_start
+from lockgate_spark.start import Checkpointed, check_event_time, delay_of, own_bounds, warn_at_start
 from lockgate_spark.view import BatchAlignment, describe
 
 log = logging.getLogger("lockgate")
@@ -83,6 +85,8 @@ class Session:
         self._learned: Curve | None = None
         self._patience = Patience()
         self._left_out, self._observed = LeftOut(), Observed()
+        self._lags, self._changes = Lags(), ChangeLog()
+        self._own_bounds: Bounds | None = None  # known once the query's plan is
         self._rest = Rest()
         self._open = 0
         self._closed = threading.Event()
@@ -122,6 +126,14 @@ class Session:
         except Exception as error:
             self._observed.failed(error)
         self._served[index] = native
+
+    def tell_progress(self, index: int) -> dict[str, str]:
+        """What Spark's progress says of one source, by name; the first one's makes it known in the log too."""
+        if self.view is None:
+            return {}
+        if index == min(self.sources):
+            self._changes.tell(self.view)
+        return source_metrics(self.view, index)
 
     def close(self) -> None:
         """To be called by each source when the query ends. The last one reports that the readers are finished, unless the run
@@ -242,20 +254,25 @@ class Session:
         now = self._clock()
         unread = Unread.ask(self.sources, positions, int(now * 1000), self.alignment.credible(int(now * 1000)))
         if self._found is None:
+            check_event_time(self.run, (source.event_time is not None for source in self.sources.values()), self.alignment)
             warn_at_start(self.run, unread, self._bounds())
         else:
             made_at, before, survey = self._found
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
                 return before, survey
         budgets = {i: source.budget for i, source in self.sources.items()}
-        survey = Survey(unread.backlogs(), unread, self._bounds(), budgets, self._learned)
+        backlogs = unread.backlogs()
+        survey = Survey(backlogs, unread, self._bounds(), budgets, self._learned)
+        self._lags.see(backlogs, survey.heads, self._bounds().idle_timeout)
         self._found = (now, unread, survey)
         self._learned = survey.curve
         self._left_out.warn(self.sources, self.alignment)
         return unread, survey
 
     def _bounds(self) -> Bounds:
-        bounds = self.alignment.bounds
+        if self._own_bounds is None:
+            self._own_bounds = own_bounds(self.alignment, delay_of(self.run))
+        bounds = self._own_bounds
         drift = None if self.membership is None else self.membership.max_drift
         return bounds if drift is None else replace(bounds, max_drift=drift)
 
@@ -293,9 +310,10 @@ class Session:
         return answers
 
     def _describe(self, plan: Plan[Key], seconds: float) -> BatchAlignment:
-        before = frozenset() if self._plan is None else self._plan.paused
         told = None if self.membership is None else self.membership.last
-        return describe(plan, before, told, self._incredible, self._clock(), seconds, not self.alignment.observes)
+        slowest = None if self._found is None else self._found[2].slowest
+        applied = not self.alignment.observes
+        return describe(plan, self.view, told, slowest, self._lags.seen, self._incredible, self._clock(), seconds, applied)
 
     def _incredible(self, key: Key, start: int, end: int) -> int:
         records = self.sources[key[0]].log.incredible(key[1], start, end)

@@ -10,6 +10,7 @@ from typing import Any
 
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name, option
+from lockgate_spark.jvm.watermarks import POLICY, QueryWatermark, query_watermarks
 from lockgate_spark.logs.kafka import Offsets
 
 QUERY_ID = "sql.streaming.queryId"
@@ -89,16 +90,30 @@ class QueryRun:
         metadata = None if entry is None else option(entry._2().productElement(1))  # an Option, under names that differ by version
         return None if metadata is None else int(metadata.batchWatermarkMs()) or None
 
-    def watermark_delays(self) -> list[int]:
-        """The delays (ms) of the query's own `withWatermark`s."""
-        delays, nodes = [], [self.execution.logicalPlan()]
-        while nodes:
-            node = nodes.pop()
-            if class_name(node) == "EventTimeWatermark":
-                delays.append(int(self.jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs(node.delay())))
-            children = node.children()
-            nodes += [children.apply(i) for i in range(children.size())]
-        return delays
+    def late_below(self) -> int:
+        """The watermark (ms) at or below which Spark drops rows of the next batch: the one that is logged with the batch before it."""
+        log = self.execution.offsetLog()
+        logged = option(log.getLatestBatchId())
+        if logged is None:
+            return 0
+        done = option(self.execution.commitLog().getLatestBatchId())
+        entry = option(log.get(logged if done == logged else logged - 1))  # a batch that was not committed is replayed
+        metadata = None if entry is None else option(entry.productElement(1))
+        return 0 if metadata is None else int(metadata.batchWatermarkMs())
+
+    def watermarks(self) -> list[QueryWatermark]:
+        """The query's own `withWatermark`s."""
+        return query_watermarks(self.execution.logicalPlan(), self.jvm)
+
+    def observed(self, name: str) -> tuple[int, str] | None:
+        """The last batch that ran, and what its `DataFrame.observe` of this name gave: JSON. None where there is nothing yet."""
+        last = self.execution.lastExecution()
+        found = None if last is None else option(last.observedMetrics().get(name))
+        return None if found is None else (int(last.currentBatchId()), str(found.json()))
+
+    def takes_highest(self) -> bool:
+        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, as the checkpoint has it."""
+        return str(self.execution.sparkSessionForStream().conf().get(POLICY)).lower() == "max"
 
     def _refuse_modes(self) -> None:
         trigger = class_name(self.execution.trigger())

@@ -11,17 +11,20 @@ from lockgate_spark.jvm.names import class_name
 Decorate = Callable[[Any], Any]
 """Makes an aligned table (a proxy) out of Spark's."""
 
+Over = Callable[[Any, Any], Any]
+"""Given the aligned table and the plan that reads it: that plan with what is to stand over it."""
 
-def with_tables(df: DataFrame, gateway: Any, decorate: Decorate) -> DataFrame:
+
+def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
     """`df` with every Kafka source's table decorated. Raises `UnsupportedQuery` for any other source, or where there is none."""
-    plan = _Rewriter(gateway, decorate).rewrite(df._jdf.queryExecution().analyzed())
+    plan = _Rewriter(gateway, decorate, over).rewrite(df._jdf.queryExecution().analyzed())
     dataset = gateway.jvm.org.apache.spark.sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
     return DataFrame(dataset, df.sparkSession)
 
 
 class _Rewriter:
-    def __init__(self, gateway: Any, decorate: Decorate) -> None:
-        self._gateway, self._decorate = gateway, decorate
+    def __init__(self, gateway: Any, decorate: Decorate, over: Over) -> None:
+        self._gateway, self._decorate, self._over = gateway, decorate, over
         self._done: list[tuple[Any, Any]] = []  # a source that is used twice stays one source
 
     def rewrite(self, node: Any) -> Any:
@@ -44,10 +47,10 @@ class _Rewriter:
             if known.equals(relation):
                 return copy
         fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
-        fields["table"] = self._decorate(relation.table())
+        fields["table"] = table = self._decorate(relation.table())
         # Without it Spark cannot fall back to Kafka's V1 source, which nobody could align.
         fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()
-        copy = relation.makeCopy(self._list(list(fields.values())).toArray())
+        copy = self._over(table, relation.makeCopy(self._list(list(fields.values())).toArray()))
         self._done.append((relation, copy))
         return copy
 

@@ -14,11 +14,13 @@ from py4j.protocol import Py4JJavaError
 from lockgate_spark.errors import AlignmentError, ConfigurationError, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.metrics import late_metrics
 from lockgate_spark.patience import Least
 from lockgate_spark.session import Session
 
@@ -33,8 +35,8 @@ OpenSession = Callable[[], Session]
 class _Forward:
     """Forwards to the Java object. py4j asks a proxy for default methods too, so everything must answer."""
 
-    def __init__(self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None) -> None:
-        self._java, self._gateway, self._open_session, self.event_time = java, gateway, open_session, event_time
+    def __init__(self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None, late: LateRows | None) -> None:
+        self._java, self._gateway, self._open_session, self.event_time, self.late = java, gateway, open_session, event_time, late
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -58,7 +60,7 @@ class Table(_Forward):
         implements = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
 
     def newScanBuilder(self, options: Any) -> "ScanBuilder":
-        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, self._open_session, self.event_time)
+        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, self._open_session, self.event_time, self.late)
 
 
 class ScanBuilder(_Forward):
@@ -68,7 +70,7 @@ class ScanBuilder(_Forward):
         implements = (_CONNECTOR + "read.ScanBuilder",)
 
     def build(self) -> "Scan":
-        return Scan(self._java.build(), self._gateway, self._open_session, self.event_time)
+        return Scan(self._java.build(), self._gateway, self._open_session, self.event_time, self.late)
 
 
 class Scan(_Forward):
@@ -81,8 +83,10 @@ class Scan(_Forward):
         with _Told():
             session = self._open_session()
             index = int(checkpoint.rstrip("/").rpartition("/")[2])  # <checkpoint>/sources/<index>
-            stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time)
+            stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late)
             session.add(index, stream)
+            if self.late is not None:
+                self.late.begin()
             return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
@@ -98,8 +102,8 @@ class Stream(_Forward):
             _CONNECTOR + "read.streaming." + name for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
         )
 
-    def __init__(self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None) -> None:
-        super().__init__(java, gateway, lambda: session, event_time)
+    def __init__(self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None, late: LateRows | None) -> None:
+        super().__init__(java, gateway, lambda: session, event_time, late)
         self._session, self._index = session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
@@ -111,32 +115,53 @@ class Stream(_Forward):
 
     def latestOffset(self, start: Any, limit: Any) -> Any:
         with _Told():
-            if self._session.alignment.observes:
-                native = self._java.latestOffset(start, limit)
-                self._session.observe(self._index, parse(start.json()), _most_rows(limit), parse(native.json()))
-                return native
-            try:
-                end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
-            except Exception:
-                if self._session.run.is_active():
-                    raise
-                return start  # the query was told to stop, and our calls into the JVM were interrupted
-            return self._java.deserializeOffset(render(end))
+            end = self._decide(start, limit)
+            if self.late is not None and not end.equals(start):
+                self.late.expect()
+            return end
+
+    def _decide(self, start: Any, limit: Any) -> Any:
+        if self._session.alignment.observes:
+            native = self._java.latestOffset(start, limit)
+            self._session.observe(self._index, parse(start.json()), _most_rows(limit), parse(native.json()))
+            return native
+        try:
+            end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
+        except Exception:
+            if self._session.run.is_active():
+                raise
+            return start  # the query was told to stop, and our calls into the JVM were interrupted
+        return self._java.deserializeOffset(render(end))
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.fixed_at = int(time.time() * 1000)
         self._java.prepareForTriggerAvailableNow()
 
     def metrics(self, latest_consumed: Any) -> Any:
+        found = self._gateway.jvm.java.util.HashMap()
         try:
-            return self._java.metrics(latest_consumed)
+            found.putAll(self._java.metrics(latest_consumed))
         except Py4JJavaError as error:
             # Spark 4.1 has no metrics before the first latestOffset; a batch that is replayed at the start must not die of that.
             log.debug("no source metrics yet: %s", error)
-            return self._gateway.jvm.java.util.HashMap()
+        try:
+            for name, value in self._own_metrics(latest_consumed).items():
+                found.put(name, value)
+        except Exception as error:
+            log.debug("no metrics of the alignment: %s", error)  # it tells, and must not stop what it tells of
+        return found
+
+    def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
+        told = self._session.tell_progress(self._index)
+        if self.late is not None:
+            self.late.take(parse(latest_consumed.get().json()) if latest_consumed.isPresent() else ())
+            told |= late_metrics(self.late.last)
+        return told
 
     def stop(self) -> None:
         try:
+            if self.late is not None:
+                self.late.sum_up()
             self._session.close()
             self._watch.close()
         finally:

@@ -21,6 +21,10 @@ class Source(Protocol):
     budget: int | None
     fixed_at: int | None
 
+    @property
+    def event_time(self) -> object | None:
+        """The expression over the record that is event time; None where Kafka's timestamp is."""
+
     def initial(self) -> Offsets:
         """Where the source starts without a checkpoint."""
 

@@ -1,0 +1,98 @@
+"""Rows that are behind Spark's watermark, counted as they are read: before any aggregation, by split.
+
+Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL expression gives that one. So the plan
+compares each row's event time with a table of one row, which lies in the driver; it is written before each batch, and read anew in
+each. What is behind is counted by `DataFrame.observe`, with a histogram that has a bin for every split: such a histogram is exact. Rows
+that are not behind cost a comparison.
+"""
+
+import itertools
+import json
+import logging
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pyspark.sql.functions as F
+from pyspark.sql import DataFrame
+
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.query import QueryRun
+
+log = logging.getLogger("lockgate")
+
+MOST_SPLITS = 10_000
+"""With late rows in more splits of one batch the histogram would merge neighbours."""
+
+_BEHIND = "__lockgate_behind"
+_CODE = "CAST(crc32(CAST(topic AS BINARY)) * 1048576L + partition AS DOUBLE)"  # below 2^53: exact
+
+_numbers = itertools.count(1)
+
+
+def _code(split: str) -> float:
+    topic, _, partition = split.rpartition("-")
+    return float(zlib.crc32(topic.encode()) * 1_048_576 + int(partition))
+
+
+class LateRows:
+    """The count over one source. `event_time`: SQL over its columns; `micros`: a TIMESTAMP, not a BIGINT of ms."""
+
+    def __init__(self, spark: Any, event_time: str, micros: bool) -> None:
+        self._spark, self._event_time = spark, event_time if micros else f"timestamp_millis({event_time})"
+        self._name = f"lockgate_late_rows_{next(_numbers)}"
+        self._below = spark.sql("SELECT * FROM VALUES (0L) AS t(below)")
+        node = self._below._jdf.queryExecution().analyzed()
+        while node.children().size():
+            node = node.children().apply(0)
+        self._row = node.data().apply(0)
+        self._run: QueryRun | None = None
+        self._counted = -1  # the last batch that was
+        self.last: dict[str, int] = {}
+        self.total: Counter[str] = Counter()
+
+    def over(self, relation: Any) -> Any:
+        """The plan that reads a source and counts on the way; its columns are the source's."""
+        classic = self._spark._jvm.org.apache.spark.sql.classic
+        df = DataFrame(classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
+        behind = F.expr(self._event_time) <= F.timestamp_millis(self._below.scalar())
+        bins = F.histogram_numeric(F.when(F.col(_BEHIND), F.expr(_CODE)), F.lit(MOST_SPLITS)).alias("splits")
+        return df.withColumn(_BEHIND, behind).observe(self._name, bins).drop(_BEHIND)._jdf.queryExecution().analyzed()
+
+    def begin(self) -> None:
+        """Counts for the run that the calling thread plans for. Raises `UnsupportedQuery` while another one is under way: the watermark is
+        a query's own.
+        """
+        run = QueryRun.current(self._spark)
+        if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
+            raise UnsupportedQuery('with late_rows="count" an aligned DataFrame serves one query at a time: align it anew for each')
+        self._run, self._counted = run, -1
+        self.last, self.total = {}, Counter()
+        self.expect()
+
+    def expect(self) -> None:
+        """To be called before a batch: notes which watermark it is filtered with."""
+        assert self._run is not None
+        self._row.setLong(0, self._run.late_below())
+
+    def take(self, splits: Iterable[str]) -> None:
+        """To be called after a batch: takes what was counted in it. `splits`: those of the batch."""
+        observed = None if self._run is None else self._run.observed(self._name)
+        if observed is None or observed[0] == self._counted:
+            return
+        self._counted, names = observed[0], {_code(split): split for split in splits}
+        bins = json.loads(observed[1])["splits"] or []
+        self.last = {names[one["x"]]: int(one["y"]) for one in bins}
+        if self.last and not self.total:
+            log.warning("batch %d: %s rows were behind Spark's watermark when they were read: %s", *observed[:1], *self._told(self.last))
+        self.total.update(self.last)
+
+    def sum_up(self) -> None:
+        """Logs how many there were."""
+        if self.total:
+            log.warning("%s rows were behind Spark's watermark when they were read: %s", *self._told(self.total))
+
+    @staticmethod
+    def _told(rows: dict[str, int]) -> tuple[int, str]:
+        return sum(rows.values()), ", ".join(f"{split} {n}" for split, n in sorted(rows.items()))

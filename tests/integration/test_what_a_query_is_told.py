@@ -1,0 +1,198 @@
+"""What a running query is told, on a real broker: its own watermarks, late rows, its progress, the policy for several watermarks."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyspark.sql.functions as F
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery, StreamingQueryException
+
+from lockgate import watermark
+from lockgate_spark import Alignment, align, align_all
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
+from support.queries import WindowedCount, kafka_stream
+
+RECORDS, BUDGET = 20_000, 3_000
+
+
+@pytest.fixture(scope="module")
+def skewed(kafka: KafkaBroker) -> SkewedTopic:
+    """The last partition starts 6 h late."""
+    spec = SkewedTopic("told", records=RECORDS, late_start_hours=6)
+    topics.load(kafka.bootstrap, spec)
+    return spec
+
+
+def run(df: DataFrame, checkpoint: Path, batches: list[Any] | None = None, mode: str = "append") -> StreamingQuery:
+    """A query that ends by itself; the rows that it gives are added to `batches`."""
+
+    def take(batch: DataFrame, _: int) -> None:
+        rows = batch.collect()
+        if batches is not None:
+            batches.extend(rows)
+
+    writer = df.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint)).outputMode(mode)
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(120)
+    return query
+
+
+# -- the query's own watermark --
+
+
+def test_a_renamed_timestamp_is_still_kafka_s_through_aliases_unions_and_joins(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    a, b = align_all([kafka_stream(spark, kafka.bootstrap, skewed.name), kafka_stream(spark, kafka.bootstrap, skewed.name)])
+    renamed = a.selectExpr("timestamp AS a_time", "key").withColumn("also", F.col("a_time")).withColumnRenamed("also", "at").drop("a_time")
+    both = renamed.select("at", "key").union(b.select("timestamp", "key")).where("at > '1970-01-01'").withWatermark("at", "10 minutes")
+    static = spark.range(1).withColumn("one", F.lit(1))
+    query = run(both.crossJoin(F.broadcast(static)).groupBy(F.window("at", "1 hour")).count(), tmp_path)
+    assert query.exception() is None
+
+
+def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def counted(alignment: Alignment) -> DataFrame:
+        stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name), alignment)
+        own = stream.withColumn("second", F.date_trunc("second", "timestamp")).selectExpr("second AS ts")
+        return own.withWatermark("ts", "10 minutes").groupBy(F.window("ts", "1 hour")).count()
+
+    with pytest.raises(StreamingQueryException, match=r'withWatermark\("ts", …\) stands on date_trunc'):
+        run(counted(Alignment()), tmp_path / "refused")
+    run(counted(Alignment(other_event_time="warn")), tmp_path / "warned")
+    assert any("what is aligned is Kafka's record timestamp" in r.getMessage() for r in caplog.records if r.levelname == "WARNING")
+
+
+def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name)), delay="30 seconds").start(tmp_path).finish()
+    assert query.counted == RECORDS
+    assert not [record for record in caplog.records if "delay" in record.getMessage()]
+
+
+# -- late rows --
+
+
+def behind(query: WindowedCount, topic: SkewedTopic) -> list[Counter[str]]:
+    """By batch, what lies at or below the watermark of the batch before: counted from Spark's offsets and the topic's own formula."""
+    assert query.query is not None
+    found, below = [], 0
+    for progress in query.query.recentProgress:
+        source = progress["sources"][0]
+        start, end = ((json.loads(source[name] or "null") or {}).get(topic.name, {}) for name in ("startOffset", "endOffset"))
+        late: Counter[str] = Counter()
+        for partition, until in end.items():
+            times = (topic.event_time(int(partition), offset) for offset in range(start.get(partition, 0), until))
+            late[f"{topic.name}-{partition}"] = sum(time <= below for time in times)
+        found.append(+late)
+        below = watermark_of(progress)
+    return found
+
+
+def watermark_of(progress: Mapping[str, Any]) -> int:
+    """Of a batch, in ms."""
+    return round(datetime.fromisoformat(progress["eventTime"]["watermark"].replace("Z", "+00:00")).timestamp() * 1000)
+
+
+def told_late(query: WindowedCount) -> list[Counter[str]]:
+    assert query.query is not None
+    return [Counter(json.loads(p["sources"][0]["metrics"]["lateRowsBySplit"])) for p in query.query.recentProgress]
+
+
+def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    observed = align(stream, Alignment(mode="observe", late_rows="count"))
+    native = WindowedCount(observed, window="1 second").start(tmp_path / "native").finish()
+    expected = behind(native, skewed)
+    assert [+late for late in told_late(native)] == expected
+    late = sum(sum(batch.values()) for batch in expected)
+    # A window of a second is late a second after its first record is: next to all that is behind is dropped.
+    assert late > 1_000
+    assert 0 <= late - (RECORDS - native.counted) < 10
+    aligned = WindowedCount(align(stream, Alignment(late_rows="count")), window="1 second").start(tmp_path / "aligned").finish()
+    assert sum(map(Counter.total, told_late(aligned))) == sum(map(Counter.total, behind(aligned, skewed))) == 0
+    assert aligned.counted == RECORDS
+    assert f"{late} rows were behind Spark's watermark" in caplog.text
+
+
+def test_a_batch_that_is_replayed_is_counted_with_the_watermark_of_the_batch_before_it(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    df = align(stream, Alignment(mode="observe", late_rows="count"))
+    whole = WindowedCount(df).start(tmp_path).finish()
+    told = told_late(whole)
+    batch = max(range(len(told)), key=lambda n: told[n].total())
+    for log in ("offsets", "commits"):
+        for file in (tmp_path / log).iterdir():
+            number = int(file.name.lstrip(".").split(".")[0])
+            if number > batch or (number == batch and log == "commits"):
+                file.unlink()
+    again = WindowedCount(df).start(tmp_path).finish()
+    assert told_late(again)[0] == told[batch]
+    assert told[batch].total() > 0
+
+
+# -- what lastProgress says --
+
+
+def test_last_progress_and_the_log_tell_of_the_alignment(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "lockgate")
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET))).start(tmp_path).finish()
+    assert query.query is not None
+    for plan, progress in zip(query.plans, query.query.recentProgress, strict=True):
+        metrics = progress["sources"][0]["metrics"]
+        assert metrics["alignmentTarget"] == watermark.iso(plan.target)
+        assert metrics["alignmentLimit"] == plan.limit.value
+        assert int(metrics["alignmentSpreadMs"]) == plan.spread
+        assert int(metrics["alignmentLookUps"]) == plan.look_ups
+        assert "maxOffsetsBehindLatest" in metrics, "Spark's own stay"
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("aligned to")]
+    assert "limited by budget; 0 of 8 splits paused" in lines[0]
+
+
+# -- several watermarks --
+
+
+@pytest.mark.parametrize("policy", ["min", "max"])
+def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_and_nothing_is_lost(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, policy: str
+) -> None:
+    left = SkewedTopic(f"{topic}-left", weights=(1, 9), records=2_000, span_hours=12)
+    topics.load(kafka.bootstrap, left)
+    topics.create(kafka.bootstrap, f"{topic}-right", 1)
+    topics.produce(kafka.bootstrap, f"{topic}-right", [(0, T0_MS, None, b"the only one")])
+    spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", policy)
+    try:
+        a, b = align_all([kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=200) for side in ("left", "right")])
+        one = a.selectExpr("value AS a", "timestamp AS a_time").withWatermark("a_time", "10 minutes")
+        other = b.selectExpr("value AS b", "timestamp AS b_time").withWatermark("b_time", "10 minutes")
+        near = F.expr("a = b AND b_time BETWEEN a_time - INTERVAL 1 HOUR AND a_time + INTERVAL 1 HOUR")
+        rows: list[Any] = []
+        query = run(one.join(other, near, "leftOuter"), tmp_path, rows)
+    finally:
+        spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
+    last = query.recentProgress[-1]
+    waiting = last["stateOperators"][0]["numRowsTotal"]
+    if policy == "min":
+        assert rows == [], "whether a pair may come is open for ever"
+        assert watermark_of(last) == T0_MS - 600_000
+    else:
+        assert watermark_of(last) > T0_MS + 11 * HOUR_MS
+        assert len(rows) > 1_500
+    assert len({bytes(row["a"]) for row in rows}) + waiting - (policy == "min") == 2_000
