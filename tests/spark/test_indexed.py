@@ -2,6 +2,7 @@
 
 from math import log2
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
+from lockgate_spark.out_of_order import OutOfOrder
 from support.logs_in_memory import LogsInMemory
 from support.runs import JvmLogInMemory, SourceInMemory
 
@@ -44,7 +46,9 @@ def test_in_an_ordered_log_every_answer_is_the_first_record_above_the_time(
 
 
 @given(DISORDERED, WINDOWS, st.lists(st.integers(0, 501), min_size=1, max_size=6))
-def test_a_boundary_is_off_by_no_more_than_the_disorder_and_the_index_shows_part_of_it(log: list[int], window: int, times: list[int]) -> None:
+def test_a_boundary_is_off_by_no_more_than_the_disorder_and_the_index_shows_part_of_it(
+    log: list[int], window: int, times: list[int]
+) -> None:
     made, ends = indexed(log, window=window), {"t-0": len(log)}
     made.heads({"t-0": 0}, ends)
     for event_time in times:
@@ -52,7 +56,7 @@ def test_a_boundary_is_off_by_no_more_than_the_disorder_and_the_index_shows_part
         cut = found["t-0"].offset if found else len(log)
         assert max(log[:cut], default=0) <= event_time + DISORDER
         assert min(log[cut:], default=999) > event_time - DISORDER
-    assert 0 <= made.disorder("t-0") <= DISORDER
+    assert 0 <= made.disorders()["t-0"] <= DISORDER
 
 
 @given(st.integers(1, 100_000), st.integers(1, 50_000), st.sampled_from((1, 10, 500)))
@@ -114,3 +118,16 @@ def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
     assert points.disorder == 50
     points.add(Head(15, 990))
     assert points.disorder == 340
+
+
+def test_a_split_that_is_further_out_of_order_than_was_promised_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    back = [*range(0, 90_000, 10), *range(60_000, 150_000, 10)]
+    source, account = SourceInMemory({"t-0": back, "t-1": sorted(back)}), OutOfOrder()
+    source.log = IndexedSplitLog(source.jvm)
+    source.log.follow(source.records)
+    source.log.heads(source.initial(), source.ends({}))
+    for target in range(80_000, 140_000, 3_000):
+        source.log.first_after(target, source.initial(), source.ends({}))
+    for promised in (40_000, 1_000, 1_000):
+        account.warn({0: source}, promised)
+    assert [record.args[0] for record in caplog.records] == ["t-0"]  # type: ignore[index]

@@ -49,7 +49,7 @@ class LeftOut:
 
 def _described(event_time: int, latest: int, future_bound: Duration | None, past_bound: Duration | None) -> str:
     if event_time < 0:
-        return "has no timestamp"
+        return "has no event time"
     if event_time > latest:
         return f"is stamped {watermark.iso(event_time)}, more than future_bound ({future_bound}) ahead of the clock"
     return f"is stamped {watermark.iso(event_time)}, more than past_bound ({past_bound}) behind the clock"

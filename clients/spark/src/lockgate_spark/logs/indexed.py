@@ -42,10 +42,6 @@ class IndexedSplitLog(KafkaSplitLog):
                 crossings[split] = self._crossing(split, event_time, positions[split], ends[split], first)
         return found | self._cross(crossings)
 
-    def disorder(self, split: str) -> int:
-        """By how many ms a record was seen to be older than one before it, at most, among those that plans have read."""
-        return self._learned[split].points.disorder
-
     def _look_up_heads(self, positions: Offsets) -> None:
         """There is none for such a time: what the last plan did not tell is read."""
 

@@ -240,6 +240,10 @@ class KafkaSplitLog:
         """How many records without a credible event time are known to lie between two offsets. Not all are: only what a plan met."""
         return self._learned[split].points.met(start, end)
 
+    def disorders(self) -> dict[str, int]:
+        """By split, by how many ms a record was seen to be older than one before it, at most, among those that plans have read."""
+        return {split: learned.points.disorder for split, learned in self._learned.items()}
+
     def first_incredible(self) -> dict[str, Head]:
         """By split the first such record that was met."""
         return {split: learned.points.first_met for split, learned in self._learned.items() if learned.points.first_met is not None}

@@ -1,0 +1,31 @@
+"""What a run says of splits that are further out of order than was promised: one warning a split, as far as plans can see it."""
+
+import logging
+from collections.abc import Mapping
+
+from lockgate_spark.duration import readable
+from lockgate_spark.logs.unread import Key, Source
+
+log = logging.getLogger("lockgate")
+
+
+class OutOfOrder:
+    """The account of one run."""
+
+    def __init__(self) -> None:
+        self._warned: set[Key] = set()
+
+    def warn(self, sources: Mapping[int, Source], promised: int) -> None:
+        """Names each split in which a record was seen to be more than `promised` ms older than one before it."""
+        for i, source in sources.items():
+            for split, disorder in source.log.disorders().items():
+                if disorder <= promised or (i, split) in self._warned:
+                    continue
+                self._warned.add((i, split))
+                log.warning(
+                    "the records of %s are out of order by %s at least, and disorder is %s: rows can be late and dropped. Set"
+                    " Alignment(disorder=…), and a watermark delay of at least max_drift + disorder",
+                    split,
+                    readable(disorder),
+                    readable(promised),
+                )

@@ -1,0 +1,143 @@
+"""Event time in the payload on a real broker, where the record timestamps say nothing of it."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, BatchAlignment, align
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import HOUR_MS, T0_MS
+from support.queries import WindowedCount, kafka_stream
+
+MINUTE = 60_000
+FAR = 4_070_908_800_000  # 2099
+STAMP = T0_MS + 400 * HOUR_MS  # of all records alike
+JSON = "from_json(CAST(value AS STRING), 'ts TIMESTAMP').ts"
+LONG = "CAST(CAST(key AS STRING) AS BIGINT)"
+BUDGET = 500
+
+EARLY = [T0_MS + n * MINUTE // 3 for n in range(1_800)]  # ten hours
+LATE = [T0_MS + 5 * HOUR_MS + n * MINUTE // 6 for n in range(1_800)]  # five hours, the last ones of those
+
+
+def produce(kafka: KafkaBroker, topic: str, *logs: list[int]) -> list[list[int]]:
+    """A log a partition: event times in ms, in the payload both as JSON and as the digits of the key."""
+    topics.create(kafka.bootstrap, topic, len(logs))
+    append(kafka, topic, *logs)
+    return list(logs)
+
+
+def append(kafka: KafkaBroker, topic: str, *logs: list[int]) -> None:
+    records = [(partition, STAMP, str(ms), document(ms)) for partition, log in enumerate(logs) for ms in log]
+    topics.produce(kafka.bootstrap, topic, records)
+
+
+def document(ms: int) -> str:
+    return json.dumps({"id": 7, "ts": datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds")})
+
+
+def payload(expression: str) -> Alignment:
+    return Alignment(max_drift="10 minutes", event_time=expression)
+
+
+def parsed(stream: DataFrame) -> DataFrame:
+    return stream.selectExpr(f"{JSON} AS timestamp")
+
+
+def drift(plans: list[BatchAlignment], logs: list[list[int]]) -> int:
+    """By how many ms a split was beyond a batch's target, or behind it with something left to read."""
+    beyond = [0]
+    for plan in plans:
+        for split in plan.splits:
+            log = logs[int(split.split.rpartition("-")[2])]
+            beyond += [event_time - plan.target for event_time in log[split.position : split.end]]
+            beyond += [plan.target - event_time for event_time in log[split.end : split.end + 1]]
+    return max(beyond)
+
+
+@pytest.mark.parametrize("expression", [JSON, LONG])
+def test_native_spark_loses_rows_where_alignment_by_the_payload_loses_none(
+    expression: str, spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    logs = produce(kafka, topic, EARLY, LATE)
+    stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
+    aligned = WindowedCount(parsed(align(stream, payload(expression)))).start(tmp_path / "aligned").finish()
+    assert aligned.counted == 3_600
+    assert len(aligned.plans) >= 3_600 // BUDGET
+    assert drift(aligned.plans, logs) < 1_000
+    assert all(sum(split.end - split.position for split in plan.splits) <= BUDGET for plan in aligned.plans)
+    if expression == JSON:
+        native = WindowedCount(parsed(stream)).start(tmp_path / "native").finish()
+        assert native.counted < 0.9 * 3_600
+
+
+def test_alignment_by_the_record_timestamp_would_lose_them_too(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    produce(kafka, topic, EARLY, LATE)
+    stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
+    misled = WindowedCount(parsed(align(stream, Alignment(max_drift="10 minutes")))).start(tmp_path).finish()
+    assert misled.counted < 0.9 * 3_600
+
+
+def test_records_that_the_expression_cannot_read_or_believe_are_left_out_and_hold_nobody(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    logs = [list(EARLY), list(LATE)]
+    topics.create(kafka.bootstrap, topic, 2)
+    values: list[list[str | bytes | None]] = [[document(ms) for ms in log] for log in logs]
+    unfit = (None, b"\xff{", "", document(FAR), '{"ts": "gestern"}')
+    values[0][0:0] = unfit
+    values[1][900:900] = unfit
+    topics.produce(kafka.bootstrap, topic, [(partition, STAMP, None, value) for partition, log in enumerate(values) for value in log])
+    stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
+    strict = "CAST(get_json_object(CAST(value AS STRING), '$.ts') AS TIMESTAMP)"  # fails where JSON gives null
+    df = parsed(align(stream, payload(strict))).where("timestamp < current_timestamp() + INTERVAL 1 DAY")
+    query = WindowedCount(df).start(tmp_path).finish()
+    assert query.counted == 3_600
+    assert all(plan.target < T0_MS + 11 * HOUR_MS for plan in query.plans[:5])
+    assert any(split.left_out == 5 for split in query.plans[0].splits)
+    assert "has no event time" in caplog.text
+
+
+def test_a_source_by_its_payload_and_one_by_its_timestamps_are_planned_together(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    produce(kafka, f"{topic}-payload", EARLY)
+    topics.create(kafka.bootstrap, f"{topic}-stamps", 1)
+    topics.produce(kafka.bootstrap, f"{topic}-stamps", [(0, ms, None, b"x") for ms in LATE])
+    one, other = (kafka_stream(spark, kafka.bootstrap, f"{topic}-{name}", maxOffsetsPerTrigger=BUDGET) for name in ("payload", "stamps"))
+    by_payload = parsed(align(one, payload(JSON)))
+    by_stamp = align(other, Alignment(max_drift="10 minutes")).select("timestamp")
+    query = WindowedCount(by_payload.union(by_stamp)).start(tmp_path).finish()
+    assert query.counted == 3_600
+    first = {split.source: split for split in query.plans[0].splits}
+    assert first[0].end >= 0.99 * BUDGET
+    assert first[1].end == 0, "the later source waits for the earlier"
+
+
+def test_a_live_query_by_the_payload_goes_on_after_a_restart_and_takes_in_what_arrives(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    logs = produce(kafka, topic, EARLY, LATE)
+
+    def query() -> WindowedCount:
+        stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
+        return WindowedCount(parsed(align(stream, payload(JSON)))).start(tmp_path, available_now=False)
+
+    before = run_until(query(), lambda query: query.counted >= 1_000)
+    append(kafka, topic, [EARLY[-1] + n for n in range(100)], [LATE[-1] + n for n in range(100)])
+    logs = [EARLY + [EARLY[-1] + n for n in range(100)], LATE + [LATE[-1] + n for n in range(100)]]
+    after = run_until(query(), lambda query: sum({**before.windows, **query.windows}.values()) == 3_800)
+    assert drift(before.plans + after.plans, logs) < 1_000
+
+
+def run_until(query: WindowedCount, fulfilled: Callable[[WindowedCount], bool]) -> WindowedCount:
+    try:
+        query.wait_until(fulfilled)
+    finally:
+        query.stop()
+    return query
