@@ -121,8 +121,8 @@ def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
 
 
 def test_a_split_that_is_further_out_of_order_than_was_promised_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    back = [*range(0, 90_000, 10), *range(60_000, 150_000, 10)]
-    source, account = SourceInMemory({"t-0": back, "t-1": sorted(back)}), OutOfOrder()
+    jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
+    source, account = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)}), OutOfOrder()
     source.log = IndexedSplitLog(source.jvm)
     source.log.follow(source.records)
     source.log.heads(source.initial(), source.ends({}))
