@@ -32,7 +32,7 @@ def payload(value: bytes) -> Payload:
 class SkewedTopic:
     """A topic whose partitions hold `records` together, shared by `weights`, each over `span_hours` from `t0_ms` on.
 
-    `empty`: partition 0 holds nothing. `late_start_hours`: the last partition starts that much later, at its usual density.
+    `empty`: partition 0 holds nothing. `late_start_hours`: the last `late_partitions` start that much later, at their usual density.
     Within a partition event time never goes back. Raises `ValueError` when the fields do not fit together.
     """
 
@@ -43,6 +43,7 @@ class SkewedTopic:
     t0_ms: int = T0_MS
     empty: bool = False
     late_start_hours: float = 0.0
+    late_partitions: int = 1
     value_bytes: int = 100
 
     def __post_init__(self) -> None:
@@ -50,6 +51,8 @@ class SkewedTopic:
             raise ValueError(
                 f"late_start_hours must be at least 0 and less than span_hours ({self.span_hours}), not {self.late_start_hours}"
             )
+        if not 0 <= self.late_partitions <= self.partitions:
+            raise ValueError(f"late_partitions must be at least 0 and at most the {self.partitions} partitions, not {self.late_partitions}")
         if self.value_bytes < HEADER.size:
             raise ValueError(f"value_bytes must be at least {HEADER.size}, not {self.value_bytes}")
         if self.records < 0 or not sum(self.shares()) > 0:
@@ -71,7 +74,7 @@ class SkewedTopic:
 
     def span_ms(self, partition: int) -> tuple[int, int]:
         """The event times that a partition covers, from and below, ms since the epoch."""
-        late = self.late_start_hours if partition == self.partitions - 1 else 0.0
+        late = self.late_start_hours if partition >= self.partitions - self.late_partitions else 0.0
         return self.t0_ms + int(late * HOUR_MS), self.end_ms
 
     def event_time(self, partition: int, offset: int) -> int:
@@ -87,7 +90,8 @@ class SkewedTopic:
         shares = [float(weight) for weight in self.weights]
         if self.empty:
             shares[0] = 0.0
-        shares[-1] *= 1 - self.late_start_hours / self.span_hours
+        for partition in range(self.partitions - self.late_partitions, self.partitions):
+            shares[partition] *= 1 - self.late_start_hours / self.span_hours
         return shares
 
 
