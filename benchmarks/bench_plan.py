@@ -38,8 +38,8 @@ class Planned:
 
 def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic) -> list[Planned]:
     """Each plan but the first; the first one also connects."""
-    stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
-    stream = stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.records // BATCHES).load()
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    stream = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.records // BATCHES).load()
     found: list[Planned] = []
 
     def note(batch: DataFrame, _: int) -> None:
