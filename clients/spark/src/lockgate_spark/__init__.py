@@ -3,7 +3,7 @@
 df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 """
 
-from lockgate_spark.align import align, align_all, alignment_of
+from lockgate_spark.align import align, align_all, alignment_of, slice_of
 from lockgate_spark.config import Alignment, Coordinator
 from lockgate_spark.errors import (
     AccessDenied,
@@ -15,6 +15,7 @@ from lockgate_spark.errors import (
     UnsupportedQuery,
 )
 from lockgate_spark.progress import report_progress
+from lockgate_spark.slices import BatchSlice
 from lockgate_spark.view import BatchAlignment, SplitAlignment
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Alignment",
     "AlignmentError",
     "BatchAlignment",
+    "BatchSlice",
     "ConfigurationError",
     "Coordinator",
     "CoordinatorRefused",
@@ -33,4 +35,5 @@ __all__ = [
     "align_all",
     "alignment_of",
     "report_progress",
+    "slice_of",
 ]

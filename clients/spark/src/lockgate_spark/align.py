@@ -22,6 +22,7 @@ from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
 from lockgate_spark.membership import Membership
 from lockgate_spark.session import Session
+from lockgate_spark.slices import BatchSlice
 from lockgate_spark.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
@@ -68,6 +69,16 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     """
     session = session_of(batch)
     return None if session is None else session.view
+
+
+def slice_of(batch: DataFrame) -> BatchSlice | None:
+    """The windows that `batch` holds, inside the foreachBatch function of a query with `Alignment(slice=…)`; of a batch that Spark replays
+    from the checkpoint too. None where that is not known: `slice` was not set when the batch was planned.
+    """
+    session = session_of(batch)
+    if session is None or session.slices is None:
+        return None
+    return session.slices.replayed if session.view is None else session.view.slice
 
 
 def session_of(batch: DataFrame) -> Session | None:

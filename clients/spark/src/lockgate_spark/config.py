@@ -66,6 +66,7 @@ class Alignment:
     delay if that is shorter; in a group the group's value rules). `idle_timeout`: how far behind the clock a live producer may be.
     `disorder`: how far records of one split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the
     clock, or further behind it, is left out of the alignment (None: no such bound).
+    `slice`: batches end at multiples of this window, as many as the budget allows.
     `retention_margin`: a paused split is let go where less than this share of its topic's retention is left to its records (0: never).
     `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
     and counts, and lets Spark read what it would read without. `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP
@@ -82,6 +83,7 @@ class Alignment:
     past_bound: Duration | None = None
     retention_margin: float | str = 0.1
     max_hold: Duration | None = None
+    slice: Duration | None = None
     mode: str = "align"
     other_event_time: str = "refuse"
     late_rows: str = "ignore"
@@ -94,6 +96,8 @@ class Alignment:
         for name in ("max_hold", "future_bound", "past_bound"):
             if (value := getattr(self, name)) is not None:
                 milliseconds(f"Alignment({name})", value)
+        if self.slice is not None and milliseconds("Alignment(slice)", self.slice) == 0:
+            raise ConfigurationError(f"Alignment(slice={self.slice!r}): must be above 0")
         for name, values in _CHOICES.items():
             if (value := getattr(self, name)) not in values:
                 raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from lockgate import watermark
-from lockgate.events import SplitReport
+from lockgate.events import SplitReport, WatermarkAlignmentEvent
 from lockgate.events import SplitState as ReportedState
 from lockgate.planner import Bounds, Limit, Plan, SplitState
 from lockgate.search import Curve
@@ -32,9 +32,11 @@ from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.membership import Membership, Standing
 from lockgate_spark.metrics import ChangeLog, source_metrics
 from lockgate_spark.observe import Observed
+from lockgate_spark.out_of_order import OutOfOrder
 from lockgate_spark.patience import Least, Patience
 from lockgate_spark.rest import LONGEST_S, Rest
 from lockgate_spark.retention import Retention
+from lockgate_spark.slices import BatchSlice, Memory, Slices
 from lockgate_spark.start import Checkpointed, check_event_time, delay_of, own_bounds, warn_at_start
 from lockgate_spark.view import BatchAlignment, describe
 
@@ -65,6 +67,9 @@ class Run(Checkpointed, Protocol):
     def logged_offsets(self, source: int) -> Offsets | None:
         """Where the checkpoint's last batch ends for this source; None without one."""
 
+    def memory(self) -> Memory:
+        """What is kept beside the checkpoint."""
+
 
 class Session:
     """One run of one query. `clock`: wall clock in seconds."""
@@ -84,7 +89,8 @@ class Session:
         self._plan: Plan[Key] | None = None
         self._learned: Curve | None = None
         self._patience = Patience()
-        self._left_out, self._observed = LeftOut(), Observed()
+        self._slices: Slices | None = None
+        self._left_out, self._observed, self._out_of_order = LeftOut(), Observed(), OutOfOrder()
         self._lags, self._changes = Lags(), ChangeLog()
         self._own_bounds: Bounds | None = None  # known once the query's plan is
         self._rest = Rest()
@@ -95,6 +101,15 @@ class Session:
     def closed(self) -> bool:
         """Whether the run has ended."""
         return self._closed.is_set()
+
+    @property
+    def slices(self) -> Slices | None:
+        """The event-time slices, where batches are cut so. Not before Spark has opened all sources."""
+        if self._slices is None and self.alignment.slice is not None and not self.alignment.observes:
+            logged = {i: offsets for i in self.sources if (offsets := self.run.logged_offsets(i)) is not None}
+            window = milliseconds("Alignment(slice)", self.alignment.slice)
+            self._slices = Slices(window, self.run.memory(), logged if len(logged) == len(self.sources) else None)
+        return self._slices
 
     def add(self, index: int, source: Source) -> None:
         """Lets a source take part in the joint plan."""
@@ -184,7 +199,8 @@ class Session:
         return self.run.logged_offsets(index) or self.sources[index].initial()
 
     def _held(self, plan: Plan[Key]) -> bool:
-        return plan.offsets == 0 and bool(plan.paused) and self.run.is_active() and not self.alignment.observes
+        waits = bool(plan.paused) and plan.limit is not Limit.SLICE  # an open window is left to the next run
+        return plan.offsets == 0 and waits and self.run.is_active() and not self.alignment.observes
 
     def _wait(self, positions: dict[int, Offsets], plan: Plan[Key], seconds: float) -> tuple[Plan[Key], float]:
         """One step, or until the next trigger is due: news before it would find nobody. Under AvailableNow for as long as it takes."""
@@ -243,9 +259,14 @@ class Session:
         if self.membership is not None and self._bounds() != bounds:  # only now the group has told its drift
             unread, survey = self._survey(positions, again=True)
             ceiling = self.membership.exchange(self._standings(unread, survey))
-        plan = survey.plan(ceiling)
+        plan = survey.plan(ceiling) if self.slices is None else self.slices.plan(survey, ceiling, self._told)
         plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
         return replace(plan, look_ups=self._asked() - asked), time.perf_counter() - began
+
+    @property
+    def _told(self) -> WatermarkAlignmentEvent | None:
+        """What the coordinator told last."""
+        return None if self.membership is None else self.membership.last
 
     def _asked(self) -> int:
         return sum(source.log.look_ups for source in self.sources.values())
@@ -267,6 +288,7 @@ class Session:
         self._found = (now, unread, survey)
         self._learned = survey.curve
         self._left_out.warn(self.sources, self.alignment)
+        self._out_of_order.warn(self.sources, self._bounds().disorder)
         return unread, survey
 
     def _bounds(self) -> Bounds:
@@ -278,7 +300,9 @@ class Session:
 
     def _standings(self, unread: Unread, survey: Survey[Key]) -> dict[int, Standing]:
         """What to report: each source is a reader of its own, with its own watermark and the reach of the joint plan."""
-        reach = survey.reach if self.membership is not None and self.membership.joint else None
+        reach = None
+        if self.membership is not None and self.membership.joint:
+            reach = survey.reach if self.slices is None else self.slices.reach(survey)
         states = {} if self._plan is None else {key: split.state for key, split in self._plan.splits.items()}
         watermarks = survey.reported_watermarks()
         standings = {}
@@ -303,17 +327,21 @@ class Session:
         for i, source in self.sources.items():
             stops = {split: made.next for (j, split), made in plan.splits.items() if j == i and made.next and made.next.offset == made.end}
             source.log.planned(plan.target, {split: head for split, head in stops.items() if head is not None})
-        self.view = self._describe(plan, seconds)
+        self.view = replace(self._describe(plan, seconds), slice=self._take_slice(plan))
         self.view = self._retention.show(self.view, plan)
         self._tell(plan)
         self._plan = plan
         return answers
 
+    def _take_slice(self, plan: Plan[Key]) -> BatchSlice | None:
+        if self.slices is None or self._found is None:
+            return None
+        return self.slices.take(plan, self._found[2].first, self._found[1], self._bounds().disorder)
+
     def _describe(self, plan: Plan[Key], seconds: float) -> BatchAlignment:
-        told = None if self.membership is None else self.membership.last
         slowest = None if self._found is None else self._found[2].slowest
         applied = not self.alignment.observes
-        return describe(plan, self.view, told, slowest, self._lags.seen, self._incredible, self._clock(), seconds, applied)
+        return describe(plan, self.view, self._told, slowest, self._lags.seen, self._incredible, self._clock(), seconds, applied)
 
     def _incredible(self, key: Key, start: int, end: int) -> int:
         records = self.sources[key[0]].log.incredible(key[1], start, end)

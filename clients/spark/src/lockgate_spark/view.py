@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lockgate.events import HeldBy, WatermarkAlignmentEvent
 from lockgate.planner import Limit, Plan, SplitState
 from lockgate_spark.logs.unread import Key
+from lockgate_spark.slices import BatchSlice
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class BatchAlignment:
     may still bring the oldest records. `planned_at`: wall clock in seconds when the plan was made.
     `seconds`: what the plan took, waiting left out; `look_ups`: how often Kafka was asked for it, source by source.
     `applied`: False in mode observe, where all this is what would have been.
+    `slice`: the windows of the batch, where `Alignment(slice)` cuts it.
     """
 
     target: int
@@ -55,6 +57,7 @@ class BatchAlignment:
     applied: bool = True
     look_ups: int = 0
     let_go: tuple[str, ...] = ()  # paused splits that are read above the ceiling, as far as retention is about to delete them
+    slice: BatchSlice | None = None
     bounded_by: str | None = None
 
     @property

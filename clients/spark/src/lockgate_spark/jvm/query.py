@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
 from lockgate_spark.jvm.watermarks import POLICY, QueryWatermark, query_watermarks
 from lockgate_spark.logs.kafka import Offsets
@@ -83,6 +84,10 @@ class QueryRun:
         offsets = entry._2().offsets()
         logged = option(offsets.apply(source)) if source < offsets.size() else None
         return None if logged is None else parse(logged.json())
+
+    def memory(self) -> CheckpointMemory:
+        """What is kept beside the checkpoint."""
+        return CheckpointMemory(self.execution, self.jvm)
 
     def logged_watermark(self) -> int | None:
         """Spark's own watermark (ms) in the checkpoint; None without one."""
