@@ -76,13 +76,6 @@ def test_native_spark_loses_rows_where_alignment_by_the_payload_loses_none(
         assert native.counted < 0.9 * 3_600
 
 
-def test_alignment_by_the_record_timestamp_would_lose_them_too(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
-    produce(kafka, topic, EARLY, LATE)
-    stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
-    misled = WindowedCount(parsed(align(stream, Alignment(max_drift="10 minutes")))).start(tmp_path).finish()
-    assert misled.counted < 0.9 * 3_600
-
-
 def test_records_that_the_expression_cannot_read_or_believe_are_left_out_and_hold_nobody(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
