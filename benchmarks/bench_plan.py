@@ -18,7 +18,7 @@ from lockgate_spark import Alignment, align, alignment_of
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
-from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.skew import EVENT_TIME_SQL, SkewedTopic
 from lockgate_testbed.spark import session
 
 OUT = Path("build/bench/plan.json")
@@ -36,7 +36,7 @@ class Planned:
     look_ups: int
 
 
-def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic) -> list[Planned]:
+def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic, event_time: str | None) -> list[Planned]:
     """Each plan but the first; the first one also connects."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
     stream = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.records // BATCHES).load()
@@ -48,7 +48,7 @@ def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic) -> list[Plann
         found.append(Planned(plan.seconds, plan.look_ups))
 
     with tempfile.TemporaryDirectory() as checkpoint:
-        writer = align(stream, Alignment(max_drift="10 minutes")).writeStream.foreachBatch(note)
+        writer = align(stream, Alignment(max_drift="10 minutes", event_time=event_time)).writeStream.foreachBatch(note)
         writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
     return found[1:]
 
@@ -59,6 +59,7 @@ def main() -> None:
         "--partitions", type=int, nargs="+", default=[8, 1_000, 10_000], help="partitions of each topic (default 8 1000 10000)"
     )
     parser.add_argument("--records", type=int, default=1_000_000, help="records in each topic (default 1,000,000)")
+    parser.add_argument("--payload", action="store_true", help="event time in the payload: records are read instead of times looked up")
     chosen = parser.parse_args()
     found = {}
     with KafkaBroker(heap="2g") as broker:
@@ -68,7 +69,7 @@ def main() -> None:
             topic = SkewedTopic(f"bench-plan-{partitions}", weights=weights, records=chosen.records)
             with progress_bar(f"loading {partitions} partitions", chosen.records) as progress:
                 topics.load(broker.bootstrap, topic, progress, SMALL)
-            found[partitions] = plans(spark, broker.bootstrap, topic)
+            found[partitions] = plans(spark, broker.bootstrap, topic, EVENT_TIME_SQL if chosen.payload else None)
             report(partitions, found[partitions])
         spark.stop()
     OUT.parent.mkdir(parents=True, exist_ok=True)

@@ -24,11 +24,10 @@ from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
-from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.skew import EVENT_TIME_SQL, SkewedTopic
 from lockgate_testbed.spark import session
 
 OUT = Path("build/bench/read.json")
-IN_PAYLOAD = "CAST(conv(hex(substring(value, 5, 8)), 16, 10) AS BIGINT)"  # ms, where lockgate_testbed.skew puts it
 TASKS = 8  # of a batch with minPartitions
 DENSE, ALONE = ("native", "aligned"), ("native", "aligned", "aligned, minPartitions")
 
@@ -46,9 +45,9 @@ def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, budget: int, k
         ends.append((time.perf_counter(), rows[0]))
 
     with tempfile.TemporaryDirectory() as checkpoint:
-        alignment = Alignment(max_drift="10 minutes", event_time=IN_PAYLOAD if payload else None)
+        alignment = Alignment(max_drift="10 minutes", event_time=EVENT_TIME_SQL if payload else None)
         source = align(stream, alignment) if kind != "native" else stream
-        source = source.selectExpr(f"timestamp_millis({IN_PAYLOAD}) AS timestamp", "value") if payload else source
+        source = source.selectExpr(f"timestamp_millis({EVENT_TIME_SQL}) AS timestamp", "value") if payload else source
         writer = source.writeStream.foreachBatch(consume).option("checkpointLocation", checkpoint)
         writer.trigger(availableNow=True).start().awaitTermination()
     assert sum(rows for _, rows in ends) == topic.records

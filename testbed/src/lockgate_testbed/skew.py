@@ -12,6 +12,7 @@ from typing import NamedTuple
 HOUR_MS = 3_600_000
 T0_MS = 1_767_225_600_000  # 2026-01-01T00:00Z
 HEADER = struct.Struct(">iqq")
+EVENT_TIME_SQL = "CAST(conv(hex(substring(value, 5, 8)), 16, 10) AS BIGINT)"  # a value's event time (ms), for Spark
 KEYS = 1_000
 
 
