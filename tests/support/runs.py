@@ -17,6 +17,7 @@ class JvmLogInMemory:
     splits: list[str] = field(default_factory=list)
     closed: bool = False
     broken: bool = False
+    bytes_a_record: int = 100  # below 0: nobody tells
     config: str = ""  # the values of the four keys that are asked for, tabs between
     credible: Credible = field(default_factory=Credible)
     window: int = 1  # how many records come along with one that is asked for
@@ -40,7 +41,7 @@ class JvmLogInMemory:
         return "".join(f"{topic}\t{self.config}\n" for topic in topics.splitlines()) if self.config else ""
 
     def sizes(self) -> bytes:
-        return self._each(lambda log: (100 * len(log), -1))
+        return self._each(lambda log: (self.bytes_a_record * len(log), -1))
 
     def setCredible(self, earliest: int, latest: int) -> None:  # noqa: N802
         self.credible = Credible(earliest, latest)

@@ -118,8 +118,9 @@ class Alignment:
 
     @property
     def retention_share(self) -> float:
-        """`retention_margin` as a number."""
-        return share("Alignment(retention_margin)", self.retention_margin)
+        """`retention_margin` as a number; 0 with `slice`, for a batch must hold no row of a window that is still to come."""
+        margin = share("Alignment(retention_margin)", self.retention_margin)
+        return margin if self.slice is None else 0.0
 
     @property
     def bounds(self) -> Bounds:

@@ -107,8 +107,7 @@ class Retention:
         known = self._edges.get(i)
         if known is None or not 0 <= now - known.asked_at < _GOOD_FOR_MS:
             source = unread.sources[i].log
-            configs = self._configs[i].current(source, now)
-            known = self._edges[i] = Edge(now, _safe_from(source, unread.ends[i], configs, self._margin, now))
+            known = self._edges[i] = Edge(now, _safe_from(source, unread.ends[i], self._configs[i], self._margin, now))
         return known.safe_from
 
     def _tell(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
@@ -129,21 +128,32 @@ class Retention:
         )
 
 
-def _safe_from(source: KafkaSplitLog, ends: Offsets, configs: Mapping[str, TopicConfig], margin: float, now: int) -> Offsets:
+def _safe_from(source: KafkaSplitLog, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Offsets:
     """By split the first offset that is not in danger; splits without retention are left out."""
-    of = {split: configs.get(topic_of(split), TopicConfig()) for split in ends}
+    current = configs.current(source, now)
+    of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
     found: Offsets = {}
     for retention in {config.retention_ms for config in of.values() if config.retention_ms is not None}:
         safe = source.first_stamped(now - retention + int(margin * retention))
         found |= {split: safe.get(split, MAX) for split, config in of.items() if config.retention_ms == retention}
-    if any(config.retention_bytes is not None for config in of.values()):
-        sizes, begins, live = source.sizes(), source.begins(), source.uncommitted_ends()
-        for split, config in of.items():
-            if config.retention_bytes is not None and split in sizes:
-                kept = (1 - margin) * config.retention_bytes
-                by_size = live[split] - int(kept * (live[split] - begins[split]) / max(1, sizes[split]))
-                found[split] = max(by_size, found.get(split, 0))
+    most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
+    for split, safe_from in _safe_by_size(source, most, configs, margin).items():
+        found[split] = max(safe_from, found.get(split, 0))
     return found
+
+
+def _safe_by_size(source: KafkaSplitLog, most: Mapping[str, int], configs: TopicConfigs, margin: float) -> Offsets:
+    """The same for splits of which at `most` so many bytes are kept, as if all records of a log had one size."""
+    if not most:
+        return {}
+    sizes, begins, ends = source.sizes(), source.begins(), source.uncommitted_ends()
+    for split in most.keys() - sizes.keys():
+        configs.warn(topic_of(split), "no broker tells how large its logs are, so that retention.bytes is not watched")
+    return {
+        split: ends[split] - int((1 - margin) * kept * (ends[split] - begins[split]) / max(1, sizes[split]))
+        for split, kept in most.items()
+        if split in sizes
+    }
 
 
 def _left(plan: Plan[Key], source: int, budget: int | None) -> int:

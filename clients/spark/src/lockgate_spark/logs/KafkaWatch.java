@@ -15,6 +15,7 @@ public class KafkaWatch {
         Map changed = new HashMap(params);
         changed.put("max.partition.fetch.bytes", "1024"); // that something came is all that is wanted
         changed.put("auto.offset.reset", "latest"); // a log that was cut off or made anew is for the next plan to find
+        changed.put("allow.auto.create.topics", "false"); // to ask for a topic that was deleted must not bring it back
         consumer = new KafkaConsumer(changed);
     }
 

@@ -56,19 +56,20 @@ class TopicConfigs:
             if len(values) == len(_KEYS):
                 self._learn(topic, dict(zip(_KEYS, values, strict=True)))
             else:
-                self._warn(topic, f"its configuration cannot be read, so that its retention is not watched: {' '.join(values)}")
+                self.warn(topic, f"its configuration cannot be read, so that its retention is not watched: {' '.join(values)}")
 
     def _learn(self, topic: str, config: Mapping[str, str]) -> None:
         if "delete" in config["cleanup.policy"]:
             self._known[topic] = TopicConfig(_limit(config["retention.ms"]), _limit(config["retention.bytes"]))
         if config["message.timestamp.type"] == "LogAppendTime":
-            self._warn(
+            self.warn(
                 topic,
                 "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so what is kept level is their arrival,"
                 " and a record that was made long ago is not late",
             )
 
-    def _warn(self, topic: str, text: str) -> None:
+    def warn(self, topic: str, text: str) -> None:
+        """Says something of a topic; one thing of each."""
         if topic not in self._warned:
             self._warned.add(topic)
             log.warning("topic %s: %s", topic, text)
