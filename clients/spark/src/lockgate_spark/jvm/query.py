@@ -6,6 +6,7 @@ thread, so that they can be read from Python.
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from lockgate_spark.errors import UnsupportedQuery
@@ -108,7 +109,11 @@ class QueryRun:
 
     def watermarks(self) -> list[QueryWatermark]:
         """The query's own `withWatermark`s."""
-        return query_watermarks(self.execution.logicalPlan(), self.jvm)
+        return self._watermarks
+
+    @cached_property
+    def _watermarks(self) -> list[QueryWatermark]:
+        return query_watermarks(self.execution.logicalPlan(), self.jvm)  # hundreds of calls into the JVM
 
     def observed(self, name: str) -> tuple[int, str] | None:
         """The last batch that ran, and what its `DataFrame.observe` of this name gave: JSON. None where there is nothing yet."""
