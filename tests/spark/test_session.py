@@ -121,31 +121,6 @@ def test_a_new_split_is_read_from_its_beginning() -> None:
     assert {split.split: split.position for split in one.view.splits} == {"a-0": 2, "a-1": 0}
 
 
-def test_the_broker_is_left_alone_until_a_record_comes() -> None:
-    a, b = SourceInMemory({"a-0": minutes(0)}), SourceInMemory({"b-0": minutes(0)})
-    one = session(a, b)
-    for position in (0, 1):
-        one.latest_offset(0, {"a-0": position}, None)
-        one.latest_offset(1, {"b-0": position}, None)
-    asked = a.log.look_ups
-    assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
-    assert a.log.look_ups == asked
-    b.records["b-0"] += minutes(1)
-    one.latest_offset(0, {"a-0": 1}, None)
-    assert one.latest_offset(1, {"b-0": 1}, None) == {"b-0": 2}
-
-
-def test_what_only_a_new_look_shows_is_seen_within_a_second() -> None:
-    a = SourceInMemory({"a-0": minutes(0)})
-    one = session(a)
-    for position in (0, 1):
-        one.latest_offset(0, {"a-0": position}, None)
-    a.comes = lambda ends, seconds: False  # type: ignore[method-assign]  # a new partition is nothing to wait for
-    a.records["a-1"] = minutes(1)
-    assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
-    wait_for(lambda: one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1, "a-1": 1}, timeout_s=2)
-
-
 # -- what Spark has to judge --
 
 
