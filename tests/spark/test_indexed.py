@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from lockgate.planner import Bounds, Head
 from lockgate.survey import MOST_LOOK_UPS, Survey
+from lockgate_spark import Alignment
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.out_of_order import OutOfOrder
+from lockgate_spark.session import Session
 from support.logs_in_memory import LogsInMemory
-from support.runs import JvmLogInMemory, SourceInMemory
+from support.runs import JvmLogInMemory, RunInMemory, SourceInMemory
 
 WINDOWS = st.sampled_from((1, 2, 3, 7, 50))
 ORDERED = st.lists(st.integers(0, 500), max_size=60).map(sorted)
@@ -120,14 +121,16 @@ def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
     assert points.disorder == 340
 
 
-def test_a_split_that_is_further_out_of_order_than_was_promised_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
-    source, account = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)}), OutOfOrder()
+    source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
     source.log = IndexedSplitLog(source.jvm)
-    source.log.follow(source.records)
-    source.log.heads(source.initial(), source.ends({}))
-    for target in range(80_000, 140_000, 3_000):
-        source.log.first_after(target, source.initial(), source.ends({}))
-    for promised in (40_000, 1_000, 1_000):
-        account.warn({0: source}, promised)
+    session, positions = Session(Alignment(max_drift="1 minute", disorder=1_000), RunInMemory()), source.initial()
+    session.add(0, source)
+    for _ in range(8):
+        positions = session.latest_offset(0, positions, 2_000)
+    assert session.view is not None
+    shown = {split.split: split.disorder for split in session.view.splits}
+    assert 1_000 < shown["t-0"] <= 5_000
+    assert shown["t-1"] == 0
     assert [record.args[0] for record in caplog.records] == ["t-0"]  # type: ignore[index]

@@ -328,7 +328,7 @@ class Session:
             stops = {split: made.next for (j, split), made in plan.splits.items() if j == i and made.next and made.next.offset == made.end}
             source.log.planned(plan.target, {split: head for split, head in stops.items() if head is not None})
         self.view = replace(self._describe(plan, seconds), slice=self._take_slice(plan))
-        self.view = self._retention.show(self.view, plan)
+        self.view = self._out_of_order.show(self._retention.show(self.view, plan), self.sources)
         self._tell(plan)
         self._plan = plan
         return answers

@@ -29,6 +29,7 @@ class SplitAlignment:
     lag: int | None = None
     paused_since: float | None = None
     let_go: int = 0  # offsets above the ceiling, which Kafka is about to delete
+    disorder: int = 0  # by how many ms a record was seen to be older than one before it, so far: plans look at few records
 
 
 @dataclass(frozen=True, slots=True)
