@@ -182,5 +182,11 @@ def test_a_plan_that_is_held_between_triggers_has_to_wait_for_news_rather_than_f
         assert drain_rate(loads, trigger=10_000, waits=False) < 0.8
 
 
-def test_small_batches_of_one_query_do_not_cut_the_costly_ones_of_another() -> None:
-    assert drain_rate([Load(100, 100_000, 500, overhead=100), Load(10_000, 10_000, 10_000, overhead=1_000)]) >= 0.9
+def test_the_longer_batch_of_two_as_fast_is_cut_to_the_shorter_and_pays_its_fixed_cost_as_often_at_the_worst() -> None:
+    def rate(fixed: float) -> float:  # s a batch; alone both take fixed / 3 + 3.75 s for an hour, in batches of one and of three
+        short = Load(100, int(45_000 / (3.75 - fixed * 2 / 3)), 45_000, int(1000 * fixed))
+        return drain_rate([short, Load(1_000, 1_200, 13_500, int(1000 * fixed))])
+
+    for fixed in (0.3, 1.5):
+        assert (fixed / 3 + 3.75) / (fixed + 3.75) <= rate(fixed) <= 1
+    assert rate(1.5) < 0.95 < rate(0.3)

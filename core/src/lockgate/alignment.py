@@ -41,9 +41,10 @@ it. Who has no offer to make stands for w(r): the others come level with it, and
 in mid-batch: if that batch fails, r is behind by the drift and that batch. Who joins or returns from further behind is not counted
 before its first report; from then on the others wait for it.
 
-**The rate** is that of the slowest reader. It is never held while it is lowest, and its batch is not cut to another's small one either:
-while it reads, its word still offers R(r), so the others go on to there, batch by batch, and offer more from where they stand.
-What joint does not give is a distance of max_drift between readers that have a backlog: who needs that takes strict.
+**The rate** is that of the slowest reader, which is never held while it is lowest; and while it reads, its word still offers R(r), so the
+others go on to there. What it pays is the fixed cost of a batch, where another's shorter reach cuts its own: as often as the other
+pays, at the worst, when both are as fast. What joint does not give is a distance of max_drift between readers that have a backlog:
+who needs that takes strict.
 
 `tests/core/test_catch_up_model.py` holds 1 to 4 against random fleets in virtual time, with every record counted, and measures
 the rate.
