@@ -4,7 +4,7 @@ Real Kafka, a coordinator process, real Spark: 2 queries are two applications in
 density, sinks in speed: a sink takes so many records a second, and sets the pace. Rates are hours of event time a minute of the slowest
 query, from the start of all to its end, or over the first --limit seconds. Plans are counted that read above the ceiling last told, by
 what the query read: against what its reader had been told, and against all that the coordinator had made by then. Writes
-build/bench/group.json, group.md, group.html; ends with an error where a plan was too high.
+build/bench/group.json, group.md, group.html and, where there is a Chromium, group.png; ends with an error where a plan was too high.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from benchmarks.group.account import Outcome, outcome
 from benchmarks.group.announced import Announced
 from benchmarks.group.fleet import Reading, fleet
 from benchmarks.group.table import FLINK, chart, markdown
+from benchmarks.skew.table import picture
 
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -106,11 +107,11 @@ def _play(folder: Path, orders: Sequence[dict[str, Any]], title: str, limit_s: f
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench-group", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=1_200_000, help="records of the densest topic (default 1,200,000)")
-    parser.add_argument("--seconds", type=float, default=60.0, help="that the slowest sink needs for its topic (default 60)")
+    parser.add_argument("--seconds", type=float, default=120.0, help="that the slowest sink needs for its topic (default 120)")
     parser.add_argument("--sizes", type=int, nargs="+", default=[2, 8], choices=[2, 8], help="numbers of queries (default 2 8)")
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS, help="kinds of ceiling (default: all)")
     parser.add_argument("--rounds", type=int, default=1, help="how often each way is run, in turn (default 1)")
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds a run at most (default 180)")
+    parser.add_argument("--limit", type=float, default=240.0, help="seconds a run at most (default 240)")
     parser.add_argument("--max-drift-s", type=int, default=30, help="max_drift in seconds (default 30)")
     parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)")
     chosen = parser.parse_args()
@@ -148,7 +149,10 @@ def write(outcomes: list[Outcome], chosen: argparse.Namespace) -> None:
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / "group.json").write_text(json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2))
     (chosen.out / "group.md").write_text(f"{table}\n`{command}`\n\n{FLINK}", encoding="utf-8")
-    (chosen.out / "group.html").write_text(chart(outcomes, f"{chosen.max_drift_s} s").to_html(include_plotlyjs=True), encoding="utf-8")
+    figure = chart(outcomes, f"{chosen.max_drift_s} s")
+    (chosen.out / "group.html").write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")
+    if not picture(figure, chosen.out / "group.png"):
+        print("no Chromium on this machine: group.png is left out")
 
 
 if __name__ == "__main__":

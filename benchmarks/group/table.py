@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 from benchmarks.group.account import Outcome
+from benchmarks.skew.table import HEIGHT, WIDTH
 from plotly.subplots import make_subplots
 
 COLOURS = {"unaligned": "#d6403a", "strict": "#59a14f", "joint": "#3f8ae0"}
@@ -62,4 +63,6 @@ def chart(outcomes: Sequence[Outcome], max_drift: str) -> go.Figure:
     figure.update_xaxes(title_text="seconds since the start", rangemode="tozero")
     figure.update_yaxes(title_text=f"foremost to last query, hours (max_drift {max_drift})", rangemode="tozero", col=1)
     legend = {"orientation": "h", "y": 1.12, "yanchor": "bottom", "x": 0}
-    return figure.update_layout(template="plotly_white", width=1180, height=460, legend=legend, margin={"l": 60, "r": 20, "t": 80, "b": 50})
+    return figure.update_layout(
+        template="plotly_white", width=WIDTH, height=HEIGHT, legend=legend, margin={"l": 60, "r": 20, "t": 80, "b": 50}
+    )
