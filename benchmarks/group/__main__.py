@@ -144,8 +144,7 @@ def write(outcomes: list[Outcome], chosen: argparse.Namespace) -> None:
     """The table to the terminal and to files, the plot to a page."""
     table = markdown(outcomes)
     print(f"\n{table}\n{FLINK}")
-    arguments = f"--records {chosen.records} --seconds {chosen.seconds:g} --rounds {chosen.rounds} --limit {chosen.limit:g}"
-    command = f"make bench-group ARGS='{arguments}'"
+    command = f"make bench-group ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-group"
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / "group.json").write_text(json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2))
     (chosen.out / "group.md").write_text(f"{table}\n`{command}`\n\n{FLINK}", encoding="utf-8")

@@ -12,9 +12,9 @@ from support.imports import CHECKOUT
 
 
 def test_a_small_run_drains_two_applications_and_eight_queries_without_a_plan_above_the_ceiling(kafka: KafkaBroker, tmp_path: Path) -> None:
-    arguments = ["--records", "4000", "--seconds", "3", "--ways", "joint", "--limit", "90", "--out", str(tmp_path)]
+    arguments = ["--records", "4000", "--seconds", "3", "--ways", "joint", "--limit", "300", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "benchmarks.group", *arguments]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         pytest.fail(f"{done.stdout}\n{done.stderr}", pytrace=False)
     outcomes = json.loads((tmp_path / "group.json").read_text())["outcomes"]
