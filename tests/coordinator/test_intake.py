@@ -1,6 +1,8 @@
-"""A connection that never comes to an end, over real sockets and in this process, so that the minute is a moment."""
+"""A connection that never comes to an end, over real sockets and in this process, so that the minute is a moment; and whole answers."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -34,6 +36,33 @@ async def answered(port: int, request: bytes) -> bytes:
         return await asyncio.wait_for(reader.read(), 20)
     finally:
         writer.close()
+
+
+def post(path: str, body: bytes, *headers: bytes) -> bytes:
+    lines = [b"POST /v1/groups/g/sources/a/%b HTTP/1.1" % path.encode(), b"Host: x", b"Content-Length: %d" % len(body), *headers]
+    return b"\r\n".join([*lines, b"", body])
+
+
+@pytest.fixture
+async def report(port: int) -> bytes:
+    """The body of a report that is accepted."""
+    said = await answered(port, post("readers", b'{"subtask":0}', b"Connection: close"))
+    epoch = json.loads(said.partition(b"\r\n\r\n")[2])["epoch"]
+    return b'{"subtask":0,"epoch":%d,"watermark":7}' % epoch
+
+
+async def test_an_answer_in_one_piece_is_the_same_as_one_in_two(port: int, report: bytes) -> None:
+    whole = post("watermarks", report)
+    in_pieces = post("watermarks", report, b"Connection: close")
+    first, second = (await answered(port, whole + in_pieces)).replace(b"connection: close\r\n", b"").split(b"HTTP/1.1 ")[1:]
+    assert first == second
+    assert first.startswith(b"200 OK\r\n")
+
+
+async def test_reports_of_one_connection_are_answered_in_their_order(port: int, report: bytes) -> None:
+    asked = [post("watermarks", report.replace(b":7}", b":%d}" % watermark)) for watermark in range(50)]
+    said = await answered(port, b"".join(asked) + post("watermarks", report, b"Connection: close"))
+    assert re.findall(rb'"group_watermark":(\d+)', said) == [b"%d" % watermark for watermark in (*range(50), 7)]
 
 
 @pytest.mark.parametrize(

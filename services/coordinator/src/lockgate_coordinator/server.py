@@ -109,6 +109,7 @@ def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
         ws="none",
         log_config=None,  # as all that this process logs
         access_log=False,
+        proxy_headers=False,  # nobody asks where a request came from
         timeout_graceful_shutdown=GRACE_S,
         timeout_keep_alive=KEEP_ALIVE_S,
     )

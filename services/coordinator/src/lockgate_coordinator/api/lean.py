@@ -16,6 +16,7 @@ from lockgate.events import WatermarkAlignmentEvent
 from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.api.errors import described, judged, problem
 from lockgate_coordinator.api.parts import BODY_LIMIT
+from lockgate_coordinator.intake import WHOLE
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import JUDGED
@@ -37,21 +38,25 @@ class LeanReports:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if path is None or any(name == b"content-length" and len(value) > LENGTH_DIGITS for name, value in scope["headers"]):
+        if path is None or _announces_too_much(scope):
             await self._app(scope, receive, send)
             return
-        messages = await _request(receive)
+        message = await receive()
+        messages = await _all(message, receive) if message.get("more_body") else [message]
         if messages[-1]["type"] != "http.request":  # cut off: what has come may look like a whole report
             await self._app(scope, _again(messages, receive), send)
             return
+        body = message.get("body", b"") if len(messages) == 1 else b"".join(each.get("body", b"") for each in messages)
         try:
-            answer = await self._answer(scope, path[1], path[2], b"".join(message.get("body", b"") for message in messages))
+            answer = await self._answer(scope, path[1], path[2], body)
         except (Refused, StoreUnavailable) as error:
             await problem(scope["path"], error)(scope, receive, send)
             return
         if answer is None:
             await self._app(scope, _again(messages, receive), send)
-        else:
+            return
+        whole = scope.get("extensions", {}).get(WHOLE)
+        if whole is None or not whole(send, answer):
             await send({"type": "http.response.start", "status": 200, "headers": _headers(len(answer))})
             await send({"type": "http.response.body", "body": answer})
 
@@ -77,14 +82,19 @@ class LeanReports:
         return text
 
 
-async def _request(receive: Receive) -> list[Message]:
+def _announces_too_much(scope: Scope) -> bool:
+    for name, value in scope["headers"]:  # noqa: SIM110 – a generator takes as long as the rest of the lean way's own work
+        if name == b"content-length" and len(value) > LENGTH_DIGITS:
+            return True
+    return False
+
+
+async def _all(first: Message, receive: Receive) -> list[Message]:
     """The messages of the request; not all of them if it is too large, or cut off: the application is to find that itself."""
-    messages, size = list[Message](), 0
-    while size <= BODY_LIMIT:
+    messages, size = [first], len(first.get("body", b""))
+    while messages[-1].get("more_body") and size <= BODY_LIMIT:
         messages.append(await receive())
         size += len(messages[-1].get("body", b""))
-        if not messages[-1].get("more_body"):
-            break
     return messages
 
 
