@@ -69,25 +69,24 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: 
 
 def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
     """The reader's word, and a new lease. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
-    group, (refusal,) = report_all(group, [(source, event)], now_ms)
-    if refusal is not None:
+    group, refusals = report_all(group, [(source, event)], now_ms)
+    for refusal in refusals.values():
         raise refusal
     return group
 
 
-def report_all(group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int) -> tuple[Group, list[Refused | None]]:
-    """Many reports, each judged alone: what refuses one stands in its place. With all refused the group is unchanged."""
+def report_all(group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int) -> tuple[Group, dict[int, Refused]]:
+    """Many reports, each judged alone: what refuses some of them, by their index. With all refused the group is unchanged."""
     after = after_silence(group, now_ms)
-    changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), list[Refused | None]()
-    for source, event in reports:
+    changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
+    for index, (source, event) in enumerate(reports):
         key = (source, event.subtask)
         try:
             reader = _current(changes.get(key) or after.readers.get(key), group, key, event.epoch)
         except Refused as refusal:
-            refusals.append(refusal)
+            refusals[index] = refusal
             continue
         changes[key] = reader = _reported(reader, event, after, now_ms)
-        refusals.append(None)
         if reader.reported is not None:
             counting.add(source)
     if not changes:

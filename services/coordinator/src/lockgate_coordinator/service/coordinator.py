@@ -114,8 +114,7 @@ class Coordinator:
 
     async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
         turn = await self._turns.take(name, Reports([(source, event)]))
-        (refusal,) = turn.refusals
-        if refusal is not None:
+        for refusal in turn.refusals.values():
             raise refusal
         return turn.event
 
@@ -123,10 +122,10 @@ class Coordinator:
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
         """Each report is judged alone. Answers the event and what was rejected, with its index."""
-        places = [index for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
-        turn = await self._turns.take(name, Reports([item for item in reports if not isinstance(item, InvalidMessage)]))
         rejected: dict[int, InvalidMessage | Refused] = {i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)}
-        rejected |= {index: refusal for index, refusal in zip(places, turn.refusals, strict=True) if refusal is not None}
+        places = [index for index in range(len(reports)) if index not in rejected]
+        turn = await self._turns.take(name, Reports([item for item in reports if not isinstance(item, InvalidMessage)]))
+        rejected |= {places[index]: refusal for index, refusal in turn.refusals.items()}
         return turn.event, sorted(rejected.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:

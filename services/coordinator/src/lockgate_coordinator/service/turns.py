@@ -8,9 +8,10 @@ it stands.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain, groupby, islice
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, groupby
 from typing import cast
 
 from lockgate.alignment import evaluate
@@ -50,6 +51,8 @@ CLAIM_ATTEMPTS = 20
 GATHER_LOOKS = 16
 """How often the event loop may look at its connections before a turn, while each look brings more commands to go with it."""
 
+HOPE_S = 0.002
+"""For how long those that were just answered are hoped for: some round trips to a Redis nearby, and little to a reader."""
 
 HEAVY = 500
 """From how many reports on, or of how many readers that may all have to be looked at, a turn asks for the time before it begins."""
@@ -63,18 +66,40 @@ class PreconditionFailed(Exception):
 class Turn:
     """A command's outcome: the group right after it, the group after the whole turn, and the event that holds now.
 
-    `refusals`: what refuses each of its reports, or None.
+    `refusals`: what refuses some of its reports, by their index.
     """
 
     own: Group
     group: Group
     event: WatermarkAlignmentEvent
     now_ms: int
-    refusals: Sequence[Refused | None] = ()
+    refusals: Mapping[int, Refused] = field(default_factory=dict)
 
 
 _Waiting = tuple[Command, "asyncio.Future[Turn]"]
-_Own = Group | Exception | list[Refused | None]
+_NONE_REFUSED: Mapping[int, Refused] = {}
+_Own = Group | Exception | Mapping[int, Refused]
+
+
+class _Hoped:
+    """So many commands, or as many as come in `HOPE_S`."""
+
+    __slots__ = ("_come", "commands")
+
+    def __init__(self, commands: int) -> None:
+        self.commands = commands
+        self._come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake(self) -> None:
+        if not self._come.done():
+            self._come.set_result(None)
+
+    async def come(self) -> None:
+        timer = asyncio.get_running_loop().call_later(HOPE_S, self.wake)
+        try:
+            await self._come
+        finally:
+            timer.cancel()
 
 
 class Turns:
@@ -85,28 +110,35 @@ class Turns:
         self._committed = committed
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._hoped: dict[str, _Hoped] = {}
         self.taken = self.commands = 0
         self._contended: dict[str, float] = {}  # until when the group is ours, by the loop's clock
 
     async def take(self, name: str, command: Command) -> Turn:
         """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
         future: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(name, []).append((command, future))
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append((command, future))
         if name not in self._running:
             self._running[name] = asyncio.create_task(self._run(name))
+        elif (hoped := self._hoped.get(name)) is not None and len(waiting) >= hoped.commands:
+            hoped.wake()
         return await future
 
     async def _run(self, name: str) -> None:
         try:
-            while name in self._waiting:
-                await self._turn(name)
+            answered = 0
+            while await self._gathered(name, answered):
+                answered = await self._turn(name)
         finally:
             del self._running[name]
 
-    async def _turn(self, name: str) -> None:
+    async def _turn(self, name: str) -> int:
+        """How many commands it has answered."""
         waiting: list[_Waiting] = []
         try:
-            await self._gathered(name)
+            if name in self._contended and len(self._waiting[name]) >= CLAIM_FROM:
+                await self._claimed(name)
             waiting = self._waiting.pop(name)
             outcomes = await self._outcomes(name, [command for command, _ in waiting])
         except Exception as error:  # whatever it is, somebody waits for it
@@ -119,16 +151,23 @@ class Turns:
                 future.set_result(outcome)
             else:
                 future.set_exception(outcome)
+        return len(waiting)
 
-    async def _gathered(self, name: str) -> None:
-        """Returns once a look at all connections has brought no further command, and others who are at work leave the group to us."""
+    async def _gathered(self, name: str, answered: int) -> bool:
+        """Whether there is anything to do, once a look at all connections has brought no further command.
+
+        Where a turn is a round trip, whoever was just answered is hoped for: it comes again sooner than another turn would be over.
+        """
+        if answered and self._store.shared:
+            self._hoped[name] = hoped = _Hoped(answered + len(self._waiting.get(name, ())))
+            await hoped.come()
+            del self._hoped[name]
         for _ in range(GATHER_LOOKS):
-            before = len(self._waiting[name])
+            before = len(self._waiting.get(name, ()))
             await asyncio.sleep(0)
-            if len(self._waiting[name]) == before:
+            if len(self._waiting.get(name, ())) == before:
                 break
-        if name in self._contended and len(self._waiting[name]) >= CLAIM_FROM:
-            await self._claimed(name)
+        return name in self._waiting
 
     async def _claimed(self, name: str) -> None:
         loop = asyncio.get_running_loop()
@@ -177,14 +216,15 @@ class Turns:
     ) -> list[Turn | Exception]:
         if group is None or event is None:
             return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
-        self._committed(Turn(group, group, event, now_ms))
-        return [_outcome(own, group, event, now_ms) for own in owns]
+        turn = Turn(group, group, event, now_ms)
+        self._committed(turn)
+        return [_outcome(own, turn) if own else turn for own in owns]
 
 
-def _outcome(own: _Own, group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Turn | Exception:
-    if isinstance(own, list):
-        return Turn(group, group, event, now_ms, own)
-    return own if isinstance(own, Exception) else Turn(own, group, event, now_ms)
+def _outcome(own: _Own, turn: Turn) -> Turn | Exception:
+    if isinstance(own, Exception):
+        return own
+    return replace(turn, own=own) if isinstance(own, Group) else replace(turn, refusals=own)
 
 
 def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[_Own]]:
@@ -224,5 +264,14 @@ def _reported(loaded: Loaded, group: Group | None, run: list[Reports]) -> tuple[
     if group is None:
         return None, [UnknownGroup(loaded.name) for _ in run]
     group, refusals = report_all(group, chain.from_iterable(reports.items for reports in run), loaded.now_ms)
-    left = iter(refusals)
-    return group, [list(islice(left, len(reports.items))) for reports in run]
+    return group, _shared(refusals, run) if refusals else [_NONE_REFUSED] * len(run)
+
+
+def _shared(refusals: Mapping[int, Refused], run: list[Reports]) -> list[_Own]:
+    """Of each of these commands its own, counted from its first report on."""
+    ends = list(accumulate(len(reports.items) for reports in run))
+    shares = [dict[int, Refused]() for _ in run]
+    for index, refusal in refusals.items():
+        which = bisect_right(ends, index)
+        shares[which][index - ends[which] + len(run[which].items)] = refusal
+    return list[_Own](shares)
