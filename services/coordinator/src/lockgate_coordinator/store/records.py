@@ -1,11 +1,12 @@
-"""A group as text: one record for the head, one for each reader, so that a report writes two short records however large the group.
+"""A group as text: one record for the head, one for each reader, so that a report writes two records however large the group.
 
-A record is a JSON object of a value's own fields, without those that have their default. So it stays short, and a replica of another
-version reads it: a field that it lacks has its default, and one that it does not know is left out.
+A record is a JSON object of a value's own fields. So a replica of another version reads it: a field that it lacks has its default, and one
+that it does not know is left out.
 """
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from operator import attrgetter
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -13,26 +14,17 @@ import msgspec
 from lockgate.group import Group
 from lockgate.readers import Reader, Readers
 
-_ABSENT: Final = object()
+
+def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
+    """What `msgspec.defstruct` takes: name, type and, where there is one, default of each field of a dataclass."""
+    types = get_type_hints(kind)
+    kept = [each for each in fields(kind) if each.name not in without]
+    return [(each.name, types[each.name], *(() if each.default is MISSING else (each.default,))) for each in kept]
 
 
-def _defaults(kind: type[Any]) -> dict[str, Any]:
-    """The fields of a dataclass, each with its default."""
-    found = {}
-    for field in dataclasses.fields(kind):
-        made = field.default_factory() if field.default_factory is not dataclasses.MISSING else _ABSENT
-        found[field.name] = field.default if field.default is not dataclasses.MISSING else made
-    return found
-
-
-_READER: Final = _defaults(Reader)
-_HEAD: Final = {name: default for name, default in _defaults(Group).items() if name not in ("name", "readers")}
-_HEAD_TYPES: Final = get_type_hints(Group)
-_Head: Final = msgspec.defstruct(
-    "_Head",
-    [(name, _HEAD_TYPES[name]) if default is _ABSENT else (name, _HEAD_TYPES[name], default) for name, default in _HEAD.items()],
-    kw_only=True,
-)
+_Head: Final = msgspec.defstruct("_Head", _fields(Group, without=("name", "readers")))
+_HEAD: Final = _Head.__struct_fields__
+_head_values: Final = attrgetter(*_HEAD)
 
 _pack: Final = msgspec.msgpack.Encoder().encode
 _encode: Final = msgspec.json.Encoder().encode
@@ -41,11 +33,12 @@ _decode_head: Final = msgspec.json.Decoder(_Head).decode
 
 
 def head_to_text(group: Group) -> str:
-    return _record(group, _HEAD)
+    return _encode(_Head(*_head_values(group))).decode()
 
 
 def reader_to_text(reader: Reader) -> str:
-    return _record(reader, _READER)
+    """With the fields that have their default: to fill them in takes a reader of the record longer than to read them."""
+    return _encode(reader).decode()
 
 
 def reader_from_text(text: str) -> Reader:
@@ -60,7 +53,3 @@ def group_from_text(name: str, head: str, readers: Readers) -> Group:
 def packed(words: Sequence[str]) -> bytes:
     """Many words as one, for a script to unpack: that is much quicker than as many arguments."""
     return _pack(words)
-
-
-def _record(value: object, defaults: Mapping[str, Any]) -> str:
-    return _encode({name: found for name, default in defaults.items() if (found := getattr(value, name)) != default}).decode()

@@ -112,11 +112,10 @@ class RedisStore:
 
 
 def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
-    readers, before = group.readers, None if loaded.group is None else loaded.group.readers
+    before = Readers() if loaded.group is None else loaded.group.readers
     removed: list[str] = []
     written: list[str] = []
-    for key in readers if before is None else readers.changed_since(before):
-        reader = readers.get(key)
+    for key, _, reader in group.readers.moved_since(before):
         if reader is None:
             removed.append(keys.reader_field(key))
         else:
