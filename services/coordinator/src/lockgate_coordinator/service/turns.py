@@ -113,6 +113,7 @@ class Turns:
         self._hoped: dict[str, _Hoped] = {}
         self.taken = self.commands = 0
         self._contended: dict[str, float] = {}  # until when the group is ours, by the loop's clock
+        self._took_s = 0.0  # the last turn, of whichever group
 
     async def take(self, name: str, command: Command) -> Turn:
         """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
@@ -135,12 +136,13 @@ class Turns:
 
     async def _turn(self, name: str) -> int:
         """How many commands it has answered."""
-        waiting: list[_Waiting] = []
+        waiting, loop = list[_Waiting](), asyncio.get_running_loop()
         try:
             if name in self._contended and len(self._waiting[name]) >= CLAIM_FROM:
                 await self._claimed(name)
-            waiting = self._waiting.pop(name)
+            waiting, began = self._waiting.pop(name), loop.time()
             outcomes = await self._outcomes(name, [command for command, _ in waiting])
+            self._took_s = loop.time() - began
         except Exception as error:  # whatever it is, somebody waits for it
             waiting = waiting or self._waiting.pop(name)
             outcomes = [error] * len(waiting)
@@ -170,14 +172,16 @@ class Turns:
         return name in self._waiting
 
     async def _claimed(self, name: str) -> None:
+        """A turn that would outlast our claim is for the next one: it would lose against whoever claims then."""
         loop = asyncio.get_running_loop()
-        if loop.time() < self._contended.get(name, 0.0):
+        if loop.time() + self._took_s < self._contended.get(name, 0.0):
             return
         for _ in range(CLAIM_ATTEMPTS):
+            asked = loop.time()
             wait_ms = await self._store.claim(name)
             if not wait_ms:
                 if name in self._contended:
-                    self._contended[name] = loop.time() + CLAIMED_MS / 1_000
+                    self._contended[name] = asked + CLAIMED_MS / 1_000
                 return
             await asyncio.sleep(wait_ms / 1_000)
 
