@@ -131,6 +131,12 @@ def test_a_lease_that_is_made_shorter_is_shorter_from_the_readers_next_word_on(g
     assert decide(group, NOW + 700).group_watermark == 100
 
 
+def test_a_lease_that_is_made_longer_brings_a_lost_reader_back_and_not_what_it_offered(group: Group) -> None:
+    group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
+    group = replace_config(evaluate(group, NOW + LEASE)[0], replace(CONFIG, lease_ms=2 * LEASE), NOW + LEASE)
+    assert (decide(group, NOW + LEASE).group_watermark, decide(group, NOW + LEASE).ceiling) == (5, 15)
+
+
 def test_who_was_lost_by_the_longer_lease_stays_lost_by_the_shorter_one(group: Group) -> None:
     group = evaluate(heard(heard(group, "b", 100, NOW + 300), "b", 100, NOW + 600), NOW + LEASE)[0]
     assert decide(replace_config(group, replace(CONFIG, lease_ms=100), NOW + LEASE), NOW + LEASE).group_watermark == 100

@@ -10,6 +10,7 @@ from lockgate.commands import register, report
 from lockgate.errors import ReaderBusy
 from lockgate.events import CatchUp, GroupConfig, OnLostReader, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate.group import Group, create, replace_config
+from lockgate.leases import is_parked, lease_ends
 from lockgate.watermark import MAX
 
 NOW = 1_000_000
@@ -80,6 +81,14 @@ def test_a_run_that_registers_and_never_reports_leaves_the_time_as_it_is_or_a_le
 def test_who_registers_when_its_time_is_over_does_not_count_before_it_reports(parked: Group) -> None:
     group = registered(beating(parked, "b", 100, NOW, NOW + 10 * LEASE), "a", NOW + 10 * LEASE)
     assert decide(group, NOW + 10 * LEASE).group_watermark == 100
+
+
+def test_and_where_lost_readers_hold_on_it_holds_with_a_lease_like_any_other_and_is_parked_no_more(parked: Group) -> None:
+    group = replace(parked, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD))
+    back = NOW + 10 * LEASE
+    group = registered(beating(group, "b", 100, NOW, back), "a", back)
+    assert (decide(group, back).group_watermark, is_parked(group.readers["a", 0])) == (5, False)
+    assert lease_ends(group.readers["a", 0], group.config) == back + LEASE
 
 
 def test_the_report_that_parks_may_be_sent_again(parked: Group) -> None:
