@@ -50,6 +50,7 @@ class Naive:
     config: GroupConfig
     readers: dict[int, One] = field(default_factory=dict)
     heard: int | None = None
+    losses: int | None = None
     reported: bool = False
     told: tuple[int, int] = (MIN, MAX)
 
@@ -70,10 +71,14 @@ class Naive:
 
     def time(self, now: int) -> None:
         """What is so at `now` by time alone."""
+        if self.losses is not None and self.losses - now > TOLERANCE:
+            self.losses = now
+            for one in self.readers.values():
+                one.lost = one.lost and now - one.heard >= LEASE
         for one in self.readers.values():
-            one.lost = one.watermark is not None and now - one.heard >= LEASE
-            if one.lost:
-                one.since, one.overdue = None, False
+            ended = one.watermark is not None and now - one.heard >= LEASE
+            if ended and not one.lost:
+                one.lost, one.since, one.overdue, self.losses = True, None, False, now
         if self.silence(now):
             return
         late = [one for one in self.readers.values() if one.since is not None and not one.overdue and now - one.since >= HOLD]
@@ -92,6 +97,7 @@ class Naive:
     def word(self, now: int) -> None:
         """Somebody speaks."""
         silence = self.silence(now)
+        self.losses = None if silence < 0 else self.losses
         for one in self.readers.values() if silence else ():
             one.since = None if one.since is None else one.since + silence
             if silence < 0 or not one.excused:

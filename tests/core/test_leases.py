@@ -122,6 +122,13 @@ def test_who_was_found_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_
     assert decide(again, NOW + LEASE).group_watermark == MAX
 
 
+def test_clocks_that_differ_by_less_than_the_tolerance_do_not_bring_a_lost_reader_back_and_lose_it_again(group: Group) -> None:
+    lost, _ = evaluate(group, NOW + LEASE)
+    assert decide(lost, NOW + LEASE - 1).group_watermark == MAX
+    assert decide(lost, NOW + LEASE - tolerance_ms(CONFIG)).group_watermark == MAX
+    assert decide(lost, NOW + LEASE - tolerance_ms(CONFIG) - 1).group_watermark == 5
+
+
 def test_a_lease_that_is_made_shorter_is_shorter_from_the_readers_next_word_on(group: Group) -> None:
     group = replace_config(group, replace(CONFIG, lease_ms=100), NOW + 500)
     assert decide(group, NOW + LEASE - 1).group_watermark == 5

@@ -12,10 +12,13 @@ The silence of one is a loss; the silence of all is an outage. If no reader at a
 silent (`tolerance_ms`), then the service, the store or the network was away, and a lease that ran out meanwhile proves nothing.
 Taken as a loss it would do harm: whoever comes back first would find himself alone, with no ceiling but his own. So the first
 command after such a silence adds its length to the leases of all that were not lost when it began, also of those that somebody has
-found lost meanwhile: they have the time left that they had then, and hold the ceiling meanwhile with what they had reported.
+found lost meanwhile: they have the time left that they had then, and hold the ceiling meanwhile with what they had reported. Who was
+parked had announced its silence: by this it is left no more than one `lease_ms`, and what it had asked for in any case.
 
 A clock that was put back (another Redis took over, say) would make each lease longer by as much, and hide the next silence. So the
 first command that finds it behind the last word by more than the tolerance puts all that the group has noted back, as far as that word.
+And a clock that was ahead while somebody looked has ended leases that it should not have: who was found lost at a time that is still
+to come, by more than the tolerance, is judged anew.
 
 Why this is safe. It only ever lengthens leases, so it can hold readers back but set none free. It cannot hold for ever: a reader
 is excused once and not again until it has been heard, so a dead reader among slow ones is lost after its lease and one silence.
@@ -119,7 +122,7 @@ def _lost(reader: Reader) -> Reader:
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
     """By a clock that is behind the moment at which somebody was found lost. O(readers), and once for each time that it is put back."""
-    if group.losses_at is None or group.losses_at <= now_ms:
+    if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
     living = [key for key, reader in group.readers.items() if reader.lost and not is_lost(reader, group.config, now_ms)]
     readers = group.readers.updated({key: replace(group.readers[key], lost=False) for key in living})
@@ -150,16 +153,15 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 
 def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
     """The group as if it had gone by the clock that it goes by now. What was given out stays: it only rises. O(readers)."""
-    readers = group.readers.updated({key: _moved(reader, by_ms) for key, reader in group.readers.items()})
-    losses_at = None if group.losses_at is None else now_ms + 1  # so that all are judged anew
-    return replace(group, heard_at=now_ms, grace_until=group.grace_until + by_ms, readers=readers, losses_at=losses_at)
+    readers = group.readers.updated({key: _moved(reader, group.config, by_ms, now_ms) for key, reader in group.readers.items()})
+    return replace(group, heard_at=now_ms, grace_until=group.grace_until + by_ms, readers=readers, losses_at=None)
 
 
-def _moved(reader: Reader, by_ms: int) -> Reader:
+def _moved(reader: Reader, config: GroupConfig, by_ms: int, now_ms: int) -> Reader:
     return reader.after_time(
         heard_at=reader.heard_at + by_ms,
         excused=reader.excused,
-        lost=reader.lost,
+        lost=reader.lost and lease_ends(reader, config) + by_ms <= now_ms,
         reported=reader.reported,
         progressed_at=None if reader.progressed_at is None else reader.progressed_at + by_ms,
         held_since=None if reader.held_since is None else reader.held_since + by_ms,
