@@ -20,7 +20,7 @@ from lockgate.events import ReportedWatermarkEvent
 from lockgate.lowest import Lowest
 from lockgate.watermark import MAX
 
-_MANY, _MOST = 8, 0.1
+_MANY, _MOST = 8, 0.4
 """From how many changes on, and from which part of all readers, it is cheaper to rank all of them anew."""
 
 ReaderKey = tuple[str, int]
