@@ -7,8 +7,9 @@
     replicas  one process, and two over the same Redis, on one group
 
 `make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the clock, where the load generator and
-Redis want the same cores, and by the processor time of the service's own process, which says what a report costs it. A ratio is the
-median over the rounds of one round's ratio, so that what else the machine does falls on both. Writes build/bench/coordinator.json.
+Redis want the same cores, and by the processor time of the service's own processes, which says what a report costs them; `…_with_redis`
+counts Redis's processor time as well. A ratio is the median over the rounds of one round's ratio, so that what else the machine does
+falls on both. Writes build/bench/coordinator.json.
 """
 
 import argparse
@@ -52,8 +53,14 @@ class Served:
 
     def cpu(self) -> float:
         """Processor seconds that its processes have used."""
-        ticks = os.sysconf("SC_CLK_TCK")
-        return sum(sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) for pid in self.pids) / ticks
+        return sum(map(processor_seconds, self.pids))
+
+
+def processor_seconds(pid: int | None) -> float:
+    """User and system time of a process; 0 of none."""
+    if pid is None:
+        return 0.0
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def load(kind: str, **job: Any) -> dict[str, Any]:
@@ -100,20 +107,21 @@ def serving(name: str, processes: list[CoordinatorProcess], group: str, readers:
     return Served(name, [process.url for process in processes], pids, [f"/v1/groups/{group}/sources/s/watermarks"] * connections, bodies)
 
 
-def rates(served: list[Served], rounds: int, seconds: float) -> tuple[Found, Found]:
-    """Reports a second by the clock, and a processor second, of each in turn."""
-    wall: Found = {one.name: [] for one in served}
-    cpu: Found = {one.name: [] for one in served}
+def rates(served: list[Served], rounds: int, seconds: float, redis: int | None = None) -> tuple[Found, Found, Found]:
+    """Reports a second by the clock, a processor second, and a processor second of both it and this Redis; of each in turn."""
+    wall, cpu, both = ({one.name: list[float]() for one in served} for _ in range(3))
     with progress_bar("reports", rounds * len(served)) as done:
         for turn in range(rounds):
             for n, one in enumerate(served):
-                before = one.cpu()
+                before, redis_before = one.cpu(), processor_seconds(redis)
                 began = 10_000_000 * (turn + 1)
                 found = load("reports", urls=one.urls, paths=one.paths, bodies=one.bodies, seconds=seconds, **{"from": began})
                 wall[one.name].append(found["requests"] / found["seconds"])
-                cpu[one.name].append(found["requests"] / max(one.cpu() - before, 0.001))
+                used, of_redis = one.cpu() - before, processor_seconds(redis) - redis_before
+                cpu[one.name].append(found["requests"] / max(used, 0.001))
+                both[one.name].append(found["requests"] / max(used + of_redis, 0.001))
                 done(turn * len(served) + n + 1)
-    return wall, cpu
+    return wall, cpu, both
 
 
 def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
@@ -131,7 +139,7 @@ def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
             serving("memory", [memory], "bench", CONNECTIONS, CONNECTIONS),
             serving("redis", [shared], "bench", CONNECTIONS, CONNECTIONS),
         ]
-        wall, cpu = rates(served, rounds, seconds)
+        wall, cpu, both = rates(served, rounds, seconds, redis.pid)
     return {
         "per_second": told(wall),
         "per_cpu_second": told(cpu),
@@ -141,6 +149,7 @@ def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
         "memory_to_bare_by_cpu": ratio(cpu, "memory", "bare"),
         "memory_to_bare_json_by_cpu": ratio(cpu, "memory", "bare, json"),
         "redis_to_memory_by_cpu": ratio(cpu, "redis", "memory"),
+        "redis_to_memory_with_redis": ratio(both, "redis", "memory"),
     }
 
 
@@ -155,7 +164,7 @@ def bench_sizes(rounds: int, seconds: float) -> dict[str, Any]:
                     before = resident(process)
                     served.append(serving(str(readers), [process], f"of-{readers}", readers, min(readers, CONNECTIONS)))
                     grown[readers] = (resident(process) - before) / readers
-                wall, cpu = rates(served, rounds, seconds)
+                wall, cpu, _ = rates(served, rounds, seconds)
             found["memory" if store == "memory://" else "redis"] = {
                 "per_second": told(wall),
                 "cost_ratio": ratio(wall, str(SIZES[0]), str(SIZES[-1])),
@@ -173,8 +182,10 @@ def resident(process: CoordinatorProcess) -> int:
 def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
     """Reports a second in whole batches; beside them the parsing of the same bytes into dicts, and into typed values."""
     wall: Found = {"json": [], "msgspec": [], "memory": [], "redis": []}
+    cpu: Found = {"json": [], "memory": [], "redis": []}
     with RedisServer() as redis, CoordinatorProcess() as memory, CoordinatorProcess(redis.url) as shared:
         epochs = {name: registered(process.url, "b", BATCH) for name, process in (("memory", memory), ("redis", shared))}
+        pids = {"memory": memory.pid, "redis": shared.pid}
         clients = {name: httpx.Client(base_url=process.url, timeout=60) for name, process in (("memory", memory), ("redis", shared))}
         for client in clients.values():
             client.get("/livez").raise_for_status()
@@ -185,15 +196,22 @@ def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
                 ]
                 body = json.dumps({"reports": said}).encode()
                 if name == "memory":
+                    began = time.process_time()
                     wall["json"].append(BATCH / timed(json.loads, body))
+                    cpu["json"].append(BATCH / (time.process_time() - began))
                     wall["msgspec"].append(BATCH / timed(msgspec.json.decode, body))
+                before = processor_seconds(pids[name])
                 wall[name].append(BATCH / timed(sent, clients[name], body))
+                cpu[name].append(BATCH / max(processor_seconds(pids[name]) - before, 0.001))
         for client in clients.values():
             client.close()
     return {
         "per_second": told(wall),
+        "per_cpu_second": told(cpu),
         "memory_to_json": ratio(wall, "memory", "json"),
         "redis_to_json": ratio(wall, "redis", "json"),
+        "memory_to_json_by_cpu": ratio(cpu, "memory", "json"),
+        "redis_to_json_by_cpu": ratio(cpu, "redis", "json"),
     }
 
 
@@ -228,9 +246,13 @@ def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
     with RedisServer() as redis, CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second:
         one = serving("one process", [first], "replicas-1", CONNECTIONS, CONNECTIONS)
         two = serving("two processes", [first, second], "replicas-2", 2 * CONNECTIONS, 2 * CONNECTIONS)
-        wall, cpu = rates([one, two], rounds, seconds)
-    each = {name: [1_000 / rate for rate in found] for name, found in cpu.items()}
-    return {"per_second": told(wall), "cpu_seconds_per_1000": told(each), "two_to_one": ratio(each, "two processes", "one process")}
+        wall, cpu, both = rates([one, two], rounds, seconds, redis.pid)
+    return {
+        "per_second": told(wall),
+        "cpu_seconds_per_1000": told({name: [1_000 / rate for rate in found] for name, found in cpu.items()}),
+        "two_to_one_by_cpu": ratio(cpu, "one process", "two processes"),
+        "two_to_one_with_redis": ratio(both, "one process", "two processes"),
+    }
 
 
 def told(found: Found) -> dict[str, dict[str, float]]:

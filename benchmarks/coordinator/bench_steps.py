@@ -1,0 +1,69 @@
+"""What a report costs step by step, without sockets and Redis: processor time of one process, in µs a report.
+
+    python bench_steps.py              turns of 32 reports, and of 10,000
+
+`decode` the body, `report_all` and `evaluate` by core's rules, `journal` what has changed, `write` the records for Redis; `read` and
+`apply` are what another process does with them. The median of the turns, and the least: the steps touch much memory, and pay for what others use.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from lockgate.alignment import evaluate
+from lockgate.commands import register, report_all
+from lockgate.events import GroupConfig, ReaderRegistrationEvent
+from lockgate.group import Group, create
+from lockgate_coordinator.api.decoding import report_from_bytes
+from lockgate_coordinator.store.records import reader_from_text, reader_to_text
+from lockgate_coordinator.telemetry.changes import are_ordinary, moved
+
+NOW = 1_795_268_813_854
+T = TypeVar("T")
+
+
+def group_of(readers: int) -> Group:
+    group = create("bench", GroupConfig(lease_ms=3_600_000, max_drift_ms=1_000), NOW)
+    for subtask in range(readers):
+        group = register(group, "s", ReaderRegistrationEvent(subtask=subtask), NOW)
+    return group
+
+
+def steps(readers: int, turns: int) -> dict[str, list[float]]:
+    """µs a report of each step, turn by turn."""
+    found: dict[str, list[float]] = {}
+
+    def timed(name: str, step: Callable[[], T]) -> T:
+        began = time.process_time()
+        made = step()
+        found.setdefault(name, []).append((time.process_time() - began) / readers * 1e6)
+        return made
+
+    group = group_of(readers)
+    epochs = [group.readers["s", subtask].epoch for subtask in range(readers)]
+    for turn in range(turns):
+        now, before = NOW + 1_000 + turn, group
+        bodies = [b'{"subtask":%d,"epoch":%d,"watermark":%d}' % (n, epoch, now) for n, epoch in enumerate(epochs)]
+        events = timed("decode", lambda bodies=bodies: [report_from_bytes(body) for body in bodies])  # type: ignore[misc]
+        said = [("s", event) for event in events if event is not None]
+        group = timed("report_all", lambda group=group, said=said, now=now: report_all(group, said, now)[0])  # type: ignore[misc]
+        group = timed("evaluate", lambda group=group, now=now: evaluate(group, now)[0])  # type: ignore[misc]
+        changed = timed("journal", lambda before=before, group=group: moved(before, group))  # type: ignore[misc]
+        assert are_ordinary(before, group, changed) or turn == 0
+        texts = timed("write", lambda changed=changed: [reader_to_text(reader) for _, _, reader in changed])  # type: ignore[misc]
+        read = timed("read", lambda texts=texts: [reader_from_text(text) for text in texts])  # type: ignore[misc]
+        news = {key: reader for (key, _, _), reader in zip(changed, read, strict=True)}
+        timed("apply", lambda group=group, news=news: group.readers.updated(news))  # type: ignore[misc]
+    return found
+
+
+def main() -> None:
+    for readers, turns in ((32, 500), (10_000, 7)):
+        print(f"{readers:,} reports a turn")
+        for name, each in steps(readers, turns).items():
+            print(f"  {name:12} {statistics.median(each):8.2f}   at least {min(each):.2f}")
+
+
+if __name__ == "__main__":
+    main()
