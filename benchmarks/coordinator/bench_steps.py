@@ -3,7 +3,8 @@
     python bench_steps.py              turns of 32 reports, and of 10,000
 
 `decode` the body, `report_all` and `evaluate` by core's rules, `journal` what has changed, `write` the records for Redis; `read` and
-`apply` are what another process does with them. The median of the turns, and the least: the steps touch much memory, and pay for what others use.
+`apply` are what another process does with them. The median of the turns, and the least: the steps touch much memory, and pay for what
+others use.
 """
 
 import statistics
