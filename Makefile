@@ -12,7 +12,7 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-idle bench-skew bench-group bench-core bench-coordinator clean
+.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-session bench-idle bench-skew bench-group bench-core bench-coordinator clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ bench-skew: $(READY) ## shapes of skew on which native Spark loses rows, native 
 bench-group: $(READY) ## a day of backlog in 2 and 8 queries without a group, strict, joint: drift over time, drain rates, plans above the ceiling
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m benchmarks.group $(ARGS)
+
+bench-session: $(READY) ## what a query's place in a group costs: CPU and requests a second, by the number of splits
+	@$(BIN)/python benchmarks/bench_session.py $(ARGS)
 
 bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
 	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)

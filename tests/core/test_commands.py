@@ -157,6 +157,20 @@ def test_progress_never_lowers_the_reader(group: Group) -> None:
     assert said(progressed(group, 1, 0, p0=3)).watermark == 5
 
 
+def test_a_report_that_names_no_splits_repeats_the_last_ones_and_undoes_no_progress(group: Group) -> None:
+    group = reported(group, 5, splits={"p0": split(5), "p1": split(7)})
+    group = progressed(group, 1, 0, p0=30)
+    group = reported(group, 5)
+    assert (said(group).watermark, set(said(group).splits)) == (7, {"p0", "p1"})
+    group = reported(group, 4, splits={"p0": split(4)})
+    assert (said(group).watermark, set(said(group).splits)) == (4, {"p0"}), "one that names them is taken as it is"
+
+
+def test_a_report_that_names_no_splits_and_had_none_leaves_none_and_is_not_raised(group: Group) -> None:
+    group = reported(progressed(reported(group, 5), 1, 0, p0=30), 6)
+    assert (said(group).watermark, said(group).splits) == (6, {})
+
+
 def test_progress_of_a_reader_that_named_no_splits_does_not_raise_it(group: Group) -> None:
     group = progressed(reported(group, 5), 1, 0, p0=30)
     assert said(group).watermark == 5

@@ -33,7 +33,10 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.coordinator.token": "hunter2",
         "spark.lockgate.coordinator.ca": "/etc/ca.pem",
         "spark.lockgate.coordinator.timeout": "3 seconds",
-        "spark.lockgate.coordinator.onOutage": "hold",
+        "spark.lockgate.coordinator.onOutage": "proceed",
+        "spark.lockgate.coordinator.holdFor": "9 minutes",
+        "spark.lockgate.coordinator.maxBatch": "1 hour",
+        "spark.lockgate.coordinator.park": "1 day",
     }
     made = configured(Alignment(), conf)
     assert made == Alignment(
@@ -49,7 +52,17 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         other_event_time="warn",
         late_rows="count",
         coordinator=Coordinator(
-            "https://coordinator", group="g", source="orders", catch_up="strict", token="hunter2", ca="/etc/ca.pem", timeout="3 seconds"
+            "https://coordinator",
+            group="g",
+            source="orders",
+            catch_up="strict",
+            token="hunter2",
+            ca="/etc/ca.pem",
+            timeout="3 seconds",
+            on_outage="proceed",
+            hold_for="9 minutes",
+            max_batch="1 hour",
+            park="1 day",
         ),
     )
     assert len(conf) == len([field for of in (Alignment, Coordinator) for field in fields(of) if field.name != "_"]) - 1

@@ -18,7 +18,18 @@ def test_a_name_that_the_protocol_has_no_room_for_is_refused(key: str) -> None:
         Coordinator(URL, **{"group": "g", key: "a/b"})
 
 
-@pytest.mark.parametrize(("key", "value"), [("catch_up", "eager"), ("on_outage", "panic"), ("timeout", 0), ("timeout", "soon")])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("catch_up", "eager"),
+        ("on_outage", "panic"),
+        ("timeout", 0),
+        ("timeout", "soon"),
+        ("hold_for", "long"),
+        ("max_batch", 0),
+        ("park", 0),
+    ],
+)
 def test_a_value_that_is_none_is_refused_by_its_key(key: str, value: object) -> None:
     with pytest.raises(ConfigurationError, match=key):
         Coordinator(URL, group="g", **{key: value})  # type: ignore[arg-type]

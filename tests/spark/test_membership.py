@@ -1,7 +1,6 @@
 """A query's place in its group, against a real coordinator: the ceiling, the lease, outages, fencing, the end."""
 
 import threading
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -16,18 +15,6 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import Answer, accepting_only, serving, wait_for
 from support.members import MINUTE, STRICT, Requests, at, create, inspect, member, state
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with CoordinatorProcess() as coordinator:
-        yield coordinator.url
-
-
-@pytest.fixture
-def group(url: str, topic: str) -> str:
-    create(url, topic)
-    return topic
 
 
 def test_before_the_first_answer_the_ceiling_is_min_and_nothing_of_the_group_is_known(url: str, group: str) -> None:
@@ -185,12 +172,23 @@ def test_the_lease_is_kept_even_where_the_update_interval_is_longer(url: str, gr
         assert state(url, group) == "active"
 
 
-def test_the_end_reports_finished_and_the_thread_is_gone(url: str, group: str) -> None:
+def test_the_end_reports_finished(url: str, group: str) -> None:
     with member(url, group) as orders:
         orders.exchange(at(1_000, reach=9_000))
         orders.close(at(2_000, reach=9_000))
         assert state(url, group) == "finished"
-    wait_for(lambda: not any(thread.name == "lockgate-orders" for thread in threading.enumerate()))
+
+
+def test_the_end_of_a_scheduled_run_parks_its_readers_for_the_time_that_was_set(url: str, group: str) -> None:
+    with member(url, group, park="1 day") as orders, member(url, group, "payments", park="1 day") as payments:
+        for query in (orders, payments):
+            query.exchange(at(1_000, reach=9_000))
+        orders.close(at(2_000, reach=9_000), returns=True)
+        payments.close(at(3_000))
+        assert (state(url, group), state(url, group, "payments")) == ("parked", "finished")
+    with member(url, group, run="2") as again:
+        assert again.exchange(at(2_000)) == 2_000 + MINUTE
+        assert state(url, group) == "active"
 
 
 def test_an_end_without_standings_lets_the_lease_run_out(url: str, group: str) -> None:
@@ -294,12 +292,9 @@ def test_a_refusal_meets_the_keeper_first_which_says_so_once_and_the_plan_afterw
     create(url, group, lease_ms=200, update_interval_ms=20)
     with member(url, group, owner="q", run="1") as older:
         older.exchange(at(1_000))
-        keeper = older._keeper
-        assert keeper is not None
         with member(url, group, owner="q", run="2") as newer:
             newer.exchange(at(1_000))
-            keeper.join(10)
-            assert not keeper.is_alive()
+            wait_for(lambda: older._failed)
             with pytest.raises(Fenced, match="run 2 of query q took over from source orders, run 1 of query q"):
                 older.exchange(at(2_000))
     assert caplog.text.count("the lease of orders is kept no longer") == 1

@@ -3,26 +3,14 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
+import httpx
 import pytest
 
-from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.hostile import a_gigabyte, dripping_body, dripping_headers, garbage, relayed, reset_in_the_middle, silent
 from support.members import MINUTE, Requests, at, create, member, state
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with CoordinatorProcess() as coordinator:
-        yield coordinator.url
-
-
-@pytest.fixture
-def group(url: str, topic: str) -> str:
-    create(url, topic)
-    return topic
 
 
 def test_a_changed_drift_reaches_a_running_query_with_its_next_report(url: str, group: str) -> None:
@@ -47,7 +35,7 @@ def test_a_lease_made_shorter_is_kept(url: str, group: str) -> None:
     with member(url, group, transport=requests) as orders:
         orders.exchange(at(1_000))
         create(url, group, lease_ms=600)
-        wait_for(lambda: orders._lease_s == 0.6)
+        wait_for(lambda: orders._session.lease_s == 0.6)
         sent = len(requests.sent)
         wait_for(lambda: len(requests.sent) > sent + 12)  # some leases have passed
         assert state(url, group) == "active"
@@ -82,7 +70,7 @@ def test_a_stop_takes_the_timeout_and_a_second_at_most(url: str, group: str, beh
     with relayed(url) as (through, relay), member(through, group, timeout="1 second") as orders:
         orders.exchange(at(1_000))
         relay.turn(behaviour)
-        wait_for(lambda: orders._outage.lasts or orders._client._connection._running)  # the keeper is at it
+        wait_for(lambda: orders._session.outage.lasts or orders._session.client._connection._running)  # the keeper is at it
         planning = threading.Thread(target=lambda: orders.exchange(at(2_000)))
         planning.start()
         began = time.monotonic()
@@ -93,16 +81,23 @@ def test_a_stop_takes_the_timeout_and_a_second_at_most(url: str, group: str, beh
 
 
 def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(url: str, group: str) -> None:
-    slow = threading.Event()
-    requests = Requests(lambda request: slow.wait(0.2) and None if request.method == "POST" else None)
+    heard: list[str] = []
+    ending = threading.Event()
+
+    def slow(request: httpx.Request) -> None:
+        if request.url.path.endswith("/watermarks"):
+            ending.wait(5)
+            heard.append("last" if b'"finished":true' in request.content.replace(b" ", b"") else "earlier")
+
+    requests = Requests(slow)
     with member(url, group, transport=requests) as orders:
-        orders.exchange(at(1_000))
-        planning = threading.Thread(target=lambda: orders.exchange(at(2_000)))
+        planning = threading.Thread(target=lambda: orders.exchange(at(1_000)))
         planning.start()
-        wait_for(lambda: requests.sent.count("POST watermarks") == 2)
+        wait_for(lambda: "POST watermarks" in requests.sent)
+        threading.Timer(0.1, ending.set).start()  # far below the patience at the end
         orders.close(at(3_000))
         planning.join(5)
-        assert requests.sent.count("POST watermarks") == 3
+        assert heard == ["earlier", "last"]
         assert state(url, group) == "finished"
 
 
@@ -120,13 +115,20 @@ def test_a_proxy_that_knows_no_coordinator_for_a_while_is_an_outage_and_not_the_
     assert "back after 4.0 s" in caplog.text
 
 
-def test_no_look_at_the_group_ends_an_outage_only_a_report_does(url: str, group: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_news_of_the_group_end_an_outage_only_a_report_does(url: str, group: str, caplog: pytest.LogCaptureFixture) -> None:
     clock = [0.0]
-    with relayed(url) as (through, relay), member(through, group, now=lambda: clock[0], timeout="200 milliseconds") as orders:
-        orders.exchange(at(1_000))
+    with (
+        relayed(url) as (through, relay),
+        member(through, group, now=lambda: clock[0], timeout="200 milliseconds") as orders,
+        member(url, group, "late") as late,
+    ):
+        orders.exchange(at(5_000))
         relay.turn(silent)
-        orders.exchange(at(2_000))
+        orders.exchange(at(6_000))
         relay.turn(None)
-        clock[0] = 4.0
-        assert not orders.wait_for_change(10)
+        late.exchange(at(1_000))
+        wait_for(lambda: orders.ceiling == 1_000 + MINUTE)
         assert "back after" not in caplog.text
+        clock[0] = 4.0
+        orders.exchange(at(6_000))
+    assert "back after 4.0 s" in caplog.text

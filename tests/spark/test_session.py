@@ -11,7 +11,7 @@ import pytest
 from lockgate.planner import Limit
 from lockgate.watermark import MAX
 from lockgate_spark import Alignment, Coordinator, HeldTooLong
-from lockgate_spark.client import CoordinatorClient
+from lockgate_spark.group_session import GroupSession
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.membership import Membership
 from lockgate_spark.session import Session
@@ -48,7 +48,7 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 def membership(url: str, group: str, source: str = "orders") -> Membership:
     coordinator = Coordinator(url, group=group)
-    return Membership(CoordinatorClient(coordinator), Alignment(coordinator=coordinator), source, owner=source, run="1")
+    return Membership(GroupSession(coordinator), Alignment(coordinator=coordinator), source, owner=source, run="1")
 
 
 def strict(url: str, group: str, **config: Any) -> None:

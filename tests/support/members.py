@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import httpx
 
 from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.client import CoordinatorClient
+from lockgate_spark.group_session import GroupSession
 from lockgate_spark.membership import Membership, Standing
 
 MINUTE = 60_000
@@ -16,14 +16,21 @@ STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60
 
 
 class Requests(httpx.AsyncBaseTransport):
-    """The real transport, with a list of what was sent; `after` is called between the answer and whoever waits for it."""
+    """The real transport, with a list of what was sent; `after` is called between the answer and whoever waits for it. What the listener
+    asks is in `listened`; `streams=False` answers it as a proxy that knows no streams.
+    """
 
-    def __init__(self, after: Callable[[httpx.Request], None] = lambda _: None) -> None:
+    def __init__(self, after: Callable[[httpx.Request], None] = lambda _: None, streams: bool = True) -> None:
         self._http = httpx.AsyncHTTPTransport()
+        self._streams = streams
         self.after = after
         self.sent: list[str] = []
+        self.listened: list[str] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if "/alignment" in request.url.path:
+            self.listened.append(request.url.path.rpartition("/")[2])
+            return await self._http.handle_async_request(request) if self._streams or "wait_ms" in str(request.url) else httpx.Response(405)
         self.sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
         answer = await self._http.handle_async_request(request)
         body = await answer.aread()
@@ -48,15 +55,27 @@ def state(url: str, group: str, source: str = "orders") -> str:
 
 
 @contextmanager
-def member(url: str, group: str, source: str = "orders", **more: Any) -> Iterator[Membership]:
-    who = {"owner": f"query of {source}", "run": "1", **{key: more.pop(key) for key in ("owner", "run", "now") if key in more}}
-    coordinator = Coordinator(url, group=group, timeout=more.pop("timeout", "2 seconds"), catch_up=more.pop("catch_up", "joint"))
-    client = CoordinatorClient(coordinator, more.pop("transport", None))
-    membership = Membership(client, Alignment(coordinator=coordinator, **more), source, **who)
+def member(url: str, group: str, source: str = "orders", session: GroupSession | None = None, **more: Any) -> Iterator[Membership]:
+    who = {"owner": f"query of {source}", "run": "1", **{key: more.pop(key) for key in ("owner", "run") if key in more}}
+    means = {key: more.pop(key) for key in ("transport", "now") if key in more}
+    theirs = {key: more.pop(key) for key in ("timeout", "catch_up", "on_outage", "hold_for", "max_batch", "park") if key in more}
+    coordinator = Coordinator(url, group=group, **theirs)
+    if session is None:
+        session = GroupSession(coordinator, **means)
+    membership = Membership(session, Alignment(coordinator=coordinator, **more), source, **who)
     try:
         yield membership
     finally:
         membership.close()
+
+
+@contextmanager
+def process(url: str, group: str, *sources: str, **means: Any) -> Iterator[list[Membership]]:
+    """Queries of one process: they share a session, which is not that of the test's own process. `means`: transport, now, timeout."""
+    session = GroupSession(Coordinator(url, group=group, timeout=means.pop("timeout", "2 seconds")), **means)
+    session.users = len(sources)
+    with ExitStack() as stack:
+        yield [stack.enter_context(member(url, group, source, session)) for source in sources]
 
 
 def at(watermark: int, reach: int | None = None) -> dict[int, Standing]:

@@ -162,6 +162,8 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
         return replace(reader, heard_at=now_ms, excused=False, lost=False)
+    if reader.splits_named and not event.splits and old is not None and old.epoch == event.epoch:
+        event = _repeated(event, old, reader)
     if event.park_ms is not None:
         event = without_reach(event)
     since, passed_over = wait_after(event, reader, group, now_ms)
@@ -179,6 +181,16 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
         attempts={name: attempt for name, attempt in reader.attempts.items() if name in event.splits} if reader.attempts else {},
         progress_ignored=reader.progress_ignored,
     )
+
+
+def _repeated(event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader) -> ReportedWatermarkEvent:
+    """A report that names no splits leaves them where they are, and does not undo what tasks have told of them since."""
+    lowest = _lowest(old.splits) if reader.attempts else MIN
+    return replace(event, splits=old.splits, watermark=max(event.watermark, lowest))
+
+
+def _lowest(splits: Mapping[str, SplitReport]) -> int:
+    return min((split.watermark for split in splits.values() if split.state not in RESTING), default=MIN)
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
@@ -200,8 +212,7 @@ def _merged(reader: Reader, event: ProgressEvent) -> Reader:
     splits = dict(reported.splits)
     for name, split in newest.items():
         splits[name] = _risen(splits.get(name), split, same_attempt=reader.attempts.get(name) == attempt)
-    lowest = min((split.watermark for split in splits.values() if split.state not in RESTING), default=MIN)
-    raised = max(reported.watermark, lowest) if reader.splits_named else reported.watermark
+    raised = max(reported.watermark, _lowest(splits)) if reader.splits_named else reported.watermark
     return replace(
         reader,
         reported=replace(reported, splits=splits, watermark=raised),

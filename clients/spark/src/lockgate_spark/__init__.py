@@ -10,10 +10,12 @@ from lockgate_spark.errors import (
     AlignmentError,
     ConfigurationError,
     CoordinatorRefused,
+    CoordinatorUnavailable,
     Fenced,
     HeldTooLong,
     UnsupportedQuery,
 )
+from lockgate_spark.outage import Coordination
 from lockgate_spark.progress import report_progress
 from lockgate_spark.slices import BatchSlice
 from lockgate_spark.view import BatchAlignment, SplitAlignment
@@ -25,8 +27,10 @@ __all__ = [
     "BatchAlignment",
     "BatchSlice",
     "ConfigurationError",
+    "Coordination",
     "Coordinator",
     "CoordinatorRefused",
+    "CoordinatorUnavailable",
     "Fenced",
     "HeldTooLong",
     "SplitAlignment",

@@ -15,6 +15,7 @@ from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group import check_config, source_name
+from lockgate_spark.group_session import GroupSession
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
@@ -121,7 +122,7 @@ def _membership(alignment: Alignment, run: QueryRun) -> Membership | None:
     if alignment.coordinator is None or alignment.observes:
         return None  # a reader that reports holds others, and would change what they read
     source = source_name(alignment.coordinator.source, run.name, run.query_id)
-    return Membership(CoordinatorClient(alignment.coordinator), alignment, source, owner=run.query_id, run=run.run_id)
+    return Membership(GroupSession.joined(alignment.coordinator), alignment, source, owner=run.query_id, run=run.run_id)
 
 
 def _check(df: DataFrame) -> None:

@@ -2,6 +2,8 @@
 
 AlignmentError
 ├── Unreachable              no usable answer this time; asking again later is right
+│   ├── Interrupted          nobody waited for the answer: somebody else in this process was in a hurry
+│   ├── Unstreamed           there are answers, but no stream of events
 │   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
 ├── NotRegistered            the coordinator does not know this group or reader (any more)
 ├── Stale                    a newer epoch of this reader exists
@@ -31,6 +33,14 @@ class Unreachable(AlignmentError):
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
         super().__init__(text)
         self.passing, self.asked_wait_s = passing, asked_wait_s
+
+
+class Interrupted(Unreachable):
+    """The call was ended from within this process; whoever still wants it makes it again."""
+
+
+class Unstreamed(Unreachable):
+    """What stands between us and the coordinator lets no stream of events through."""
 
 
 class Untrusted(Unreachable):

@@ -4,20 +4,21 @@ Every call ends within `Coordinator(timeout)`, whatever the other side does. Wha
 caller asks again at its next turn (see `membership`), since every request repeats state that is still true.
 """
 
+import json
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockgate import codec
 from lockgate.events import GroupConfig, ProgressEvent, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
 from lockgate.events import WatermarkAlignmentEvent as Event
-from lockgate_spark.answers import Answer, NotACoordinator, NotRegistered, Problem, Stale, Unreachable, Untrusted, refusal
+from lockgate_spark.answers import Answer, NotACoordinator, NotRegistered, Problem, Stale, Unreachable, Unstreamed, Untrusted, refusal
 from lockgate_spark.config import Coordinator
 from lockgate_spark.connection import Connection
 from lockgate_spark.duration import milliseconds
-from lockgate_spark.errors import AlignmentError
+from lockgate_spark.errors import AccessDenied, AlignmentError
 from lockgate_spark.retry import Pace, until_answered
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ log = logging.getLogger("lockgate")
 
 T = TypeVar("T")
 
+Report = tuple[str, ReportedWatermarkEvent]
+"""A source's name, and what one reader of it reports."""
+
 
 @dataclass(frozen=True, slots=True)
 class Registered:
@@ -39,14 +43,22 @@ class Registered:
     attributes: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The answer to a batch of reports: the alignment, and by index in the batch why a report was not taken."""
+
+    alignment: Event
+    rejected: Mapping[int, AlignmentError]
+
+
 class CoordinatorClient:
-    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies."""
+    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies. `timeout_s`: of one call."""
 
     def __init__(self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None) -> None:
         self._token = coordinator.token
         self._name = coordinator.group
         self._group = f"/v1/groups/{coordinator.group}"
-        self._timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
+        self.timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
         self._pace = pace or Pace()
         self._connection = Connection(coordinator, transport)
 
@@ -74,26 +86,16 @@ class CoordinatorClient:
             },
         )
 
-    def report(self, reports: list[tuple[str, ReportedWatermarkEvent]]) -> Event:
-        """Reports for all readers of a query at once. Raises `NotRegistered` or `Stale` if that is what one of them is told."""
+    def report(self, reports: Sequence[Report]) -> Reported:
+        """Reports for many readers at once; each is judged alone. Raises `NotRegistered` for a group that is not there."""
         answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
-        rejected, alignment = self._read(
-            answer, lambda body: ([Problem.from_json(no) for no in body["rejected"]], codec.alignment_from_json(body["alignment"]))
+        return self._read(
+            answer,
+            lambda body: Reported(
+                codec.alignment_from_json(body["alignment"]),
+                {int(no["index"]): self._refusal(Problem.from_json(no)) for no in body["rejected"]},
+            ),
         )
-        for problem in rejected:
-            raise self._refusal(problem)
-        return alignment
-
-    def park(self, reports: list[tuple[str, ReportedWatermarkEvent]], for_ms: int) -> Event:
-        """The last reports of a scheduled run: its readers count for `for_ms`, or until the next run reports. Raises as `report`."""
-        return self.report([(source, replace(last, park_ms=for_ms)) for source, last in reports])
-
-    def leave(self, source: str, subtask: int, epoch: int) -> None:
-        """The reader no longer counts, at once; nor did it, if it was gone already or has a newer epoch."""
-        try:
-            self._send("DELETE", f"{self._group}/sources/{source}/readers/{subtask}", params={"epoch": epoch})
-        except (NotRegistered, Stale) as error:
-            log.debug("leave of %s/%d: %s", source, subtask, error)
 
     def offer(self, source: str, progress: ProgressEvent) -> bool:
         """An executor's word in the middle of a batch; False when it was not taken. Never raises for that: it only helps the others."""
@@ -104,14 +106,38 @@ class CoordinatorClient:
             return False
         return True
 
-    def wait(self, after: int, wait_ms: int) -> Event | None:
+    async def wait(self, after: int, wait_ms: int) -> Event | None:
         """The alignment once its revision is above `after`; None when that takes longer than `wait_ms`."""
         query = {"after": after, "wait_ms": wait_ms}
-        answer = self._send("GET", f"{self._group}/alignment", within_s=self._timeout_s + wait_ms / 1000, params=query)
+        answer = await self._answer("GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query)
         return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
 
+    async def events(self) -> AsyncGenerator[Event | None, None]:
+        """The alignment now and whenever it is another; None for a sign of life. Without end but the other side's.
+
+        There is no `Last-Event-ID` in the request: the event that is sent at once shows that the stream comes through. Raises `Unstreamed`
+        where something else answers.
+        """
+        async with self._connection.open("GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}) as answer:
+            if answer.status_code != 200:
+                raise self._no_stream(await self._connection.read(answer))
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                raise Unstreamed(f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}")
+            rest = b""
+            async for part in answer.aiter_raw():
+                *blocks, rest = (rest + part).split(b"\n\n")
+                self._connection.check_size(len(rest))
+                yield None
+                for block in blocks:
+                    for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
+                        yield self._event(data)
+
+    def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Runs `task`, which may use what is `async` here, until the client is closed."""
+        self._connection.begin(task)
+
     def interrupt(self) -> None:
-        """Ends all calls that are under way, in whatever thread, with `Unreachable`."""
+        """Ends all calls that are under way, in whatever thread, with `Interrupted`."""
         self._connection.interrupt()
 
     def close(self) -> None:
@@ -124,20 +150,33 @@ class CoordinatorClient:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _send(self, method: str, path: str, within_s: float | None = None, **request: Any) -> Answer:
+    def _send(self, method: str, path: str, **request: Any) -> Answer:
+        return self._connection.call(lambda: self._answer(method, path, self.timeout_s, **request))
+
+    async def _answer(self, method: str, path: str, within_s: float, **request: Any) -> Answer:
         async def once() -> Answer:
             answer = await self._connection.send(method, path, **request)
             if not 200 <= answer.status < 300:
                 raise self._refusal(Problem.of(answer), answer.asked_wait_s)
             return answer
 
-        url = self._connection.url
-        return self._connection.call(lambda: until_answered(once, url, within_s or self._timeout_s, self._pace))
+        return await until_answered(once, self._connection.url, within_s, self._pace)
 
     def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
-        """The answer's JSON through `decode`. Raises `NotACoordinator` for what no coordinator says."""
+        return self._decoded(lambda: decode(answer.json()))
+
+    def _no_stream(self, answer: Answer) -> AlignmentError:
+        refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
+        told = isinstance(refusal, NotRegistered | AccessDenied) or answer.asked_wait_s is not None
+        return refusal if told else Unstreamed(f"no stream of events: {refusal}")
+
+    def _event(self, data: bytes) -> Event:
+        return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
+
+    def _decoded(self, decode: Callable[[], T]) -> T:
+        """What `decode` makes of an answer. Raises `NotACoordinator` for what no coordinator says."""
         try:
-            return decode(answer.json())
+            return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             url = self._connection.url
             raise NotACoordinator(f"{url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?") from error

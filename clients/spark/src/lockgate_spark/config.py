@@ -14,6 +14,7 @@ from lockgate_spark.retention import share
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
+OUTAGES = ("hold", "proceed", "fail")
 
 _TOKEN = re.compile(r"[!-~]*\Z")
 
@@ -25,8 +26,10 @@ class Coordinator:
     `group`: the queries of one group wait for each other. `source`: this query's name in the group (default: the query's name, or
     its id). `catch_up`: `joint` or `strict`, for a group that this query creates (see docs/protocol.md). `token`: bearer token.
     `ca`: file with the CA of an https coordinator (PEM). `timeout`: of one call, from the name's look-up to the last byte of the answer,
-    with all that is tried again in between. `on_outage="hold"`: while the coordinator cannot be
-    reached the query goes on to the last ceiling and waits there. Raises `ConfigurationError`.
+    with all that is tried again in between. `on_outage`: while the coordinator cannot be reached the query goes on to the last ceiling
+    and waits there (`hold`), or does so for `hold_for` and then goes on without the group (`proceed`) or stops (`fail`). `max_batch`: a
+    batch that takes longer loses the query's lease (default: none does). `park`: for how long a run under `Trigger.AvailableNow` holds the
+    group after its end, for the next one to come (default: not at all). Raises `ConfigurationError`.
     """
 
     url: str
@@ -38,6 +41,9 @@ class Coordinator:
     ca: str | None = None
     timeout: Duration = "2 seconds"
     on_outage: str = "hold"
+    hold_for: Duration = "5 minutes"
+    max_batch: Duration | None = None
+    park: Duration | None = None
 
     def __post_init__(self) -> None:
         _check_url(self.url)
@@ -52,8 +58,12 @@ class Coordinator:
             _check_ca(self.ca, self.url)
         if self.catch_up not in {way.value for way in CatchUp}:
             raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
-        if self.on_outage != "hold":
-            raise ConfigurationError(f'Coordinator(on_outage={self.on_outage!r}): expected "hold"; there is no other policy yet')
+        if self.on_outage not in OUTAGES:
+            raise ConfigurationError(f"Coordinator(on_outage={self.on_outage!r}): expected {' or '.join(map(repr, OUTAGES))}")
+        milliseconds("Coordinator(hold_for)", self.hold_for)
+        for key in ("max_batch", "park"):
+            if (value := getattr(self, key)) is not None and milliseconds(f"Coordinator({key})", value) == 0:
+                raise ConfigurationError(f"Coordinator({key}): must be above 0, or None")
         if milliseconds("Coordinator(timeout)", self.timeout) == 0:
             raise ConfigurationError("Coordinator(timeout): must be above 0")
 

@@ -6,10 +6,11 @@
         ├── UnsupportedQuery         alignment cannot be put on this DataFrame, session, Spark version or mode of execution
         ├── CoordinatorRefused       the coordinator said no, and will say so again: a busy reader, a wrong URL
         │   └── AccessDenied         the token, or its role, or its groups
+        ├── CoordinatorUnavailable   it could not be reached for longer than on_outage="fail" allows
         ├── Fenced                   another run of the same reader took over; this one must stop
         └── HeldTooLong              paused for longer than max_hold
 
-A coordinator that cannot be reached is no error: the query holds (see `membership`).
+A coordinator that cannot be reached is no error by itself: the query holds (see `outage`).
 """
 
 from lockgate.errors import LockgateError
@@ -33,6 +34,10 @@ class CoordinatorRefused(AlignmentError):
 
 class AccessDenied(CoordinatorRefused):
     """The coordinator does not accept the token, or the token's role or groups do not allow this."""
+
+
+class CoordinatorUnavailable(AlignmentError):
+    """The coordinator could not be reached for `hold_for`, and `on_outage` is "fail"."""
 
 
 class Fenced(AlignmentError):

@@ -32,6 +32,8 @@ def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
         "PlanMs": round(view.seconds * 1000),
         "LookUps": view.look_ups,
     }
+    if view.coordinator is not None:
+        found["Coordinator"] = view.coordinator.value
     if lags:
         found["ProducerLagMs"] = max(lags)
     return {f"alignment{name}": str(value) for name, value in found.items()}

@@ -1,15 +1,63 @@
-"""While the coordinator cannot be reached: when to ask again, and one line in the log at either end."""
+"""While the coordinator cannot be reached: when to ask again, what a query does meanwhile, and one line in the log at either end.
+
+`hold` goes on to the last ceiling and waits there, so that nobody runs free. `proceed` and `fail` do so too, for `hold_for`, which a
+restart or a fail-over of the coordinator does not reach; then the one goes on without the group's ceiling (the splits of the query
+itself stay level), and the other stops the query.
+"""
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from lockgate_spark.duration import milliseconds
+
+if TYPE_CHECKING:  # it imports what shows an outage
+    from lockgate_spark.config import Coordinator
 
 log = logging.getLogger("lockgate")
 
 ASK_AGAIN_S = 0.5
 
 
+class Coordination(str, Enum):
+    """By what a query goes in its group: what it is told, what it was last told, or nothing but its own splits."""
+
+    TOLD = "told"
+    HOLDING = "holding"
+    PROCEEDING = "proceeding"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`on_outage`: hold, proceed or fail; `hold_for_s`: for how long the latter two hold."""
+
+    on_outage: str
+    hold_for_s: float
+
+    @classmethod
+    def of(cls, coordinator: "Coordinator") -> "Policy":
+        """The policy that a user has set."""
+        return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
+
+    def in_force(self, lasted_s: float | None) -> Coordination:
+        """After so many seconds of outage; None: there is none."""
+        if lasted_s is None:
+            return Coordination.TOLD
+        proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
+        return Coordination.PROCEEDING if proceeds else Coordination.HOLDING
+
+    def fails(self, lasted_s: float | None) -> bool:
+        """Whether the query is to stop."""
+        return self.on_outage == "fail" and lasted_s is not None and lasted_s >= self.hold_for_s
+
+    def __str__(self) -> str:
+        return "" if self.on_outage == "hold" else f", and {self.on_outage}s after {self.hold_for_s:g} s"
+
+
 class Outage:
-    """Whether there is one, as far as one reader can tell. `now`: seconds, monotonic."""
+    """Whether there is one, as far as this process can tell. `now`: seconds, monotonic."""
 
     def __init__(self, group: str, now: Callable[[], float]) -> None:
         self._group, self._now = group, now
@@ -22,12 +70,18 @@ class Outage:
         return self._since is not None
 
     @property
+    def lasted_s(self) -> float | None:
+        """For how long, in seconds; None: there is none."""
+        since = self._since
+        return None if since is None else self._now() - since
+
+    @property
     def asks_now(self) -> bool:
         """Whether it is time to try."""
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """A call failed. `until_then`: what the query does meanwhile."""
+        """A call failed. `until_then`: what is done meanwhile."""
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
             self._since = self._now()
@@ -35,6 +89,6 @@ class Outage:
 
     def ends(self) -> None:
         """A report was answered."""
-        if self._since is not None:
-            log.warning("group %s: the coordinator is back after %.1f s", self._group, self._now() - self._since)
-            self._since = None
+        lasted_s, self._since = self.lasted_s, None
+        if lasted_s is not None:
+            log.warning("group %s: the coordinator is back after %.1f s", self._group, lasted_s)

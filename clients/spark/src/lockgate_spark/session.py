@@ -34,6 +34,7 @@ from lockgate_spark.metrics import ChangeLog, source_metrics
 from lockgate_spark.observe import Observed
 from lockgate_spark.out_of_order import OutOfOrder
 from lockgate_spark.patience import Least, Patience
+from lockgate_spark.pauses import Pauses, held_by
 from lockgate_spark.rest import LONGEST_S, Rest
 from lockgate_spark.retention import Retention
 from lockgate_spark.slices import BatchSlice, Memory, Slices
@@ -89,6 +90,7 @@ class Session:
         self._plan: Plan[Key] | None = None
         self._learned: Curve | None = None
         self._patience = Patience()
+        self._pauses = None if membership is None else Pauses(membership)
         self._slices: Slices | None = None
         self._left_out, self._observed, self._out_of_order = LeftOut(), Observed(), OutOfOrder()
         self._lags, self._changes = Lags(), ChangeLog()
@@ -125,7 +127,7 @@ class Session:
         if self._leader is None:
             self._leader = index
         if index == self._leader:
-            rests = not self.alignment.observes and self._rest.lasts(self.sources, time.monotonic(), self._closed.wait)
+            rests = not self.alignment.observes and self._rest.lasts(self.sources, time.monotonic(), self._pause)
             self._answers = {} if rests else self._next_round(index, start)
         answer = self._answers.pop(index, start)
         self._served[index] = answer
@@ -177,7 +179,7 @@ class Session:
             if self._found is not None and not self.run.failed():
                 finished = self._standings(*self._found[1:])
         finally:
-            self.membership.close(finished)
+            self.membership.close(finished, returns=self.run.available_now)
 
     # -- a round: one plan for all sources --
 
@@ -230,6 +232,13 @@ class Session:
         heads = [split.next.event_time for split in plan.splits.values() if split.next is not None]
         return min(heads, default=watermark.MAX) - plan.ceiling <= self.alignment.bounds.idle_timeout
 
+    def _pause(self, seconds: float) -> None:
+        """Until there is news of the group, or the end."""
+        if self.membership is None:
+            self._closed.wait(seconds)
+        else:
+            self.membership.wait_for_change(int(seconds * 1000))
+
     def _step(self, plan: Plan[Key]) -> None:
         if plan.limit is Limit.GROUP and self.membership is not None:
             self.membership.wait_for_change(STEP_MS)
@@ -240,14 +249,9 @@ class Session:
         most = self.alignment.max_hold
         if most is not None and held_s * 1000 > milliseconds("Alignment(max_hold)", most):
             raise HeldTooLong(
-                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is {most!r}; {self._holder()}"
+                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is {most!r};"
+                f" {held_by(None if self.membership is None else self.membership.last)}"
             )
-
-    def _holder(self) -> str:
-        last = self.membership.last if self.membership is not None else None
-        if last is None or not last.held_by:
-            return "no other reader holds the group"
-        return "held by " + ", ".join(f"{h.source}/{h.subtask} at {watermark.iso(h.watermark)}" for h in last.held_by)
 
     # -- one plan --
 
@@ -261,6 +265,8 @@ class Session:
             ceiling = self.membership.exchange(self._standings(unread, survey))
         plan = survey.plan(ceiling) if self.slices is None else self.slices.plan(survey, ceiling, self._told)
         plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
+        if self._pauses is not None:
+            self._pauses.made(plan)
         return replace(plan, look_ups=self._asked() - asked), time.perf_counter() - began
 
     @property
@@ -329,7 +335,6 @@ class Session:
             source.log.planned(plan.target, {split: head for split, head in stops.items() if head is not None})
         self.view = replace(self._describe(plan, seconds), slice=self._take_slice(plan))
         self.view = self._out_of_order.show(self._retention.show(self.view, plan), self.sources)
-        self._tell(plan)
         self._plan = plan
         return answers
 
@@ -341,22 +346,11 @@ class Session:
     def _describe(self, plan: Plan[Key], seconds: float) -> BatchAlignment:
         slowest = None if self._found is None else self._found[2].slowest
         applied = not self.alignment.observes
-        return describe(plan, self.view, self._told, slowest, self._lags.seen, self._incredible, self._clock(), seconds, applied)
+        view = describe(plan, self.view, self._told, slowest, self._lags.seen, self._incredible, self._clock(), seconds, applied)
+        return view if self.membership is None else replace(view, coordinator=self.membership.coordination)
 
     def _incredible(self, key: Key, start: int, end: int) -> int:
         records = self.sources[key[0]].log.incredible(key[1], start, end)
         if not self.alignment.observes:
             self._left_out.count(key[1], records)
         return records
-
-    def _tell(self, plan: Plan[Key]) -> None:
-        """One line when the group stops the query and one when it lets it go on; never one a poll."""
-        was, held = self._plan is not None and _stopped(self._plan), _stopped(plan)
-        if held and not was:
-            log.info("paused at %s by the group; %s", watermark.iso(plan.ceiling), self._holder())
-        elif was and not held:
-            log.info("goes on to %s", watermark.iso(plan.target))
-
-
-def _stopped(plan: Plan[Key]) -> bool:
-    return plan.offsets == 0 and plan.limit is Limit.GROUP and bool(plan.paused)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lockgate.events import HeldBy, WatermarkAlignmentEvent
 from lockgate.planner import Limit, Plan, SplitState
 from lockgate_spark.logs.unread import Key
+from lockgate_spark.outage import Coordination
 from lockgate_spark.slices import BatchSlice
 
 
@@ -41,7 +42,8 @@ class BatchAlignment:
     and `held_by`: as the coordinator last told, None and empty without one. `bounded_by`: where the limit is the horizon, the split that
     may still bring the oldest records. `planned_at`: wall clock in seconds when the plan was made.
     `seconds`: what the plan took, waiting left out; `look_ups`: how often Kafka was asked for it, source by source.
-    `applied`: False in mode observe, where all this is what would have been.
+    `applied`: False in mode observe, where all this is what would have been. `coordinator`: whether the ceiling is what the group told, the
+    last that it told before an outage, or none (`told`, `holding`, `proceeding`); None without a coordinator.
     `slice`: the windows of the batch, where `Alignment(slice)` cuts it.
     """
 
@@ -60,6 +62,7 @@ class BatchAlignment:
     let_go: tuple[str, ...] = ()  # paused splits that are read above the ceiling, as far as retention is about to delete them
     slice: BatchSlice | None = None
     bounded_by: str | None = None
+    coordinator: Coordination | None = None
 
     @property
     def holder(self) -> str:

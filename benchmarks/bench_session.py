@@ -1,0 +1,122 @@
+"""What a query's place in a group costs its driver: CPU and requests a second, by the number of splits (`make bench-session`).
+
+A query's membership, as a Spark driver has it, in this process; the coordinator, over memory, in another one. For `--seconds` the query
+plans ten times a second and gets on with each plan (`reads`), or waits for its group while only the ends of its logs move (`waits`),
+or is in one long batch (`batch`). CPU is that of this process and of the coordinator's, in percent of one core, without what it takes to
+make up the reports. The update interval is the default, 1 s. Prints a line for each case; writes build/bench/session.json.
+"""
+
+import argparse
+import json
+import os
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+
+from lockgate.events import SplitReport, SplitState
+from lockgate_spark import Alignment, Coordinator
+from lockgate_spark.group_session import GroupSession
+from lockgate_spark.membership import Membership, Standing
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.progress import progress_bar
+
+OUT = Path("build/bench/session.json")
+T0 = 1_767_225_600_000
+PLANS_A_SECOND = 10
+KINDS = ("reads", "waits", "batch")
+
+
+class Counting(httpx.AsyncHTTPTransport):
+    """Counts requests and the bytes of their bodies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests, self.bytes = 0, 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        self.bytes += int(request.headers.get("content-length", 0))
+        return await super().handle_async_request(request)
+
+
+def standings(splits: int, position: int, end: int) -> dict[int, Standing]:
+    """One source whose splits stand at `position`, their logs ending at `end`."""
+    watermark = T0 + position * 1_000
+    report = SplitReport(watermark=watermark, state=SplitState.ACTIVE, position=position, end=end)
+    return {0: Standing(watermark, None, {f"topic-{i}": report for i in range(splits)})}
+
+
+def plans(kind: str, splits: int) -> Iterator[dict[int, Standing]]:
+    """What each plan reports."""
+    for i in range(1, 1_000_000):
+        yield standings(splits, i if kind == "reads" else 1, 1_000_000 + i)
+
+
+def cpu_s(pid: int) -> float:
+    """What a process has used so far, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def own_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(url: str, pid: int, kind: str, splits: int, seconds: float) -> dict[str, float]:
+    """One case: percent of a core and requests a second."""
+    transport = Counting()
+    coordinator = Coordinator(url, group=f"{kind}-{splits}", timeout="30 seconds")
+    membership = Membership(GroupSession(coordinator, transport), Alignment(coordinator=coordinator), "bench", "bench", "1")
+    made = plans(kind, splits)
+    membership.exchange(next(made))
+    spent_s, ahead = 0.0, [next(made) for _ in range(int(seconds * PLANS_A_SECOND))] if kind != "batch" else []
+    own, theirs, sent, size, began = own_cpu_s(), cpu_s(pid), transport.requests, transport.bytes, time.monotonic()
+    count = 0
+    while (left := began + seconds - time.monotonic()) > 0:
+        if kind != "batch" and count < len(ahead):
+            at = time.perf_counter()
+            membership.exchange(ahead[count])
+            spent_s += time.perf_counter() - at
+            count += 1
+        time.sleep(max(0.0, min(left, began + (count + 1) / PLANS_A_SECOND - time.monotonic())))
+    took = time.monotonic() - began
+    found = {
+        "client_cpu_percent": 100 * (own_cpu_s() - own) / took,
+        "coordinator_cpu_percent": 100 * (cpu_s(pid) - theirs) / took,
+        "requests_per_second": (transport.requests - sent) / took,
+        "kilobytes_per_second": (transport.bytes - size) / took / 1000,
+        "exchange_ms": 1000 * spent_s / count if count else 0.0,
+    }
+    membership.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each case (default 20)")
+    parser.add_argument("--splits", type=int, nargs="+", default=[10, 1_000, 5_000], help="default 10 1000 5000")
+    chosen = parser.parse_args()
+    cases = [(splits, kind) for splits in chosen.splits for kind in KINDS]
+    found: dict[str, dict[str, float]] = {}
+    with CoordinatorProcess() as coordinator, progress_bar("seconds", int(len(cases) * chosen.seconds)) as told:
+        assert coordinator.pid is not None
+        for i, (splits, kind) in enumerate(cases):
+            case = measure(coordinator.url, coordinator.pid, kind, splits, chosen.seconds)
+            told(int((i + 1) * chosen.seconds))
+            found[f"{kind} {splits}"] = case
+            print(
+                f"{splits:6,} splits, {kind:6} client {case['client_cpu_percent']:5.1f} %  coordinator"
+                f" {case['coordinator_cpu_percent']:5.1f} %  {case['requests_per_second']:5.1f} requests/s "
+                f" {case['kilobytes_per_second']:8.1f} kB/s  {case['exchange_ms']:7.2f} ms a plan",
+                flush=True,
+            )
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps({"command": f"make bench-session ARGS='--seconds {chosen.seconds:g}'", "cases": found}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
