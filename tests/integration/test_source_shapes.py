@@ -264,6 +264,10 @@ def test_a_wrong_password_is_kafka_s_error_without_the_password(spark: SparkSess
 def test_the_fetch_of_single_records_leaves_the_source_s_own_limits_alone(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
     """A consumer that takes one record a poll is legal for Spark, and slow; ours takes what it needs."""
     tuned = {"kafka__max__poll__records": "1", "kafka__fetch__max__bytes": "1024", "kafka__client__id": "mine"}
-    rows = Rows(align(stream(spark, logs, subscribe="shapes-b", **tuned), Alignment(max_drift="1 second"))).start(tmp_path).finish()
+    rows = (
+        Rows(align(stream(spark, logs, subscribe="shapes-b", maxOffsetsPerTrigger=10, **tuned), Alignment(max_drift="1 second")))
+        .start(tmp_path)
+        .finish()
+    )
     assert len(rows.all) == 25
     assert_level(rows)

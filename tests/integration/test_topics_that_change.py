@@ -1,0 +1,235 @@
+"""Topics that come, go, shrink and have holes, on a real broker: what Spark says of a loss is Spark's, and nothing else is lost."""
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQueryException
+
+from lockgate_spark import Alignment, align
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from support.answers import wait_for
+from support.queries import kafka_stream
+from support.rows import Row, Rows
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DAYS_AGO = 1_767_225_600_000
+HOURS_BEHIND = Alignment(max_drift="10 minutes", idle_timeout="5 hours")
+"""For producers that may be hours behind: a split that was, holds the others."""
+
+
+@pytest.fixture
+def running() -> Iterator[list[Rows]]:
+    """Queries that are stopped at the end."""
+    queries: list[Rows] = []
+    yield queries
+    for query in queries:
+        query.stop()
+
+
+def append(kafka: KafkaBroker, topic: str, partition: int, times: list[int], size: int = 1) -> None:
+    topics.produce(kafka.bootstrap, topic, [(partition, event_time, b"key", b"x" * size) for event_time in times])
+
+
+def minutes_ago(*minutes: float) -> list[int]:
+    now = int(time.time() * 1000)
+    return [now - int(m * MINUTE) for m in minutes]
+
+
+def matching(spark: SparkSession, kafka: KafkaBroker, pattern: str, **options: str) -> DataFrame:
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("startingOffsets", "earliest")
+    return reader.option("subscribePattern", pattern).options(**options).load()
+
+
+# -- topics that come and go --
+
+
+def test_a_topic_that_appears_is_read_from_its_first_record_and_one_that_goes_is_a_loss(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[Rows]
+) -> None:
+    topics.create(kafka.bootstrap, "appears-a", 1)
+    append(kafka, "appears-a", 0, minutes_ago(3, 2))
+    rows = Rows(align(matching(spark, kafka, "appears-.*"))).start(tmp_path, available_now=False)
+    running.append(rows)
+    rows.wait_until(lambda rows: len(rows.all) == 2)
+    topics.create(kafka.bootstrap, "appears-b", 2)
+    for partition in (0, 1):
+        append(kafka, "appears-b", partition, minutes_ago(1, 1))
+    rows.wait_until(lambda rows: len(rows.all) == 6)
+    topics.delete(kafka.bootstrap, "appears-a")
+    wait_for(lambda: not rows.running)
+    with pytest.raises(StreamingQueryException, match=r"Partitions Set\(appears-a-0\) have been deleted"):
+        rows.finish()
+    topics.delete(kafka.bootstrap, "appears-b")
+
+
+def test_a_topic_made_anew_under_its_name_is_read_from_its_first_record_where_losses_are_allowed(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[Rows]
+) -> None:
+    for name in ("anew-a", "anew-b"):
+        topics.create(kafka.bootstrap, name, 1)
+        append(kafka, name, 0, minutes_ago(3, 3, 3))
+    rows = Rows(align(matching(spark, kafka, "anew-.*", failOnDataLoss="false"))).start(tmp_path, available_now=False)
+    running.append(rows)
+    rows.wait_until(lambda rows: len(rows.all) == 6)
+    topics.delete(kafka.bootstrap, "anew-a")
+    rows.wait_until(lambda rows: all(split.split != "anew-a-0" for plan in rows.plans[-1:] if plan for split in plan.splits))
+    topics.create(kafka.bootstrap, "anew-a", 1)
+    append(kafka, "anew-a", 0, minutes_ago(1, 1))
+    rows.wait_until(lambda rows: len(rows.all) == 8)
+    assert rows.all[-2:] == [Row("anew-a", 0, 0), Row("anew-a", 0, 1)]
+    topics.delete(kafka.bootstrap, "anew-a", "anew-b")
+
+
+# -- retention --
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in_spark(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[Rows], fail: bool
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    append(kafka, topic, 0, minutes_ago(180))
+    append(kafka, topic, 1, minutes_ago(*range(180, 120, -1)))
+    source = kafka_stream(spark, kafka.bootstrap, topic, failOnDataLoss=str(fail).lower())
+    paused = Rows(align(source, HOURS_BEHIND)).start(tmp_path, available_now=False)
+    running.append(paused)
+    paused.wait_until(lambda rows: len(rows.all) == 11)
+    paused.stop()  # Spark's executors may hold records that Kafka has no more; a query that starts anew has none of them
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.delete_records([TopicPartition(topic, 1, 30)])[TopicPartition(topic, 1, 30)].result()
+    append(kafka, topic, 0, minutes_ago(120))
+    again = Rows(align(source, HOURS_BEHIND)).start(tmp_path)
+    if fail:
+        with pytest.raises(StreamingQueryException, match=r"(?i)may have been (lost|missed)"):
+            again.finish()
+    else:
+        assert again.finish().all == [Row(topic, 0, 1), *(Row(topic, 1, offset) for offset in range(30, 60))]
+
+
+@pytest.mark.parametrize(
+    ("config", "least", "most"),
+    [({"retention.ms": str(4 * HOUR)}, 4, 7), ({"retention.bytes": "20000"}, 15, 30)],
+    ids=["retention.ms", "retention.bytes"],
+)
+def test_a_paused_split_is_let_go_before_kafka_deletes_its_records_and_the_laggard_s_rows_are_still_in_time(
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    topic: str,
+    tmp_path: Path,
+    running: list[Rows],
+    caplog: pytest.LogCaptureFixture,
+    config: dict[str, str],
+    least: int,
+    most: int,
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2, config)
+    append(kafka, topic, 0, minutes_ago(230), size=1_000)
+    append(kafka, topic, 1, minutes_ago(*range(230, 180, -1)), size=1_000)
+    rows = Rows(align(kafka_stream(spark, kafka.bootstrap, topic), HOURS_BEHIND)).start(tmp_path, available_now=False)
+    running.append(rows)
+    rows.wait_until(lambda rows: len(rows.all) >= 11)
+    plan = rows.plans[0]
+    assert plan is not None
+    assert plan.let_go == (f"{topic}-1",)
+    ahead = next(split for split in plan.splits if split.split == f"{topic}-1")
+    assert least <= ahead.let_go <= most
+    assert ahead.end == 10 + ahead.let_go
+    told = next(record.getMessage() for record in caplog.records if "let go" in record.getMessage())
+    assert re.search(rf"topic {re.escape(topic)}, partition 1: let go from offset 10 to {ahead.end} .*{next(iter(config))}=", told)
+
+
+# -- records without an event time of their own, and logs with holes --
+
+
+def test_records_stamped_by_the_broker_are_warned_of(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1, {"message.timestamp.type": "LogAppendTime"})
+    append(kafka, topic, 0, [DAYS_AGO] * 3)
+    rows = Rows(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path).finish()
+    assert len(rows.all) == 3
+    assert "message.timestamp.type=LogAppendTime" in caplog.text
+
+
+def test_a_compacted_topic_is_read_level_over_its_holes(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    compaction = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": str(HOUR)}
+    topics.create(kafka.bootstrap, topic, 2, compaction)
+    times = {partition: [DAYS_AGO + n * (1 + partition) * MINUTE for n in range(200)] for partition in (0, 1)}
+    for partition in (0, 1):
+        records = [(partition, at, b"%d" % n if n % 10 == 0 else b"often", b"x") for n, at in enumerate(times[partition])]
+        topics.produce(kafka.bootstrap, topic, records)
+        times[partition].append(DAYS_AGO + 100 * HOUR)
+        append(kafka, topic, partition, times[partition][-1:])  # begins a segment: what is written to is not compacted
+    wait_for(lambda: len(held(kafka, topic)) < 150, timeout_s=10)  # times what a look takes
+    before = held(kafka, topic)
+    rows = Rows(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=90))).start(tmp_path).finish()
+    assert held(kafka, topic) <= set(rows.all) <= before
+    assert len([batch for batch in rows.batches if batch]) >= 4
+    for plan, batch, later in zip(rows.plans, rows.batches, rows.batches[1:], strict=False):
+        assert plan is not None
+        assert all(times[row.partition][row.offset] <= plan.target for row in batch)
+        assert all(times[row.partition][row.offset] > plan.target for row in later)
+
+
+def held(kafka: KafkaBroker, topic: str) -> set[Row]:
+    """What a consumer finds in the topic."""
+    consumer = Consumer(
+        {"bootstrap.servers": kafka.bootstrap, "group.id": "held", "auto.offset.reset": "earliest", "enable.partition.eof": True}
+    )
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in (0, 1)])
+    found, ends = set(), 0
+    while ends < 2:
+        message = consumer.poll(10)
+        assert message is not None
+        if message.error():
+            ends += 1
+        else:
+            found.add(Row(topic, message.partition(), message.offset()))
+    consumer.close()
+    return found
+
+
+# -- transactions --
+
+
+@pytest.fixture
+def producer(kafka: KafkaBroker, topic: str) -> Producer:
+    """One with transactions, and the topic, with two partitions."""
+    topics.create(kafka.bootstrap, topic, 2)
+    made = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "linger.ms": 0})
+    made.init_transactions(30)
+    return made
+
+
+def send(producer: Producer, topic: str, partition: int, times: list[int]) -> None:
+    for event_time in times:
+        producer.produce(topic, b"x", partition=partition, timestamp=event_time)
+    producer.flush()
+
+
+def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer
+) -> None:
+    committed = 0
+    for n in range(12):
+        producer.begin_transaction()
+        for partition in (0, 1):
+            send(producer, topic, partition, [DAYS_AGO + (10 * n + k) * (1 + partition) * MINUTE for k in range(10)])
+        if n % 3 == 1:
+            producer.abort_transaction(30)
+        else:
+            producer.commit_transaction(30)
+            committed += 20
+    source = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=40, kafka__isolation__level="read_committed")
+    rows = Rows(align(source)).start(tmp_path).finish()
+    assert len(rows.all) == len(set(rows.all)) == committed
+    assert all((row.offset // 11) % 3 != 1 for row in rows.all), "ten records and a marker a transaction"
+    assert all(plan and sum(split.end - split.position for split in plan.splits) <= 40 for plan in rows.plans)
