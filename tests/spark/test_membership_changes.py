@@ -1,5 +1,6 @@
 """A query's place in its group while something changes under it: the group's configuration, or what stands before the coordinator."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from support.answers import wait_for
 from support.hostile import a_gigabyte, dripping_body, dripping_headers, garbage, relayed, reset_in_the_middle, silent
-from support.members import MINUTE, Requests, at, create, member, state
+from support.members import MINUTE, Requests, at, create, member, process, state
 
 
 def test_a_changed_drift_reaches_a_running_query_with_its_next_report(url: str, group: str) -> None:
@@ -80,24 +81,34 @@ def test_a_stop_takes_the_timeout_and_a_second_at_most(url: str, group: str, beh
         assert not planning.is_alive()
 
 
+class Slow(Requests):
+    """Keeps back the first batch of reports that names `watermark`, before it is sent, until it is told."""
+
+    def __init__(self, watermark: bytes) -> None:
+        super().__init__()
+        self._watermark, self.kept, self.go = watermark, threading.Event(), threading.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self._watermark in request.content and not self.kept.is_set():
+            self.kept.set()
+            await asyncio.to_thread(self.go.wait, 10)
+        return await super().handle_async_request(request)
+
+
 def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(url: str, group: str) -> None:
-    heard: list[str] = []
-    ending = threading.Event()
-
-    def slow(request: httpx.Request) -> None:
-        if request.url.path.endswith("/watermarks"):
-            ending.wait(5)
-            heard.append("last" if b'"finished":true' in request.content.replace(b" ", b"") else "earlier")
-
-    requests = Requests(slow)
-    with member(url, group, transport=requests) as orders:
-        planning = threading.Thread(target=lambda: orders.exchange(at(1_000)))
+    slow = Slow(b"7777")
+    with process(url, group, "orders", "payments", transport=slow) as (orders, payments):
+        for query in (orders, payments):
+            query.exchange(at(1_000))
+        planning = threading.Thread(target=lambda: orders.exchange(at(7_777)))
         planning.start()
-        wait_for(lambda: "POST watermarks" in requests.sent)
-        threading.Timer(0.1, ending.set).start()  # far below the patience at the end
-        orders.close(at(3_000))
-        planning.join(5)
-        assert heard == ["earlier", "last"]
+        assert slow.kept.wait(10)
+        ending = threading.Thread(target=lambda: orders.close(at(8_000)))
+        ending.start()
+        ending.join(0.2)  # it is to wait, and below its patience
+        slow.go.set()
+        ending.join(10)
+        planning.join(10)
         assert state(url, group) == "finished"
 
 

@@ -162,6 +162,8 @@ class Membership:
         Takes the coordinator's `timeout` and a second at most, whatever is under way.
         """
         with self._session.changed:
+            if self._closed.is_set():
+                return
             self._closed.set()
             self._session.changed.notify_all()
         try:
