@@ -233,3 +233,21 @@ def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
     assert len(rows.all) == len(set(rows.all)) == committed
     assert all((row.offset // 11) % 3 != 1 for row in rows.all), "ten records and a marker a transaction"
     assert all(plan and sum(split.end - split.position for split in plan.splits) <= 40 for plan in rows.plans)
+
+
+def test_an_open_transaction_holds_the_others_and_a_committed_one_lets_them_go(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, running: list[Rows]
+) -> None:
+    source = kafka_stream(spark, kafka.bootstrap, topic, kafka__isolation__level="read_committed")
+    rows = Rows(align(source, Alignment(max_drift="10 minutes", idle_timeout="10 minutes"))).start(tmp_path, available_now=False)
+    running.append(rows)
+    append(kafka, topic, 1, minutes_ago(1))
+    rows.wait_until(lambda rows: len(rows.all) == 1)
+    producer.begin_transaction()
+    send(producer, topic, 0, minutes_ago(9))
+    opened = time.time()
+    append(kafka, topic, 1, [int(opened * 1000) + 5_000])  # may be read once it is known what was there 5 s after the transaction began
+    wait_for(lambda: time.time() > opened + 6)
+    assert rows.all == [Row(topic, 1, 0)]
+    producer.commit_transaction(30)
+    rows.wait_until(lambda rows: len(rows.all) == 3)
