@@ -119,7 +119,7 @@ def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in
     [({"retention.ms": str(4 * HOUR)}, 4, 7), ({"retention.bytes": "20000"}, 15, 30)],
     ids=["retention.ms", "retention.bytes"],
 )
-def test_a_paused_split_is_let_go_before_kafka_deletes_its_records_and_the_laggard_s_rows_are_still_in_time(
+def test_a_paused_split_is_let_go_before_kafka_deletes_its_records(
     spark: SparkSession,
     kafka: KafkaBroker,
     topic: str,
