@@ -39,7 +39,8 @@ def load(bootstrap: str, shape: Shape) -> None:
 
 def both(spark: SparkSession, bootstrap: str, shape: Shape) -> tuple[Outcome, Outcome]:
     """One run natively and one aligned."""
-    with tempfile.TemporaryDirectory() as folder:
+    # Spark's maintenance of state may go on writing into a checkpoint for a moment.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         native, aligned = (Run(shape, way).outcome(spark, bootstrap, Path(folder, str(way))) for way in (False, True))
     for way, outcome in (("native", native), ("aligned", aligned)):
         print(
@@ -75,8 +76,10 @@ def main() -> int:
             print(f"{n} of {len(wanted)}: {shape.name}", flush=True)
             load(broker.bootstrap, shape)
             pairs.append(both(spark, broker.bootstrap, shape))
+            write(pairs, chosen.out, f"make bench-skew ARGS='--records {chosen.records}'")
         spark.stop()
-    write(pairs, chosen.out, f"make bench-skew ARGS='--records {chosen.records}'")
+    print(f"\n{markdown(pairs)}\n{chosen.out}: skew.json, skew.md", end="")
+    print(", skew.png" if picture(chart(pairs), chosen.out / "skew.png") else "; no Chromium here to draw skew.png with")
     for claim in (claims := list(broken(pairs))):
         print(f"does not hold: {claim}", file=sys.stderr)
     return 1 if claims else 0
@@ -87,8 +90,6 @@ def write(pairs: list[tuple[Outcome, Outcome]], out: Path, command: str) -> None
     found = [{"native": asdict(native), "aligned": asdict(aligned)} for native, aligned in pairs]
     (out / "skew.json").write_text(json.dumps({"command": command, "shapes": found}, indent=2))
     (out / "skew.md").write_text(markdown(pairs), encoding="utf-8")
-    print(f"\n{markdown(pairs)}\n{out / 'skew.json'}, {out / 'skew.md'}", end="")
-    print(f", {out / 'skew.png'}" if picture(chart(pairs), out / "skew.png") else "; no Chromium here to draw skew.png with")
 
 
 if __name__ == "__main__":
