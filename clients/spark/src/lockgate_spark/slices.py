@@ -8,10 +8,7 @@ last may never have become a batch, what was kept before it has.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Protocol
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import expr, lit, timestamp_millis
+from typing import TYPE_CHECKING, Protocol
 
 from lockgate import watermark
 from lockgate.events import WatermarkAlignmentEvent
@@ -21,6 +18,9 @@ from lockgate.survey import Survey
 from lockgate_spark.logs.behind import in_order
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Unread
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Ends = Mapping[int, Offsets]
 """Where a batch ends, by source."""
@@ -47,17 +47,16 @@ class BatchSlice:
     end: int
     complete: bool
 
-    def rows(self, batch: DataFrame, event_time: str = "timestamp") -> DataFrame:
+    def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
         """The rows of `batch` that lie in the slice. `event_time`: a column, or any expression that gives a timestamp."""
-        return batch.where(self._has(event_time))
+        return batch.where(self._condition(event_time))
 
-    def stragglers(self, batch: DataFrame, event_time: str = "timestamp") -> DataFrame:
+    def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
         """All its other rows: of windows that were handed out before, as a rule. To be merged; they must never overwrite anything."""
-        return batch.where(~self._has(event_time) | expr(event_time).isNull())
+        return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
 
-    def _has(self, event_time: str) -> Column:
-        time = expr(event_time)
-        return (time >= timestamp_millis(lit(self.start))) & (time < timestamp_millis(lit(self.end)))
+    def _condition(self, event_time: str) -> str:
+        return f"(({event_time}) >= timestamp_millis({self.start}L) AND ({event_time}) < timestamp_millis({self.end}L))"
 
 
 @dataclass(frozen=True, slots=True)
