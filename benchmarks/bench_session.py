@@ -81,7 +81,7 @@ def measure(url: str, pid: int, kind: str, splits: int, seconds: float) -> dict[
             at = time.perf_counter()
             membership.exchange(ahead[count])
             spent_s += time.perf_counter() - at
-            count += 1
+        count += 1
         time.sleep(max(0.0, min(left, began + (count + 1) / PLANS_A_SECOND - time.monotonic())))
     took = time.monotonic() - began
     found = {
@@ -89,7 +89,7 @@ def measure(url: str, pid: int, kind: str, splits: int, seconds: float) -> dict[
         "coordinator_cpu_percent": 100 * (cpu_s(pid) - theirs) / took,
         "requests_per_second": (transport.requests - sent) / took,
         "kilobytes_per_second": (transport.bytes - size) / took / 1000,
-        "exchange_ms": 1000 * spent_s / count if count else 0.0,
+        "exchange_ms": 1000 * spent_s / max(1, count),
     }
     membership.close()
     return found
