@@ -18,8 +18,8 @@ import httpx
 
 from lockgate.events import SplitReport, SplitState
 from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.group_session import GroupSession
-from lockgate_spark.membership import Membership, Standing
+from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.group.session import GroupSession
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.progress import progress_bar
 

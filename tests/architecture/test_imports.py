@@ -1,8 +1,8 @@
 """The arrows of the architecture point down only:
 
-services/coordinator   __main__ → server → app → api → service → store ─┐
-                                                                        ├→ lockgate (core)
-clients/spark          align | gate | datasource → session → client    ─┘
+services/coordinator   __main__ → server → app → api → service → store  ─┐
+                                                                         ├→ lockgate (core)
+clients/spark          align | gate | … → jvm → planning → group | logs  ─┘
 """
 
 import sys
@@ -43,10 +43,11 @@ KNOWN_TO = {
     "lockgate_spark": {
         "pyspark": (*WAYS_IN, "lockgate_spark.jvm"),
         "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
-        "httpx": ("lockgate_spark.connection",),
+        "httpx": ("lockgate_spark.group.connection",),
         "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
     },
 }
+CLIENT_LAYERS = ({"logs", "group"}, {"planning"}, {"jvm"})  # lowest first; above them the ways in, below them errors and options
 LAYERS = ("store", "telemetry", "service", "api", "app", "server", "operate", "__main__")  # of the coordinator, lowest first
 
 
@@ -100,6 +101,16 @@ def test_inside_the_coordinator_imports_point_down() -> None:
     ]
 
     assert upwards == []
+
+
+def test_inside_the_client_imports_point_down() -> None:
+    def height(module: str) -> int:
+        part = module.split(".")[1] if "." in module else ""
+        return next((number for number, parts in enumerate(CLIENT_LAYERS) if part in parts), -1)
+
+    between = [i for i in imports_of("lockgate_spark") if height(i.importer) >= 0 and root(i.imported) == "lockgate_spark"]
+    assert [i for i in between if height(i.imported) > height(i.importer)] == []
+    assert [i for i in between if inside(i.importer, "lockgate_spark.logs") and inside(i.imported, "lockgate_spark.group")] == []
 
 
 def test_of_the_store_the_api_knows_its_errors_alone() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.group_session import GroupSession
-from lockgate_spark.membership import Membership, Standing
+from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.group.session import GroupSession
 
 MINUTE = 60_000
 STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60_000, "lease_ms": 60_000}

@@ -4,9 +4,9 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from lockgate_spark.jvm.watermarks import QueryWatermark
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.planning.watermarks import QueryWatermark
 
 
 @dataclass

@@ -15,10 +15,10 @@ from lockgate_spark.errors import (
     HeldTooLong,
     UnsupportedQuery,
 )
-from lockgate_spark.outage import Coordination
+from lockgate_spark.group.outage import Coordination
+from lockgate_spark.planning.slices import BatchSlice
+from lockgate_spark.planning.view import BatchAlignment, SplitAlignment
 from lockgate_spark.progress import report_progress
-from lockgate_spark.slices import BatchSlice
-from lockgate_spark.view import BatchAlignment, SplitAlignment
 
 __all__ = [
     "AccessDenied",

@@ -10,21 +10,21 @@ import pyspark
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
-from lockgate_spark.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
-from lockgate_spark.group import check_config, source_name
-from lockgate_spark.group_session import GroupSession
+from lockgate_spark.group.agreement import check_config, source_name
+from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.session import GroupSession
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
-from lockgate_spark.membership import Membership
-from lockgate_spark.session import Session
-from lockgate_spark.slices import BatchSlice
-from lockgate_spark.view import BatchAlignment
+from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.slices import BatchSlice
+from lockgate_spark.planning.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 

@@ -10,7 +10,7 @@ from lockgate.watermark import MAX
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.crossing import Credible
-from lockgate_spark.retention import share
+from lockgate_spark.planning.retention import share
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}

@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame
 
 from lockgate.events import ProgressEvent, SplitProgress
 from lockgate_spark.align import session_of
-from lockgate_spark.client import CoordinatorClient
 from lockgate_spark.conf import enabled
 from lockgate_spark.config import Coordinator
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.group.client import CoordinatorClient
 
 _BATCH_ID = "streaming.sql.batchId"
 

@@ -12,8 +12,9 @@ from typing import Any
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
-from lockgate_spark.jvm.watermarks import POLICY, QueryWatermark, query_watermarks
+from lockgate_spark.jvm.watermarks import query_watermarks
 from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.planning.watermarks import POLICY, QueryWatermark
 
 QUERY_ID = "sql.streaming.queryId"
 

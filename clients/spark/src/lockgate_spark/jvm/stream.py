@@ -20,9 +20,9 @@ from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
-from lockgate_spark.metrics import late_metrics
-from lockgate_spark.patience import Least
-from lockgate_spark.session import Session
+from lockgate_spark.planning.metrics import late_metrics
+from lockgate_spark.planning.patience import Least
+from lockgate_spark.planning.session import Session
 
 log = logging.getLogger("lockgate")
 

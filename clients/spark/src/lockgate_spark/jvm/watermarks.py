@@ -5,37 +5,10 @@ A column is followed down to the source by Catalyst's expression ids, through pr
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from lockgate_spark.jvm.names import class_name
-
-POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What a column is made of in one source. `aligned`: the source is. `column`: its column that is passed through as it is, else None.
-    `text`: as SQL.
-    """
-
-    aligned: bool
-    column: str | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueryWatermark:
-    """A `withWatermark(column, delay)`. More than one origin: a union."""
-
-    column: str
-    delay_ms: int
-    origins: tuple[Origin, ...]
-
-    @property
-    def aligned(self) -> bool:
-        """Whether it stands on an aligned source."""
-        return any(origin.aligned for origin in self.origins)
+from lockgate_spark.planning.watermarks import Origin, QueryWatermark
 
 
 def query_watermarks(plan: Any, jvm: Any) -> list[QueryWatermark]:

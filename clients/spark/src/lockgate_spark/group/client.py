@@ -1,0 +1,187 @@
+"""The client of the coordinator: one method a route, one exception a kind of "no" (see `answers`).
+
+Every call ends within `Coordinator(timeout)`, whatever the other side does. What may pass is tried again within that time; beyond it the
+caller asks again at its next turn (see `membership`), since every request repeats state that is still true.
+"""
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lockgate import codec
+from lockgate.events import GroupConfig, ProgressEvent, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
+from lockgate.events import WatermarkAlignmentEvent as Event
+from lockgate_spark.config import Coordinator
+from lockgate_spark.duration import milliseconds
+from lockgate_spark.errors import AccessDenied, AlignmentError
+from lockgate_spark.group.answers import Answer, NotACoordinator, NotRegistered, Problem, Stale, Unreachable, Unstreamed, Untrusted, refusal
+from lockgate_spark.group.connection import Connection
+from lockgate_spark.group.retry import Pace, until_answered
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["CoordinatorClient", "NotACoordinator", "NotRegistered", "Registered", "Stale", "Unreachable", "Untrusted"]
+
+log = logging.getLogger("lockgate")
+
+T = TypeVar("T")
+
+Report = tuple[str, ReportedWatermarkEvent]
+"""A source's name, and what one reader of it reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """Who holds the newest epoch of a reader."""
+
+    epoch: int
+    owner: str
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The answer to a batch of reports: the alignment, and by index in the batch why a report was not taken."""
+
+    alignment: Event
+    rejected: Mapping[int, AlignmentError]
+
+
+class CoordinatorClient:
+    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies. `timeout_s`: of one call."""
+
+    def __init__(self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None) -> None:
+        self._token = coordinator.token
+        self._name = coordinator.group
+        self._group = f"/v1/groups/{coordinator.group}"
+        self.timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
+        self._pace = pace or Pace()
+        self._connection = Connection(coordinator, transport)
+
+    def config(self) -> GroupConfig:
+        """The group's configuration. Raises `NotRegistered` when there is no such group."""
+        return self._read(self._send("GET", self._group, params={"limit": 1}), lambda answer: codec.config_from_json(answer["config"]))
+
+    def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
+        """Opens a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
+
+        Sent again after an answer that was lost it opens one epoch more; the last answer is the one that counts. Should the lost
+        request be applied after all, later, its epoch is the newest: `registered` tells.
+        """
+        answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=codec.registration_to_json(registration))
+        return self._read(answer, codec.answer_from_json)
+
+    def registered(self, source: str) -> dict[int, Registered]:
+        """Who holds the newest epoch of each reader of `source`."""
+        answer = self._send("GET", f"{self._group}/sources/{source}", params={"limit": 1000})
+        return self._read(
+            answer,
+            lambda body: {
+                int(reader["subtask"]): Registered(int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"]))
+                for reader in body["readers"]
+            },
+        )
+
+    def report(self, reports: Sequence[Report]) -> Reported:
+        """Reports for many readers at once; each is judged alone. Raises `NotRegistered` for a group that is not there."""
+        answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
+        return self._read(
+            answer,
+            lambda body: Reported(
+                codec.alignment_from_json(body["alignment"]),
+                {int(no["index"]): self._refusal(Problem.from_json(no)) for no in body["rejected"]},
+            ),
+        )
+
+    def offer(self, source: str, progress: ProgressEvent) -> bool:
+        """An executor's word in the middle of a batch; False when it was not taken. Never raises for that: it only helps the others."""
+        try:
+            self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
+        except AlignmentError as error:
+            log.warning("progress of %s/%d was not taken: %s", source, progress.subtask, error)
+            return False
+        return True
+
+    async def wait(self, after: int, wait_ms: int) -> Event | None:
+        """The alignment once its revision is above `after`; None when that takes longer than `wait_ms`."""
+        query = {"after": after, "wait_ms": wait_ms}
+        answer = await self._answer("GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query)
+        return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
+
+    async def events(self) -> AsyncGenerator[Event | None, None]:
+        """The alignment now and whenever it is another; None for a sign of life. Without end but the other side's.
+
+        There is no `Last-Event-ID` in the request: the event that is sent at once shows that the stream comes through. Raises `Unstreamed`
+        where something else answers.
+        """
+        async with self._connection.open("GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}) as answer:
+            if answer.status_code != 200:
+                raise self._no_stream(await self._connection.read(answer))
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                raise Unstreamed(f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}")
+            rest = b""
+            async for part in answer.aiter_raw():
+                *blocks, rest = (rest + part).split(b"\n\n")
+                self._connection.check_size(len(rest))
+                yield None
+                for block in blocks:
+                    for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
+                        yield self._event(data)
+
+    def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Runs `task`, which may use what is `async` here, until the client is closed."""
+        self._connection.begin(task)
+
+    def interrupt(self) -> None:
+        """Ends all calls that are under way, in whatever thread, with `Interrupted`."""
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Ends all calls, and closes the connections."""
+        self._connection.close()
+
+    def __enter__(self) -> "CoordinatorClient":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _send(self, method: str, path: str, **request: Any) -> Answer:
+        return self._connection.call(lambda: self._answer(method, path, self.timeout_s, **request))
+
+    async def _answer(self, method: str, path: str, within_s: float, **request: Any) -> Answer:
+        async def once() -> Answer:
+            answer = await self._connection.send(method, path, **request)
+            if not 200 <= answer.status < 300:
+                raise self._refusal(Problem.of(answer), answer.asked_wait_s)
+            return answer
+
+        return await until_answered(once, self._connection.url, within_s, self._pace)
+
+    def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
+        return self._decoded(lambda: decode(answer.json()))
+
+    def _no_stream(self, answer: Answer) -> AlignmentError:
+        refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
+        told = isinstance(refusal, NotRegistered | AccessDenied) or answer.asked_wait_s is not None
+        return refusal if told else Unstreamed(f"no stream of events: {refusal}")
+
+    def _event(self, data: bytes) -> Event:
+        return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
+
+    def _decoded(self, decode: Callable[[], T]) -> T:
+        """What `decode` makes of an answer. Raises `NotACoordinator` for what no coordinator says."""
+        try:
+            return decode()
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            url = self._connection.url
+            raise NotACoordinator(f"{url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?") from error
+
+    def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
+        if self._token:  # somebody between us and the coordinator may quote the request
+            problem = Problem(problem.status, problem.type.replace(self._token, "…"), problem.detail.replace(self._token, "…"))
+        return refusal(problem, self._connection.url, self._name, asked_wait_s)

@@ -1,0 +1,1 @@
+"""The planning of one query run, and what it tells of it."""

@@ -1,0 +1,177 @@
+"""Paused splits at the edge of their topic's retention: what Kafka is about to delete is let go above the ceiling.
+
+**The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's retention is left to it: of
+`retention.ms` by its timestamp, of `retention.bytes` by the bytes behind it, estimated from the size of its log. Of a paused split the
+records in danger are read, up to the first that is not, within what the plan leaves of the source's budget; there it is paused again.
+
+**The trade.** What is not read will be lost for certain. What is read early lifts Spark's watermark, to no more than (now − retention.ms
++ margin) − delay: rows that are late because of it are themselves as near to their deletion, unless their topic keeps records for
+longer. So no more is let go than what is in danger.
+
+Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as long as one before it is, and Kafka's
+look-up by time answers just that: the first offset at which something is safe. What lies in one segment with safe records is let go
+earlier than it must be.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from lockgate.planner import Head, Plan, SplitPlan, SplitState
+from lockgate.watermark import MAX
+from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.logs.indexed import IndexedSplitLog
+from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
+from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.planning.view import BatchAlignment
+
+log = logging.getLogger("lockgate")
+
+_GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every five minutes
+_TOLD_AGAIN_MS = 600_000
+
+
+def share(name: str, value: object) -> float:
+    """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that names the option `name`."""
+    try:
+        found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1:
+        raise ConfigurationError(f"{name}={value!r}: expected a share such as 0.1, at least 0 and below 1")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where the records of a source that are in danger end, by split, as looked up at `asked_at` (wall clock in ms)."""
+
+    asked_at: int
+    safe_from: Offsets
+
+
+class Retention:
+    """What one run lets go. `margin`: the share of the retention in which a record is in danger; 0 lets nothing go."""
+
+    def __init__(self, margin: float) -> None:
+        self._margin = margin
+        self._configs: dict[int, TopicConfigs] = {}
+        self._edges: dict[int, Edge] = {}
+        self._planned: dict[Key, tuple[SplitPlan, int]] = {}  # by the last plan: what it would have been, and the offsets let go
+        self._told_at: dict[Key, int] = {}
+        self._let_go: Counter[str] = Counter()
+
+    def let_go(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
+        """The plan, with what is in danger of its paused splits. `now`: wall clock in ms."""
+        self._planned = {}
+        for i, source in unread.sources.items():
+            self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log, now)
+        if not self._margin or not plan.paused:
+            return plan
+        safe_from = {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, now).items()}
+        splits = dict(plan.splits)
+        left = {i: _left(plan, i, source.budget) for i, source in unread.sources.items()}
+        for key in sorted(plan.paused, key=lambda key: _next_time(splits[key])):
+            made, end = splits[key], unread.ends[key[0]][key[1]]
+            taken = min(left[key[0]], min(safe_from.get(key, 0), end) - made.end)
+            if taken > 0:
+                left[key[0]] -= taken
+                # An index by another event time does not know when Kafka has stamped the record.
+                indexed = isinstance(unread.sources[key[0]].log, IndexedSplitLog)
+                self._planned[key] = made._replace(next=None) if indexed else made, taken
+                state = SplitState.PAUSED if made.end + taken < end else SplitState.ACTIVE
+                splits[key] = made._replace(end=made.end + taken, next=None, state=state)
+        return replace(plan, splits=splits) if self._planned else plan
+
+    def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
+        """The view of the plan that is carried out, with what it lets go; tells and counts that."""
+        kept = {key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position}
+        for key, (made, offsets) in kept.items():
+            self._let_go[key[1]] += offsets
+            self._tell(key, made, offsets, int(view.planned_at * 1000))
+        if not kept:
+            return view
+        names = {split for _, split in kept}
+        splits = tuple(replace(s, let_go=kept[s.source, s.split][1]) if (s.source, s.split) in kept else s for s in view.splits)
+        return replace(view, splits=splits, let_go=tuple(sorted(names)), resumed=tuple(s for s in view.resumed if s not in names))
+
+    def sum_up(self) -> None:
+        """Logs how many offsets were let go, by split."""
+        if self._let_go:
+            log.info("let go for retention: %s", ", ".join(f"{split} {n}" for split, n in sorted(self._let_go.items())))
+
+    def _safe_from(self, i: int, unread: Unread, now: int) -> Offsets:
+        known = self._edges.get(i)
+        if known is None or not 0 <= now - known.asked_at < _GOOD_FOR_MS:
+            source = unread.sources[i].log
+            known = self._edges[i] = Edge(now, _safe_from(source, unread.ends[i], self._configs[i], self._margin, now))
+        return known.safe_from
+
+    def _tell(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
+        if now - self._told_at.get(key, -_TOLD_AGAIN_MS) < _TOLD_AGAIN_MS:
+            return
+        self._told_at[key] = now
+        topic, _, partition = key[1].rpartition("-")
+        config = self._configs[key[0]].of(topic)
+        log.warning(
+            "topic %s, partition %s: let go from offset %d to %d though it is paused, for Kafka %s (%s). Rows that are older may be late."
+            " It is paused because others are behind; keep the topic's records for longer, or help those",
+            topic,
+            partition,
+            made.end,
+            made.end + taken,
+            _due(made.next, config, now),
+            _described(config),
+        )
+
+
+def _safe_from(source: KafkaSplitLog, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Offsets:
+    """By split the first offset that is not in danger; splits without retention are left out."""
+    current = configs.current(source, now)
+    of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
+    found: Offsets = {}
+    for retention in {config.retention_ms for config in of.values() if config.retention_ms is not None}:
+        safe = source.first_stamped(now - retention + int(margin * retention))
+        found |= {split: safe.get(split, MAX) for split, config in of.items() if config.retention_ms == retention}
+    most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
+    for split, safe_from in _safe_by_size(source, most, configs, margin).items():
+        found[split] = max(safe_from, found.get(split, 0))
+    return found
+
+
+def _safe_by_size(source: KafkaSplitLog, most: Mapping[str, int], configs: TopicConfigs, margin: float) -> Offsets:
+    """The same for splits of which at `most` so many bytes are kept, as if all records of a log had one size."""
+    if not most:
+        return {}
+    sizes, begins, ends = source.sizes(), source.begins(), source.uncommitted_ends()
+    for split in most.keys() - sizes.keys():
+        configs.warn(topic_of(split), "no broker tells how large its logs are, so that retention.bytes is not watched")
+    return {
+        split: ends[split] - int((1 - margin) * kept * (ends[split] - begins[split]) / max(1, sizes[split]))
+        for split, kept in most.items()
+        if split in sizes
+    }
+
+
+def _left(plan: Plan[Key], source: int, budget: int | None) -> int:
+    used = sum(made.end - made.position for (i, _), made in plan.splits.items() if i == source)
+    return MAX if budget is None else max(0, budget - used)
+
+
+def _next_time(made: SplitPlan) -> int:
+    return MAX if made.next is None else made.next.event_time
+
+
+def _due(head: Head | None, config: TopicConfig, now: int) -> str:
+    if head is None or config.retention_ms is None:
+        return "is about to delete it"
+    left = (head.event_time + config.retention_ms - now) // 1000
+    return f"may delete it in {timedelta(seconds=left)}" if left > 0 else "may delete it at any moment"
+
+
+def _described(config: TopicConfig) -> str:
+    limits = {"retention.ms": config.retention_ms, "retention.bytes": config.retention_bytes}
+    return ", ".join(f"{key}={value}" for key, value in limits.items() if value is not None)

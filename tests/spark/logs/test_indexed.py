@@ -1,0 +1,136 @@
+"""A source that no look-up knows the event times of: its sparse index against a plain search, its bound, and how often it reads."""
+
+from math import log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.planner import Bounds, Head
+from lockgate.survey import MOST_LOOK_UPS, Survey
+from lockgate_spark import Alignment
+from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
+from lockgate_spark.logs.points import MOST, Points
+from lockgate_spark.logs.unread import Unread
+from lockgate_spark.planning.session import Session
+from support.logs_in_memory import LogsInMemory
+from support.runs import JvmLogInMemory, RunInMemory, SourceInMemory
+
+WINDOWS = st.sampled_from((1, 2, 3, 7, 50))
+ORDERED = st.lists(st.integers(0, 500), max_size=60).map(sorted)
+DISORDER = 20
+DISORDERED = st.lists(st.tuples(st.integers(0, 500), st.integers(0, DISORDER)), max_size=60).map(
+    lambda log: [event_time + late for event_time, late in sorted(log)]
+)
+
+
+def indexed(*logs: list[int], window: int) -> IndexedSplitLog:
+    records = {f"t-{n}": log for n, log in enumerate(logs)}
+    made = IndexedSplitLog(JvmLogInMemory(records, window=window))
+    made.believe(Credible(0, 10**13))
+    made.follow(records)
+    return made
+
+
+@given(ORDERED, ORDERED, WINDOWS, st.data())
+def test_in_an_ordered_log_every_answer_is_the_first_record_above_the_time(
+    a: list[int], b: list[int], window: int, data: st.DataObject
+) -> None:
+    log = indexed(a, b, window=window)
+    positions = {f"t-{n}": data.draw(st.integers(0, len(records))) for n, records in enumerate((a, b))}
+    plain = LogsInMemory({"t-0": a, "t-1": b}, positions, {"t-0": len(a), "t-1": len(b)})
+    assert log.heads(positions, plain.ends) == plain.heads()
+    for event_time in data.draw(st.lists(st.integers(0, 501), max_size=4)):
+        assert log.first_after(event_time, positions, plain.ends) == plain.first_after(event_time)
+    assert log.highest(plain.ends).items() <= plain.highest().items()
+
+
+@given(DISORDERED, WINDOWS, st.lists(st.integers(0, 501), min_size=1, max_size=6))
+def test_a_boundary_is_off_by_no_more_than_the_disorder_and_the_index_shows_part_of_it(
+    log: list[int], window: int, times: list[int]
+) -> None:
+    made, ends = indexed(log, window=window), {"t-0": len(log)}
+    made.heads({"t-0": 0}, ends)
+    for event_time in times:
+        found = made.first_after(event_time, {"t-0": 0}, ends)
+        cut = found["t-0"].offset if found else len(log)
+        assert max(log[:cut], default=0) <= event_time + DISORDER
+        assert min(log[cut:], default=999) > event_time - DISORDER
+    assert 0 <= made.disorders()["t-0"] <= DISORDER
+
+
+@given(st.integers(1, 100_000), st.integers(1, 50_000), st.sampled_from((1, 10, 500)))
+def test_one_crossing_takes_no_more_reads_than_twice_the_logarithm(target: int, square: int, window: int) -> None:
+    log, ends = indexed([n * n // square for n in range(20_000)], window=window), {"t-0": 20_000}
+    log.heads({"t-0": 0}, ends)
+    before = log.look_ups
+    log.first_after(target, {"t-0": 0}, ends)
+    assert log.look_ups - before <= 2 * log2(20_000) + 2
+
+
+def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> None:
+    source = SourceInMemory({f"t-{n}": [k * (n + 1) for k in range(50_000 // (n + 1))] for n in range(8)}, budget=5_000)
+    source.jvm.window = 200
+    source.log = IndexedSplitLog(source.jvm)
+    positions, learned, reads, filled = source.initial(), None, [], []
+    for _ in range(12):
+        before = source.log.look_ups
+        unread = Unread.ask({0: source}, {0: positions}, 10**12, Credible(0, 10**9))
+        survey = Survey(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 5_000}, learned)
+        plan, learned = survey.plan(), survey.curve
+        positions = {split: made.end for (_, split), made in plan.splits.items()}
+        source.log.planned(plan.target, {split: made.next for (_, split), made in plan.splits.items() if made.next})
+        reads.append(source.log.look_ups - before)
+        filled.append(plan.offsets)
+    assert max(reads[2:]) <= 2
+    assert all(0.99 * 5_000 <= offsets <= 5_000 for offsets in filled)
+
+
+@given(st.lists(st.lists(st.integers(0, 3_000), min_size=1, max_size=300).map(sorted), min_size=1, max_size=4), st.integers(1, 400))
+def test_a_plan_over_any_log_keeps_its_bound_on_reads_and_stops_each_split_at_the_target(logs: list[list[int]], budget: int) -> None:
+    source = SourceInMemory({f"t-{n}": log for n, log in enumerate(logs)}, budget=budget)
+    source.log = IndexedSplitLog(source.jvm)
+    unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
+    plan = Survey(unread.backlogs(), unread, Bounds(max_drift=500, idle_timeout=60_000), {0: budget}).plan()
+    assert source.log.look_ups <= MOST_READS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
+    assert 0 < plan.offsets <= budget
+    for (_, split), made in plan.splits.items():
+        left = source.records[split][made.end :]
+        assert all(event_time <= plan.target + 1 for event_time in source.records[split][: made.end])
+        assert plan.target + 1 in source.records[split] or not left or left[0] > plan.target
+
+
+def test_of_many_points_those_that_tell_least_are_left_out() -> None:
+    points = Points()
+    for offset in [*range(1_000), 5_000, 90_000]:
+        points.add(Head(offset, 10 * offset))
+    known = [points.around(10 * offset, 100_000)[0] for offset in (0, 5_000, 90_000)]
+    assert known == [Head(0, 0), Head(5_000, 50_000), Head(90_000, 900_000)]
+    assert sum(points.around(10 * offset, 100_000)[0] == Head(offset, 10 * offset) for offset in range(1_000)) < MOST
+
+
+def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
+    points = Points()
+    for offset, event_time in ((10, 500), (30, 900), (20, 700)):
+        points.add(Head(offset, event_time))
+    assert points.disorder == 0
+    points.add(Head(25, 650))
+    assert points.disorder == 50
+    points.add(Head(15, 990))
+    assert points.disorder == 340
+
+
+def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
+    source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
+    source.log = IndexedSplitLog(source.jvm)
+    session, positions = Session(Alignment(max_drift="1 minute", disorder=1_000), RunInMemory()), source.initial()
+    session.add(0, source)
+    for _ in range(8):
+        positions = session.latest_offset(0, positions, 2_000)
+    assert session.view is not None
+    shown = {split.split: split.disorder for split in session.view.splits}
+    assert 1_000 < shown["t-0"] <= 5_000
+    assert shown["t-1"] == 0
+    assert [record.args[0] for record in caplog.records] == ["t-0"]  # type: ignore[index]

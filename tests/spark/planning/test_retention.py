@@ -1,0 +1,133 @@
+"""What is let go of a paused split for its topic's retention, in a session over lists; and what topics' configurations are warned of."""
+
+import logging
+
+import pytest
+
+from lockgate.planner import SplitState
+from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
+from lockgate_spark.planning.session import Session
+from support.runs import RunInMemory, SourceInMemory
+
+MINUTE = 60_000
+NOW_MS = 1_767_225_600_000
+FOUR_HOURS = "delete\t14400000\t-1\tCreateTime"
+
+
+class Clock:
+    """The wall clock, in seconds."""
+
+    def __init__(self) -> None:
+        self.now_ms = NOW_MS
+
+    def __call__(self) -> float:
+        return self.now_ms / 1000
+
+
+def ago(*minutes: int) -> list[int]:
+    return [NOW_MS - m * MINUTE for m in minutes]
+
+
+def plan(config: str, margin: float = 0.1, budget: int | None = None, clock: Clock | None = None) -> tuple[Session, BatchAlignment]:
+    """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record a minute; the first plan of all."""
+    source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
+    source.jvm.config = config
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", retention_margin=margin)
+    session = Session(alignment, RunInMemory(), None, clock or Clock())
+    session.add(0, source)
+    return session, plan_again(session, {"a-0": 0, "a-1": 0}, budget)
+
+
+def plan_again(session: Session, start: dict[str, int], budget: int | None = None) -> BatchAlignment:
+    session.latest_offset(0, start, budget)
+    assert session.view is not None
+    return session.view
+
+
+def ends(view: BatchAlignment) -> list[int]:
+    return [split.end for split in view.splits]
+
+
+def test_of_a_paused_split_what_is_in_the_last_tenth_of_its_retention_is_read_and_no_more() -> None:
+    _, view = plan(FOUR_HOURS)
+    assert ends(view) == [1, 14], "ten up to the ceiling, and four that are older than 216 minutes"
+    assert view.splits[1].state is SplitState.PAUSED
+    assert (view.let_go, view.splits[1].let_go) == (("a-1",), 4)
+
+
+@pytest.mark.parametrize(("config", "margin"), [(FOUR_HOURS, 0), (FOUR_HOURS, 0.01), ("compact\t14400000\t-1\tCreateTime", 0.1), ("", 0.1)])
+def test_nothing_is_let_go_without_a_margin_before_the_edge_or_where_nothing_is_deleted(config: str, margin: float) -> None:
+    _, view = plan(config, margin)
+    assert ends(view) == [1, 10]
+    assert view.let_go == ()
+
+
+def test_what_is_let_go_keeps_within_what_is_left_of_the_budget() -> None:
+    _, view = plan(FOUR_HOURS, budget=13)
+    assert ends(view) == [1, 12]
+
+
+def test_retention_by_size_counts_the_bytes_behind_a_record() -> None:
+    _, view = plan("delete\t-1\t2000\tCreateTime")  # of 50 records with 100 bytes each 18 are in the first nine tenths
+    assert ends(view) == [1, 32]
+
+
+def test_where_everything_left_is_in_danger_the_split_is_read_to_its_end() -> None:
+    _, view = plan("compact,delete\t10800000\t-1\tCreateTime")
+    assert ends(view) == [1, 50]
+    assert view.splits[1].state is SplitState.ACTIVE
+
+
+def test_the_split_is_paused_again_until_the_edge_has_come_nearer() -> None:
+    clock = Clock()
+    session, _ = plan(FOUR_HOURS, clock=clock)
+    again = plan_again(session, {"a-0": 1, "a-1": 14})
+    assert (ends(again), again.let_go, again.resumed) == ([1, 14], (), ())
+    clock.now_ms += 2 * MINUTE
+    later = plan_again(session, {"a-0": 1, "a-1": 14})
+    assert (ends(later), later.let_go, later.resumed) == ([1, 16], ("a-1",), ())
+
+
+def test_it_is_told_with_split_offset_and_what_time_is_left_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    with caplog.at_level(logging.INFO, "lockgate"):
+        session, _ = plan(FOUR_HOURS, clock=clock)
+        clock.now_ms += 2 * MINUTE
+        plan_again(session, {"a-0": 1, "a-1": 14})
+        session.close()
+    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(told) == 1, "not once a batch"
+    assert "topic a, partition 1: let go from offset 10 to 14" in told[0]
+    assert "may delete it in 0:20:00 (retention.ms=14400000)" in told[0]
+    assert "let go for retention: a-1 6" in caplog.text
+
+
+def test_records_that_are_stamped_at_arrival_are_warned_of_once_a_topic(caplog: pytest.LogCaptureFixture) -> None:
+    session, _ = plan("delete\t-1\t-1\tLogAppendTime")
+    plan_again(session, {"a-0": 1, "a-1": 10})
+    assert caplog.text.count("topic a: Kafka stamps its records when they arrive") == 1
+
+
+def test_a_topic_that_may_not_be_described_is_warned_of_and_read_on(caplog: pytest.LogCaptureFixture) -> None:
+    _, view = plan("TopicAuthorizationException: not authorized")
+    assert ends(view) == [1, 10]
+    assert "topic a: its configuration cannot be read, so that its retention is not watched: TopicAuth" in caplog.text
+
+
+def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: pytest.LogCaptureFixture) -> None:
+    source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))})
+    source.jvm.config, source.jvm.bytes_a_record = "delete\t-1\t2000\tCreateTime", -1
+    session = Session(Alignment(max_drift="10 minutes", idle_timeout="5 hours"), RunInMemory(), None, Clock())
+    session.add(0, source)
+    assert plan_again(session, {"a-0": 0, "a-1": 0}).let_go == ()
+    assert "topic a: no broker tells how large its logs are" in caplog.text
+
+
+def test_with_slices_nothing_is_let_go_since_no_row_may_lie_above_the_cut() -> None:
+    assert Alignment(slice="1 hour").retention_share == 0
+
+
+@pytest.mark.parametrize("margin", [-0.1, 1, "a tenth", None, True])
+def test_a_margin_that_is_no_share_is_refused(margin: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"Alignment\(retention_margin\)=.*at least 0 and below 1"):
+        Alignment(retention_margin=margin)  # type: ignore[arg-type]
