@@ -32,7 +32,7 @@ the credible record behind them. A split whose unread part holds nothing credibl
 is read by what the others leave of the budget, in proportion, as Spark would natively.
 
 **Look-ups.** `T` is looked for by asking the log where every split stands at one event time (`lockgate.search`), beginning with what the
-last plans taught. A plan asks `survey.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 5 times as a rule. Where
+last plans taught. A plan asks `survey.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule. Where
 that does not find `T`, the batch is smaller than it could be; it is never uneven, and never empty for it.
 
 The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a `SplitLog`. Here are its words; the
