@@ -15,6 +15,7 @@ from lockgate_testbed.skew import HEADER, KEYS, SkewedTopic
 TIMEOUT_S = 30.0
 SLICES = 2_000
 _SHARES = 200
+_AT_ONCE = 4_000  # partitions: the controller takes no more than some thousand in one request
 # Event time is CreateTime: kept whatever its age, accepted from however far ahead (a stock broker takes an hour at most).
 TOPIC_CONFIG = {
     "message.timestamp.type": "CreateTime",
@@ -28,8 +29,11 @@ QUIET = {"log_level": 2}  # librdkafka prints refused connections, which is what
 def create(bootstrap: str, name: str, partitions: int, config: Mapping[str, str] | None = None) -> None:
     """Create a topic and return when every partition can be written. `config` is laid over `TOPIC_CONFIG`."""
     admin = _admin(bootstrap)
-    wanted = NewTopic(name, partitions, 1, config={**TOPIC_CONFIG, **(config or {})})
+    first = min(partitions, _AT_ONCE)
+    wanted = NewTopic(name, first, 1, config={**TOPIC_CONFIG, **(config or {})})
     admin.create_topics([wanted], request_timeout=TIMEOUT_S)[name].result()
+    for more in range(first + _AT_ONCE, partitions + _AT_ONCE, _AT_ONCE):
+        admin.create_partitions([NewPartitions(name, min(more, partitions))], request_timeout=TIMEOUT_S)[name].result()
     _await(lambda: len(_led(admin, name)) == partitions, f"{name} has no leader for each of its {partitions} partitions")
 
 
