@@ -1,6 +1,8 @@
 """What the queries of one process share in a group: a connection, batches, the keeper, the news; and that nothing of it is left behind."""
 
 import os
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import support
 from lockgate_spark import Alignment, Coordinator, Fenced
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.group.session import GroupSession
@@ -69,23 +72,39 @@ def test_after_the_last_query_no_thread_and_no_socket_is_left(url: str, group: s
         wait_for(lambda: (threads(), sockets()) == before)
 
 
+# In a process of its own: this one has threads of Spark and py4j, whose locks a fork would inherit.
+FORK = """
+import os, sys
+from lockgate_spark import Alignment, Coordinator
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.session import GroupSession
+from support.members import MINUTE, at
+
+coordinator = Coordinator(sys.argv[1], group=sys.argv[2])
+alignment = Alignment(coordinator=coordinator)
+session = GroupSession.joined(coordinator)
+parents = Membership(session, alignment, "orders", "orders", "1")
+parents.exchange(at(1_000))
+child = os.fork()
+if child == 0:
+    fine = False
+    try:
+        fresh = GroupSession.joined(coordinator)
+        own = Membership(fresh, alignment, "payments", "payments", "1")
+        fine = fresh is not session and own.exchange(at(500)) == 500 + MINUTE
+        session.client.close()
+    finally:
+        os._exit(0 if fine else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert parents.exchange(at(2_000)) == 500 + MINUTE
+parents.close()
+"""
+
+
 def test_a_forked_process_begins_with_no_session_and_leaves_its_parent_s_alone(url: str, group: str) -> None:
-    coordinator = Coordinator(url, group=group)
-    session = GroupSession.joined(coordinator)
-    parent_s = Membership(session, Alignment(coordinator=coordinator), "orders", "orders", "1")
-    parent_s.exchange(at(1_000))
-    child = os.fork()
-    if child == 0:
-        try:
-            fresh = GroupSession.joined(coordinator)
-            own = Membership(fresh, Alignment(coordinator=coordinator), "payments", "payments", "1")
-            fine = fresh is not session and own.exchange(at(500)) == 500 + MINUTE
-            session.client.close()
-        finally:
-            os._exit(0 if fine else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert parent_s.exchange(at(2_000)) == 500 + MINUTE
-    parent_s.close()
+    tests = str(Path(support.__path__[0]).parent)
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, url, group]
+    subprocess.run(command, check=True, timeout=60, env={**os.environ, "PYTHONPATH": tests})
 
 
 # -- reports --
