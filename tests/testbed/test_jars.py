@@ -62,6 +62,11 @@ def test_what_neither_tool_can_bring_is_an_error_that_says_what_to_install(repos
         jars.resolve(TWO_VERSIONS, tmp_path)
 
 
+@pytest.mark.parametrize(("spark", "connectors"), [("4.0.2", ("4.0.2", "4.0.1", "4.0.0")), ("4.3.1", ("4.3.1", "4.3.0", "4.2.0"))])
+def test_where_a_mirror_lacks_a_connector_an_older_one_serves(spark: str, connectors: tuple[str, ...]) -> None:
+    assert spark_connector(spark).artifacts[0].versions == connectors
+
+
 @pytest.mark.parametrize("tool", [maven, ivy])
 def test_both_tools_are_given_the_same_coordinates(tool: object, tmp_path: Path) -> None:
     describe = maven._pom if tool is maven else ivy._module

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 KAFKA_VERSION = "4.4.0"
 SCALA = "2.13"
+STAND_INS = {"4.3": "4.2.0"}
+"""For a line of Spark, a connector of the line before that `make test-versions` has shown to work with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,19 @@ KAFKA_BROKER = JarSet(
 
 
 def spark_connector(spark_version: str) -> JarSet:
-    """Spark's Kafka source for one Spark version; what is not named here (lz4, snappy, zstd, slf4j) Spark brings itself."""
+    """Spark's Kafka source for one Spark version; what is not named here (lz4, snappy, zstd, slf4j) Spark brings itself.
+
+    Where a mirror lacks its connector, the newest older one of the same line serves, or its stand-in.
+    """
+    line, _, patch = spark_version.rpartition(".")
+    older = tuple(f"{line}.{n}" for n in reversed(range(int(patch)))) if patch.isdecimal() else ()
+    stand_in = (STAND_INS[line],) if line in STAND_INS else ()
     # The token provider is a few classes that hardly change, so another release serves where a mirror lacks the right one.
     providers = tuple(dict.fromkeys((spark_version, "4.1.0", "4.0.0")))
     return JarSet(
         name=f"spark-connector-{spark_version}",
         artifacts=(
-            Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", (spark_version,)),
+            Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", (spark_version, *older, *stand_in)),
             Artifact("org.apache.spark", f"spark-token-provider-kafka-0-10_{SCALA}", providers),
             Artifact("org.apache.kafka", "kafka-clients", ("3.9.1",)),
             Artifact("org.apache.commons", "commons-pool2", ("2.12.1",)),
