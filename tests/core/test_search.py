@@ -127,3 +127,11 @@ def test_a_curve_says_how_far_a_budget_goes_from_where_it_was_measured_and_beyon
 def test_a_curve_keeps_what_was_believed_beyond_what_was_measured_since() -> None:
     before = Curve(((0, 0.0), (100, 1.0), (200, 5.0)))
     assert Curve.through([(100, 0.0), (150, 1.0)], before).points == ((100, 0.0), (150, 1.0), (200, 3.0))
+
+
+def test_many_records_that_share_a_time_are_told_from_the_next_ones_without_looking_at_every_ms() -> None:
+    """As in a topic of thousands of partitions that all write by the same clock."""
+    feed = Feed([second * 1_000_000 for second in range(1, 10) for _ in range(1_667)], budget=10_000)
+    found = greatest_within(feed.look, 999_999, HIGH, 5_000_000)
+    assert feed.is_optimal(found)
+    assert feed.looks <= 6
