@@ -1,50 +1,18 @@
 """A checkpoint goes from native to aligned and back, survives kill -9, and what it lost before is said."""
 
 import logging
-import os
-import signal
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-import support
 from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
+from support.drivers import Driver, Order
+from support.exact_sink import Written, all_rows
 from support.queries import WindowedCount, kafka_stream
-
-DRIVER = Path(support.__path__[0]) / "killable_driver.py"
-
-
-class Driver:
-    """The application of `killable_driver.py` in a process group of its own: Python and its JVM die together."""
-
-    def __init__(self, *arguments: object) -> None:
-        tests = str(DRIVER.parent.parent)
-        self.process = subprocess.Popen(
-            [sys.executable, str(DRIVER), *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": tests},
-        )
-
-    def read_until(self, line: str) -> None:
-        assert self.process.stdout is not None
-        assert any(said.strip() == line for said in self.process.stdout), f"ended before {line!r}"
-
-    def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-
-def rows_written(out: Path) -> Counter[str]:
-    return Counter(row for file in out.glob("*.txt") for row in file.read_text().splitlines())
 
 
 @pytest.mark.parametrize("moment", ["begins 2", "wrote 3"])
@@ -53,19 +21,12 @@ def test_a_driver_killed_in_the_middle_of_a_batch_goes_on_without_a_row_lost_or_
 ) -> None:
     spec = SkewedTopic(topic, records=20_000, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
-    out = tmp_path / "out"
-    out.mkdir()
-    arguments = (kafka.bootstrap, topic, tmp_path / "checkpoint", out, 2_000)
-    first = Driver(*arguments)
+    order = Order("killed", kafka.bootstrap, topic, budget=2_000, folder=str(tmp_path))
+    first = Driver(order)
     first.read_until(moment)
     first.kill()
-    second = Driver(*arguments)
-    second.read_until("finished")
-    assert second.process.wait() == 0
-    written = rows_written(out)
-    expected = {f"{partition} {offset}" for partition, count in enumerate(spec.counts()) for offset in range(count)}
-    assert set(written) == expected
-    assert max(written.values()) == 1
+    Driver(order).finish()
+    assert Written.to(Path(order.out)).rows == all_rows(spec.counts())
 
 
 def test_a_checkpoint_goes_from_native_to_aligned_and_back(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""A driver that is killed at random, again and again, loses and doubles nothing."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from support.drivers import Driver, Order
+from support.exact_sink import Written, all_rows
+
+KILLS = int(os.environ.get("LOCKGATE_KILLS", "20"))
+SEED = int(os.environ.get("LOCKGATE_KILL_SEED", str(random.randrange(2**32))))
+MOST_LINES = 5  # started, begins and wrote of two batches: so a run gets on by two batches at most
+
+
+@pytest.mark.long
+def test_a_driver_killed_twenty_times_at_random_loses_and_doubles_no_row(kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    print(f"LOCKGATE_KILL_SEED={SEED}")
+    chance = random.Random(SEED)
+    spec = SkewedTopic(topic, records=20_000, late_start_hours=6)
+    topics.load(kafka.bootstrap, spec)
+    order = Order("killed", kafka.bootstrap, topic, budget=spec.records // (3 * KILLS), folder=str(tmp_path))
+    for turn in range(KILLS):
+        driver = Driver(order)
+        driver.read_lines(chance.randint(1, MOST_LINES))
+        assert driver.runs, f"the topic was read before kill {turn + 1}"
+        print(f"kill {turn + 1} after {driver.told[-1]!r}", flush=True)
+        driver.kill()
+    Driver(order).finish()
+    written = Written.to(Path(order.out))
+    assert written.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
+    assert not written.above_the_ceiling
