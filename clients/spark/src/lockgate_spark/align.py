@@ -77,9 +77,7 @@ def slice_of(batch: DataFrame) -> BatchSlice | None:
     from the checkpoint too. None where that is not known: `slice` was not set when the batch was planned.
     """
     session = session_of(batch)
-    if session is None or session.slices is None:
-        return None
-    return session.slices.replayed if session.view is None else session.view.slice
+    return None if session is None else session.slice
 
 
 def session_of(batch: DataFrame) -> Session | None:

@@ -1,0 +1,70 @@
+"""What a run tells of itself: in the log, to a foreachBatch function, and to Spark's progress. It decides nothing."""
+
+from collections.abc import Mapping
+
+from lockgate.events import WatermarkAlignmentEvent
+from lockgate.planner import Backlog, Bounds, Plan
+from lockgate.survey import Survey
+from lockgate_spark.config import Alignment
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.planning.lag import Lags
+from lockgate_spark.planning.left_out import LeftOut
+from lockgate_spark.planning.metrics import ChangeLog, source_metrics
+from lockgate_spark.planning.observe import Observed
+from lockgate_spark.planning.out_of_order import OutOfOrder
+from lockgate_spark.planning.view import BatchAlignment, describe
+
+
+class Account:
+    """Of one run. `view` is that of the last plan, None before the first."""
+
+    def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
+        self.view: BatchAlignment | None = None
+        self._alignment, self._sources = alignment, sources
+        self._left_out, self._observed, self._out_of_order = LeftOut(), Observed(), OutOfOrder()
+        self._lags, self._changes = Lags(), ChangeLog()
+
+    def surveyed(self, backlogs: Mapping[Key, Backlog], survey: Survey[Key], bounds: Bounds) -> None:
+        """Learns from what is unread, and warns of what was met there."""
+        self._lags.see(backlogs, survey.heads, bounds.idle_timeout)
+        self._left_out.warn(self._sources, self._alignment)
+        self._out_of_order.warn(self._sources, bounds.disorder)
+
+    def planned(
+        self, plan: Plan[Key], survey: Survey[Key], told: WatermarkAlignmentEvent | None, planned_at: float, seconds: float
+    ) -> BatchAlignment:
+        """The view of the plan that is carried out. `told`: the coordinator's last answer; the rest is as in `BatchAlignment`."""
+        applied = not self._alignment.observes
+        view = describe(plan, self.view, told, survey.slowest, self._lags.seen, self._incredible, planned_at, seconds, applied)
+        if applied:
+            for split in view.splits:
+                self._left_out.count(split.split, split.left_out)
+        return self._out_of_order.show(view, self._sources)
+
+    def progress(self, index: int) -> dict[str, str]:
+        """What Spark's progress says of one source, by name; the first one's makes it known in the log too."""
+        if self.view is None:
+            return {}
+        if index == min(self._sources):
+            self._changes.tell(self.view)
+        return source_metrics(self.view, index)
+
+    def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
+        """In mode observe: what Spark reads of one source, beside what was planned."""
+        self._observed.compare(start, native, planned)
+        for split, end in native.items():
+            self._left_out.count(split, self._incredible((index, split), start.get(split, end), end))
+
+    def failed(self, error: Exception) -> None:
+        """In mode observe: no plan could be made."""
+        self._observed.failed(error)
+
+    def sum_up(self) -> None:
+        """At the end of the run."""
+        self._left_out.sum_up()
+        if self._alignment.observes:
+            self._observed.sum_up()
+
+    def _incredible(self, key: Key, start: int, end: int) -> int:
+        return self._sources[key[0]].log.incredible(key[1], start, end)

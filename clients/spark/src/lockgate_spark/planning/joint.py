@@ -1,0 +1,179 @@
+"""One plan for all sources of a run: what is unread, how far it would get alone, what the group allows, where it is cut.
+
+A query reports where it stands at the entry of each plan, and hears the ceiling for it. What this keeps: no plan is made above the ceiling
+that its readers were last told, but for what Kafka is about to delete (`retention`).
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from lockgate import watermark
+from lockgate.events import SplitReport, WatermarkAlignmentEvent
+from lockgate.events import SplitState as ReportedState
+from lockgate.planner import Bounds, Head, Limit, Plan, SplitState
+from lockgate.search import Curve
+from lockgate.survey import Survey
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import milliseconds
+from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.planning.account import Account
+from lockgate_spark.planning.pauses import Pauses
+from lockgate_spark.planning.retention import Retention
+from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.slices import BatchSlice, Slices
+from lockgate_spark.planning.start import check_event_time, delay_of, own_bounds, warn_at_start
+
+_FRESH_S = 1.0  # what was found is good for so long while no position and no end has moved
+
+
+class JointPlanner:
+    """Makes the plans of one run. `clock`: wall clock in seconds."""
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None,
+        sources: Mapping[int, Source],
+        clock: Callable[[], float],
+    ) -> None:
+        self.account = Account(alignment, sources)
+        self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
+        self._clock = clock
+        self._found: tuple[float, Unread, Survey[Key]] | None = None
+        self._learned: Curve | None = None
+        self._own_bounds: Bounds | None = None  # known once the query's plan is
+        self._last: Plan[Key] | None = None  # that was carried out
+        self._slices: Slices | None = None
+        self._retention = Retention(alignment.retention_share)
+        self._pauses = None if membership is None else Pauses(membership)
+
+    @property
+    def slices(self) -> Slices | None:
+        """The event-time slices, where batches are cut so. Not before Spark has opened all sources."""
+        if self._slices is None and self._alignment.slice is not None and not self._alignment.observes:
+            logged = {i: offsets for i in self._sources if (offsets := self._run.logged_offsets(i)) is not None}
+            window = milliseconds("Alignment(slice)", self._alignment.slice)
+            self._slices = Slices(window, self._run.memory(), logged if len(logged) == len(self._sources) else None)
+        return self._slices
+
+    @property
+    def unread(self) -> Unread:
+        """What the last plan found."""
+        assert self._found is not None
+        return self._found[1]
+
+    def plan(self, positions: Mapping[int, Offsets]) -> tuple[Plan[Key], float]:
+        """The plan for what lies behind the positions, and the seconds that it took."""
+        began, asked = time.perf_counter(), self._asked()
+        unread, survey = self._survey(positions)
+        bounds = self._bounds()
+        ceiling = self._ceiling()
+        if self._bounds() != bounds:  # only now the group has told its drift
+            unread, survey = self._survey(positions, again=True)
+            ceiling = self._ceiling()
+        plan = survey.plan(ceiling) if self.slices is None else self.slices.plan(survey, ceiling, self._told)
+        plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
+        if self._pauses is not None:
+            self._pauses.made(plan)
+        return replace(plan, look_ups=self._asked() - asked), time.perf_counter() - began
+
+    def carry_out(self, plan: Plan[Key], seconds: float) -> dict[int, Offsets]:
+        """Where each source's batch ends by the plan, which the logs, the slices and the account take note of."""
+        assert self._found is not None
+        ends: dict[int, Offsets] = {i: {} for i in self._sources}
+        stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
+        for (i, split), made in plan.splits.items():
+            ends[i][split] = made.end
+            if made.next is not None and made.next.offset == made.end:
+                stops[i][split] = made.next
+        for i, source in self._sources.items():
+            source.log.planned(plan.target, stops[i])
+        view = self.account.planned(plan, self._found[2], self._told, self._clock(), seconds)
+        coordination = None if self._membership is None else self._membership.coordination
+        self.account.view = replace(self._retention.show(view, plan), slice=self._slice(plan), coordinator=coordination)
+        self._last = plan
+        return ends
+
+    def standings(self) -> dict[int, Standing] | None:
+        """What to report of the last survey; None before the first one."""
+        return None if self._found is None else self._standings()
+
+    def sum_up(self) -> None:
+        """At the end of the run."""
+        self.account.sum_up()
+        self._retention.sum_up()
+
+    # -- inside --
+
+    def _standings(self) -> dict[int, Standing]:
+        """Each source is a reader of its own, with its own watermark and the reach of the joint plan."""
+        assert self._found is not None
+        _, unread, survey = self._found
+        reach = self._reach(survey)
+        states = {} if self._last is None else {key: split.state for key, split in self._last.splits.items()}
+        watermarks = survey.reported_watermarks()
+        standings = {}
+        for i, positions in unread.positions.items():
+            splits = {
+                split: SplitReport(
+                    watermark=watermarks[i, split],
+                    state=ReportedState(states.get((i, split), SplitState.ACTIVE).value),
+                    position=position,
+                    end=unread.ends[i][split],
+                )
+                for split, position in positions.items()
+            }
+            lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)  # without a split it holds nobody
+            standings[i] = Standing(lowest, reach if reach is not None and reach > lowest else None, splits)
+        return standings
+
+    def _survey(self, positions: Mapping[int, Offsets], again: bool = False) -> tuple[Unread, Survey[Key]]:
+        now = self._clock()
+        unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
+        if self._found is None:
+            check_event_time(self._run, (source.event_time is not None for source in self._sources.values()), self._alignment)
+            warn_at_start(self._run, unread, self._bounds())
+        else:
+            made_at, before, survey = self._found
+            if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
+                return before, survey
+        backlogs, bounds = unread.backlogs(), self._bounds()
+        budgets = {i: source.budget for i, source in self._sources.items()}
+        survey = Survey(backlogs, unread, bounds, budgets, self._learned)
+        self._found, self._learned = (now, unread, survey), survey.curve
+        self.account.surveyed(backlogs, survey, bounds)
+        return unread, survey
+
+    def _ceiling(self) -> int:
+        if self._membership is None:
+            return watermark.MAX
+        return self._membership.exchange(self._standings())
+
+    def _bounds(self) -> Bounds:
+        if self._own_bounds is None:
+            self._own_bounds = own_bounds(self._alignment, delay_of(self._run))
+        drift = None if self._membership is None else self._membership.max_drift
+        return self._own_bounds if drift is None else replace(self._own_bounds, max_drift=drift)
+
+    def _reach(self, survey: Survey[Key]) -> int | None:
+        if self._membership is None or not self._membership.joint:
+            return None
+        return survey.reach if self.slices is None else self.slices.reach(survey)
+
+    def _slice(self, plan: Plan[Key]) -> BatchSlice | None:
+        if self.slices is None or self._found is None:
+            return None
+        _, unread, survey = self._found
+        return self.slices.take(plan, survey.first, unread, self._bounds().disorder)
+
+    @property
+    def _told(self) -> WatermarkAlignmentEvent | None:
+        """What the coordinator told last."""
+        return None if self._membership is None else self._membership.last
+
+    def _asked(self) -> int:
+        return sum(source.log.look_ups for source in self._sources.values())

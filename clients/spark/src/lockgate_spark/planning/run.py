@@ -1,0 +1,31 @@
+"""The run of a query, as the planning sees it; `jvm.query` reads it off Spark."""
+
+from typing import Protocol
+
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.planning.slices import Memory
+from lockgate_spark.planning.start import Checkpointed
+
+
+class Run(Checkpointed, Protocol):
+    """One run of one query."""
+
+    @property
+    def available_now(self) -> bool:
+        """Whether the run ends when it has read what was there at its start."""
+
+    @property
+    def interval_s(self) -> float:
+        """How far apart its triggers are; 0 where one follows the other."""
+
+    def is_active(self) -> bool:
+        """False once the query was told to stop."""
+
+    def failed(self) -> bool:
+        """Whether the run has ended with an error."""
+
+    def logged_offsets(self, source: int) -> Offsets | None:
+        """Where the checkpoint's last batch ends for this source; None without one."""
+
+    def memory(self) -> Memory:
+        """What is kept beside the checkpoint."""
