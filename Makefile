@@ -12,7 +12,7 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-session bench-idle bench-skew bench-group bench-core bench-coordinator clean
+.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-session bench-idle bench-skew bench-join bench-group bench-core bench-coordinator clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,10 @@ bench-idle: $(READY) ## what a query costs that has nothing to read, native and 
 bench-skew: $(READY) ## shapes of skew on which native Spark loses rows, native and aligned: rows lost, drift, look-ups; a table and a plot
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m benchmarks.skew $(ARGS)
+
+bench-join: $(READY) ## rows in the state of a stream-stream join: native, native with a delay that loses nothing, aligned, the least possible
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python -m benchmarks.bench_join_state $(ARGS)
 
 bench-group: $(READY) ## a day of backlog in 2 and 8 queries without a group, strict, joint: drift over time, drain rates, plans above the ceiling
 	@$(BIN)/python -m lockgate_testbed
