@@ -11,6 +11,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from support.imports import CHECKOUT
 
 
+@pytest.mark.long
 def test_a_small_run_drains_two_applications_and_eight_queries_without_a_plan_above_the_ceiling(kafka: KafkaBroker, tmp_path: Path) -> None:
     arguments = ["--records", "4000", "--seconds", "3", "--ways", "joint", "--limit", "20", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "benchmarks.group", *arguments]
