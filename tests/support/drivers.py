@@ -57,7 +57,8 @@ class Driver:
         self.order = order
         folder = Path(order.folder)
         folder.mkdir(parents=True, exist_ok=True)
-        env = {"PYTHONPATH": str(DRIVER.parent.parent), "PYTHONUNBUFFERED": "1"}
+        path = os.pathsep.join(filter(None, [str(DRIVER.parent.parent), os.environ.get("PYTHONPATH")]))
+        env = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         self._child = Child(order.name, [sys.executable, str(DRIVER), json.dumps(asdict(order))], folder / "driver.log", env)
 
     @property

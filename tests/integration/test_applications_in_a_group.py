@@ -1,0 +1,145 @@
+"""Spark applications in processes of their own, in one group over two coordinators on one Redis: exact, level, over each other's ends."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.redis import RedisServer
+from lockgate_testbed.skew import HOUR_MS, SkewedTopic
+from support.answers import wait_for
+from support.drivers import Driver, Order
+from support.exact_sink import Written, all_rows, worst_drift
+
+RECORDS = 8_000
+DRIFT_MS = 3 * HOUR_MS
+LEASE_S = 6.0
+GROUP = {"max_drift_ms": DRIFT_MS, "lease_ms": int(1000 * LEASE_S), "update_interval_ms": 200, "catch_up": "strict"}
+DAY = SkewedTopic("a-day-for-applications", weights=(1, 2, 4, 8), records=RECORDS)
+COUNTS = dict(enumerate(DAY.counts()))
+
+
+class Applications:
+    """Orders for one group, half of them over each coordinator; what was started is killed at the end."""
+
+    def __init__(self, bootstrap: str, urls: tuple[str, str], folder: Path) -> None:
+        self.urls, self._bootstrap, self._folder = urls, bootstrap, folder
+        self._group = f"{folder.name}-{time.time_ns()}"
+        self._orders = 0
+        self._ends = ExitStack()
+
+    def configure(self, **config: Any) -> None:
+        httpx.put(f"{self.urls[0]}/v1/groups/{self._group}", json={**GROUP, **config}).raise_for_status()
+
+    def readers(self) -> dict[str, str]:
+        """The state of each source's reader, by the other coordinator."""
+        found = httpx.get(f"{self.urls[1]}/v1/groups/{self._group}").raise_for_status().json()
+        return {source["source"]: reader["state"] for source in found["sources"] for reader in source["readers"]}
+
+    def order(self, name: str, **more: Any) -> Order:
+        coordinator = {"url": self.urls[self._orders % 2], "group": self._group}
+        self._orders += 1
+        order = Order(name, self._bootstrap, DAY.name, budget=RECORDS // 8, folder=str(self._folder / name), coordinator=coordinator)
+        return replace(order, **more)
+
+    def start(self, order: Order) -> Driver:
+        driver = Driver(order)
+        self._ends.callback(driver.kill)
+        return driver
+
+    def close(self) -> None:
+        self._ends.close()
+
+
+@pytest.fixture(scope="module")
+def urls(redis_server: RedisServer) -> Iterator[tuple[str, str]]:
+    with CoordinatorProcess(redis_server.url) as first, CoordinatorProcess(redis_server.url) as second:
+        yield first.url, second.url
+
+
+@pytest.fixture(scope="module")
+def day(kafka: KafkaBroker) -> SkewedTopic:
+    topics.load(kafka.bootstrap, DAY)
+    return DAY
+
+
+@pytest.fixture
+def applications(kafka: KafkaBroker, urls: tuple[str, str], day: SkewedTopic, tmp_path: Path) -> Iterator[Applications]:
+    running = Applications(kafka.bootstrap, urls, tmp_path)
+    yield running
+    running.close()
+
+
+def exact(order: Order) -> Written:
+    """What the application wrote, which is every row, once, and not by a plan above the ceiling."""
+    written = Written.to(Path(order.out))
+    assert written.rows == all_rows(DAY.counts())
+    assert not written.above_the_ceiling
+    return written
+
+
+def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttled(applications: Applications) -> None:
+    applications.configure(expected_sources=["fast", "throttled"])
+    orders = applications.order("fast"), applications.order("throttled", per_second=RECORDS / 5)
+    drivers = [applications.start(order) for order in orders]
+    for driver in drivers:
+        driver.finish()
+    fast, throttled = map(exact, orders)
+    assert 0 < worst_drift(fast, throttled, DAY.event_time, COUNTS) <= DRIFT_MS
+    assert worst_drift(throttled, fast, DAY.event_time, COUNTS) <= DRIFT_MS
+    assert {plan.coordinator for plan in fast.plans} == {"told"}
+    assert applications.readers() == {"fast": "finished", "throttled": "finished"}
+
+
+def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_that_names_both(applications: Applications) -> None:
+    applications.configure(expected_sources=["taken", "never"])
+    order = applications.order("taken")
+    first = applications.start(order)
+    wait_for(lambda: "taken" in applications.readers(), 180)
+    second = applications.start(order)
+    named = re.search(r"run (\S+) of query (\S+) took over from source taken, run (\S+) of query ([^\s:]+)", first.fail())
+    assert named is not None
+    assert named[1] != named[3]
+    assert named[2] == named[4], "both are runs of one query"
+    applications.configure()  # nobody is waited for any longer
+    second.finish()
+    exact(order)
+
+
+@pytest.mark.long
+def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_good(applications: Applications) -> None:
+    names = ("fast", "throttled", "restarted", "killed")
+    applications.configure(expected_sources=list(names))
+    slow = {"throttled": RECORDS / 30, "restarted": RECORDS / 10, "killed": RECORDS / 10}
+    orders = {name: applications.order(name, per_second=slow.get(name)) for name in names}
+    drivers = {name: applications.start(order) for name, order in orders.items()}
+    drivers["restarted"].read_until("begins 2")
+    drivers["restarted"].kill()
+    drivers["restarted"] = applications.start(orders["restarted"])
+    drivers["killed"].read_until("begins 2")
+    drivers["killed"].kill()
+    killed_at = time.time()
+    for name in ("fast", "throttled", "restarted"):
+        drivers[name].finish()
+    left = Written.to(Path(orders["killed"].out))
+    assert set(left.rows.values()) <= {1}
+    assert left.rows.total() < RECORDS
+    for name in ("fast", "throttled", "restarted"):
+        written = exact(orders[name])
+        # Its last report may have been made a third of a lease before it died; until its lease ended nobody went further than it allows.
+        assert worst_drift(until(written, killed_at + LEASE_S * 2 / 3), left, DAY.event_time, COUNTS) <= DRIFT_MS
+    assert applications.readers()["killed"] == "lost"
+
+
+def until(written: Written, time_s: float) -> Written:
+    """Its plans up to a wall clock."""
+    return replace(written, plans=tuple(plan for plan in written.plans if plan.planned_at < time_s))
