@@ -15,6 +15,7 @@ from lockgate_spark.errors import (
     HeldTooLong,
     UnsupportedQuery,
 )
+from lockgate_spark.gate import gate
 from lockgate_spark.group.outage import Coordination
 from lockgate_spark.planning.slices import BatchSlice
 from lockgate_spark.planning.view import BatchAlignment, SplitAlignment
@@ -38,6 +39,7 @@ __all__ = [
     "align",
     "align_all",
     "alignment_of",
+    "gate",
     "report_progress",
     "slice_of",
 ]

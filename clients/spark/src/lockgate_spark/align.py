@@ -22,6 +22,7 @@ from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
+from lockgate_spark.planning.gates import open_gates
 from lockgate_spark.planning.session import Session
 from lockgate_spark.planning.slices import BatchSlice
 from lockgate_spark.planning.view import BatchAlignment
@@ -59,17 +60,20 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
     if alignment.observes:
         log.info("mode observe: what alignment would do is planned and counted, and nothing is changed")
     elif alignment.coordinator is not None:
-        _check_coordinator(alignment)
+        check_coordinator(alignment)
     return [_align(df, alignment) for df in dfs]
 
 
 def alignment_of(batch: DataFrame) -> BatchAlignment | None:
-    """The plan that made `batch`, inside the foreachBatch function of an aligned query.
+    """The plan that made `batch`, inside the foreachBatch function of an aligned query; of a gated one what let it through.
 
     None where no plan of this run made it: a query without alignment, or a batch that Spark replays from the checkpoint.
     """
     session = session_of(batch)
-    return None if session is None else session.view
+    if session is None:
+        gated = open_gates.of(batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID))
+        return None if gated is None else gated.view
+    return session.view
 
 
 def slice_of(batch: DataFrame) -> BatchSlice | None:
@@ -112,11 +116,12 @@ def _session(spark: Any, alignment: Alignment) -> Session:
         for old in [known for known, session in _sessions.items() if session.closed]:
             del _sessions[old]
         if key not in _sessions:
-            _sessions[key] = Session(alignment, run, _membership(alignment, run))
+            _sessions[key] = Session(alignment, run, joined(alignment, run))
         return _sessions[key]
 
 
-def _membership(alignment: Alignment, run: QueryRun) -> Membership | None:
+def joined(alignment: Alignment, run: QueryRun) -> Membership | None:
+    """The run's place in its group; None without a group, and where it is only observed."""
     if alignment.coordinator is None or alignment.observes:
         return None  # a reader that reports holds others, and would change what they read
     source = source_name(alignment.coordinator.source, run.name, run.query_id)
@@ -141,8 +146,8 @@ def _check(df: DataFrame) -> None:
         raise UnsupportedQuery(f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it")
 
 
-def _check_coordinator(alignment: Alignment) -> None:
-    """What can be known before the query runs: a refused token, a group with another configuration."""
+def check_coordinator(alignment: Alignment) -> None:
+    """What can be known before a query runs: a refused token, a group with another configuration."""
     assert alignment.coordinator is not None
     with CoordinatorClient(alignment.coordinator) as client:
         try:

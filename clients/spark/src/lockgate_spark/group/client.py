@@ -106,6 +106,10 @@ class CoordinatorClient:
             return False
         return True
 
+    def alignment(self) -> Event:
+        """What the group tells now, to anybody. Raises `NotRegistered` when there is no such group."""
+        return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
+
     async def wait(self, after: int, wait_ms: int) -> Event | None:
         """The alignment once its revision is above `after`; None when that takes longer than `wait_ms`."""
         query = {"after": after, "wait_ms": wait_ms}

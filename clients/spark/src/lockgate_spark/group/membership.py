@@ -42,11 +42,12 @@ _NEVER = -1e9
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What one source of the query has to report. Times in ms."""
+    """What one source of the query has to report. Times in ms. `idle`: it holds nobody."""
 
     watermark: int
     reach: int | None
     splits: Mapping[str, SplitReport] = field(default_factory=dict)
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,7 @@ class Membership:
                     subtask=subtask,
                     epoch=epochs[subtask],
                     watermark=standing.watermark,
+                    idle=standing.idle,
                     reach=standing.reach if last is None else None,
                     finished=last is not None and last.park_ms is None,
                     park_ms=None if last is None else last.park_ms,

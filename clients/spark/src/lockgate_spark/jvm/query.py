@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
@@ -42,6 +45,17 @@ class QueryRun:
         run = cls(query.streamingQuery(), spark._jvm)
         run._refuse_modes()
         return run
+
+    @classmethod
+    def of_batch(cls, batch: Any) -> "QueryRun":
+        """The run that has handed out `batch`, on the (stream) thread of its foreachBatch function, whatever session started it."""
+        session = batch.sparkSession
+        query_id = session.sparkContext.getLocalProperty(QUERY_ID)
+        running = session._jsparkSession.sharedState().activeStreamingQueries()
+        execution = running.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
+        if execution is None:
+            raise UnsupportedQuery("this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch")
+        return cls(execution, session._jvm)
 
     @property
     def query_id(self) -> str:
@@ -77,6 +91,13 @@ class QueryRun:
     def failed(self) -> bool:
         """Whether the run has ended with an error."""
         return bool(self.execution.exception().isDefined())
+
+    def ends_within(self, seconds: float) -> bool:
+        """Waits for the end of the run, for that long at most; whether it has come. Not on the query's own thread."""
+        try:
+            return bool(self.execution.awaitTermination(max(1, int(seconds * 1000))))
+        except (Py4JJavaError, PySparkException):
+            return True  # with an error
 
     def logged_offsets(self, source: int) -> Offsets | None:
         """Where the checkpoint's last batch ends for this source; None without one."""

@@ -65,6 +65,6 @@ def _not_kafka(leaf: Any) -> str:
     kind = class_name(leaf)
     if kind in ("StreamingRelationV2", "StreamingRelation"):
         name = leaf.sourceName()
-        hint = "a gate that pauses a query on any source in its foreachBatch is planned"
+        hint = "lockgate_spark.gate(fn, event_time=…, alignment=…) pauses a query on any source, in its foreachBatch"
         return f'the source is "{name}", and align() needs format("kafka"); {hint}'
     return f"no source can be found behind {kind}: hand over the DataFrame that readStream gave, or one made from it by transformations"

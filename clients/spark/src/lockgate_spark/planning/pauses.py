@@ -31,14 +31,21 @@ class Pauses:
     def made(self, plan: Plan[Key]) -> None:
         """To be called with each plan, also those that read nothing."""
         if plan.offsets == 0 and plan.limit is Limit.GROUP and plan.paused:
-            self._stands(plan)
-        elif self._since is not None:
-            if self._told:
-                went_on = f"goes on to {watermark.iso(plan.target)}" if plan.offsets else "has nothing to read any more"
-                log.info("group %s: %s %s, after %.1f s", self._of.group, self._of.source, went_on, self._now() - self._since)
-            self._since, self._told = None, False
+            self.stands(plan.ceiling)
+        else:
+            self.goes_on(plan.target if plan.offsets else None)
 
-    def _stands(self, plan: Plan[Key]) -> None:
+    def goes_on(self, target: int | None) -> None:
+        """The group does not stop the query. `target`: how far it goes, ms; None: it has nothing to read."""
+        if self._since is None:
+            return
+        if self._told:
+            went_on = "has nothing to read any more" if target is None else f"goes on to {watermark.iso(target)}"
+            log.info("group %s: %s %s, after %.1f s", self._of.group, self._of.source, went_on, self._now() - self._since)
+        self._since, self._told = None, False
+
+    def stands(self, ceiling: int) -> None:
+        """The group stops the query, here (ms). To be called again and again."""
         if self._since is None:
             self._since = self._now()
         lasted_s = self._now() - self._since
@@ -48,7 +55,7 @@ class Pauses:
                 "group %s: %s is paused at %s, for %.0f s now; %s",
                 self._of.group,
                 self._of.source,
-                watermark.iso(plan.ceiling),
+                watermark.iso(ceiling),
                 lasted_s,
                 "the coordinator cannot be reached" if self._of.coordination is Coordination.HOLDING else held_by(self._of.last),
             )

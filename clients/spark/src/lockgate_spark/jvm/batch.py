@@ -1,0 +1,74 @@
+"""A batch in the hands of foreachBatch: its event times, and a wait on its thread that `query.stop()` ends."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame
+
+from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.planning.gates import Span
+
+_MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}  # a type that is event time, and its SQL for ms
+_TIME = "__lockgate_event_time"
+_STOPPED = """the query was told to stop while its batch waited. For Spark, which finds it by these words:
+py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.sleep.
+: java.lang.InterruptedException"""
+
+
+class Stopped(Exception):
+    """`query.stop()` was called.
+
+    Spark takes it for that, does not commit the batch and ends the query without an error, because it finds in the text what py4j says of
+    an InterruptedException. py4j's own error would do as well, but for the Java stack in it: over so long a text the regular expression
+    that Spark looks with (`StreamExecution.PROXY_ERROR`) overflows its stack.
+    """
+
+
+class Looked(NamedTuple):
+    """What a batch holds. `span`: None where no row has an event time that takes part; `left_out`: rows beyond the bounds."""
+
+    span: Span | None
+    left_out: int
+
+
+def look(batch: DataFrame, event_time: str, credible: Credible) -> Looked:
+    """The event times of a batch, in one aggregate. `event_time`: SQL, a TIMESTAMP or a BIGINT of ms. Raises `ConfigurationError`."""
+    times = batch.selectExpr(f"{event_time} AS {_TIME}")
+    kind = times.schema[0].dataType.typeName()
+    if kind not in _MILLIS:
+        raise ConfigurationError(
+            f"gate(event_time={event_time!r}): it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT of ms since 1970"
+        )
+    ms = times.selectExpr(f"{_MILLIS[kind].format(_TIME)} AS ms")
+    taken = f"ms BETWEEN {credible.earliest} AND {credible.latest}"
+    row = ms.selectExpr(
+        f"min(ms) FILTER (WHERE {taken}) AS lowest", f"max(ms) FILTER (WHERE {taken}) AS highest", f"count_if(NOT ({taken})) AS left_out"
+    ).collect()[0]
+    return Looked(None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"])
+
+
+@contextmanager
+def persisted(batch: DataFrame) -> Iterator[None]:
+    """The batch is read from its source once, however often it is looked at; one that is persisted already is left as it is."""
+    level = batch.storageLevel
+    ours = not level.useMemory and not level.useDisk
+    if ours:
+        batch.persist()
+    try:
+        yield
+    finally:
+        if ours:
+            batch.unpersist()
+
+
+def check_running(spark: Any) -> None:
+    """Raises `Stopped` where the query of the calling thread was told to stop."""
+    try:
+        spark._jvm.java.lang.Thread.sleep(1)  # py4j answers a callback on Spark's thread, which stop() interrupts
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getName() != "java.lang.InterruptedException":
+            raise
+        raise Stopped(_STOPPED) from None  # without py4j's text
