@@ -3,6 +3,7 @@ PYTHON  ?= python3
 VENV    ?= .venv
 RECORDS ?= 2000000
 STORE   ?= memory://
+VERSIONS ?=
 ARGS    ?=
 
 BIN      := $(VENV)/bin
@@ -12,7 +13,7 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose lint format long demo bench-read bench-plan bench-session bench-idle bench-skew bench-join bench-group bench-core bench-coordinator clean
+.PHONY: help venv test test-compose test-versions lint format long demo bench-read bench-plan bench-session bench-idle bench-skew bench-join bench-group bench-core bench-coordinator clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +26,9 @@ test: $(READY) machine ## all tests but the long suites and compose; what needs 
 
 test-compose: $(READY) ## docker-compose.yml: brought up, looked at, a coordinator killed, Redis restarted, taken down; needs Docker
 	@$(BIN)/python -m pytest -m compose -v -s $(ARGS) tests/compose
+
+test-versions: $(READY) ## the Spark client on every line of Spark that it knows; VERSIONS="4.0 4.3" for some
+	@$(BIN)/python tests/versions.py $(VERSIONS)
 
 long: $(READY) machine ## the fault, soak and scale suites
 	@$(BIN)/python -m pytest -m long $(ARGS)

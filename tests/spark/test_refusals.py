@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQueryException
 
 from lockgate_spark import Alignment, ConfigurationError, UnsupportedQuery, align, align_all
+from lockgate_spark.jvm.stream import _most_rows
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import WindowedCount, kafka_stream
@@ -135,6 +136,14 @@ def test_a_budget_of_nothing_is_refused(spark: SparkSession, kafka: KafkaBroker,
     nothing = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=0)))
     with pytest.raises(StreamingQueryException, match="maxOffsetsPerTrigger"):
         nothing.start(tmp_path).finish()
+
+
+def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:
+    """No Kafka connector that is known sets one; one that does must not be taken for one without a limit."""
+    limits = spark._jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit
+    assert _most_rows(limits.allAvailable()) is None
+    with pytest.raises(UnsupportedQuery, match="ReadMaxBytes, which is no number of offsets"):
+        _most_rows(limits.maxBytes(1_000_000))
 
 
 def test_one_bad_stream_of_several_refuses_all(spark: SparkSession, stream: DataFrame) -> None:

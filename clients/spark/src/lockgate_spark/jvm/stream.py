@@ -206,6 +206,10 @@ def _most_rows(limit: Any) -> int | None:
     if name == "CompositeReadLimit":
         most = [_most_rows(part) for part in limit.getReadLimits()]
         return min((rows for rows in most if rows is not None), default=None)
+    if name not in ("ReadAllAvailable", "ReadMinRows"):
+        raise UnsupportedQuery(
+            f"the source's batches are limited by {name}, which is no number of offsets: set maxOffsetsPerTrigger instead"
+        )
     return None  # everything, or a lower bound
 
 
