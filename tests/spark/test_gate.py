@@ -1,0 +1,165 @@
+"""A gate holds the batches of a query on any source until its group allows them."""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, ConfigurationError, Coordinator, gate
+from lockgate_spark.group.membership import Membership
+from support.answers import wait_for
+from support.gated import Gated, write_batches
+from support.members import MINUTE, at, inspect, member, state
+
+NEVER = "http://127.0.0.1:9"
+IN_2099 = 4_070_908_800_000
+
+
+@pytest.fixture
+def peer(url: str, group: str) -> Iterator[Membership]:
+    """Somebody else in the group, who stands at 0; so the ceiling is a minute."""
+    with member(url, group, "peer") as peer:
+        peer.exchange(at(0))
+        yield peer
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running(spark: SparkSession) -> Iterator[None]:
+    yield
+    for query in spark.streams.active:
+        query.stop()
+
+
+def watermark_of(url: str, group: str, source: str = "gated") -> int:
+    """What the gate has reported; -1 while it is not there."""
+    answer = httpx.get(f"{url}/v1/groups/{group}/sources/{source}")
+    return int(answer.json()["readers"][0]["watermark"]) if answer.status_code == 200 else -1
+
+
+def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
+) -> None:
+    batches = [[30_000, 10_000], [90_000, 400_000], [85_000]]
+    gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group).start(tmp_path / "checkpoint")
+    wait_for(lambda: watermark_of(url, group) == 89_999)
+    assert len(gated.handed) == 1
+    peer.exchange(at(MINUTE // 2))
+    gated.finish()
+    assert gated.handed == batches
+    assert state(url, group, "gated") == "finished"
+    first, second = (view for view in gated.views[:2] if view is not None)
+    assert (first.limit.value, first.target, first.ceiling) == ("end", 30_000, MINUTE)
+    assert (second.limit.value, second.target) == ("group", 400_000)
+    assert [(held.source, held.watermark) for held in second.held_by] == [("peer", MINUTE // 2)]
+
+
+def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
+) -> None:
+    gated = Gated(spark, write_batches(tmp_path / "files", [[90_000]]), url, group)
+    for _ in range(2):
+        gated.start(tmp_path / "checkpoint")
+        wait_for(lambda: watermark_of(url, group) == 89_999 and state(url, group, "gated") == "active")
+        assert gated.query is not None
+        began = time.monotonic()
+        gated.query.stop()
+        assert time.monotonic() - began < 1
+        assert gated.query.exception() is None
+        wait_for(lambda: state(url, group, "gated") == "finished")
+    assert not list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
+    peer.exchange(at(MINUTE // 2))
+    assert gated.start(tmp_path / "checkpoint").finish().handed == [[90_000]]
+
+
+def test_what_has_no_event_time_or_an_absurd_one_holds_nobody_and_is_handed_on(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    batches = [[None, None], [IN_2099], [IN_2099, 30_000, None]]
+    gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group).start(tmp_path / "checkpoint", available_now=False)
+    gated.has(3)
+    wait_for(lambda: watermark_of(url, group) == 29_999)
+    assert gated.query is not None
+    gated.query.stop()
+    assert [len(batch) for batch in gated.handed] == [2, 1, 3]
+    assert sum("beyond future_bound" in line for line in caplog.messages) == 1
+
+
+def test_the_source_is_read_once_and_a_failed_query_keeps_its_lease(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
+) -> None:
+    files = write_batches(tmp_path / "files", [[30_000]])
+    found: list[int] = []
+
+    def work(batch: DataFrame, _: int) -> None:
+        (files / "0.json").unlink()
+        found.append(batch.count())
+        raise RuntimeError("on purpose")
+
+    stream = spark.readStream.schema("ts TIMESTAMP").json(str(files))
+    held = gate(work, "unix_millis(ts)", Alignment(coordinator=Coordinator(url, group=group, source="gated")))
+    query = stream.writeStream.foreachBatch(held).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    with pytest.raises(Exception, match="on purpose"):
+        query.awaitTermination(60)
+    assert found == [1]
+    reader = inspect(url, group, "gated")["readers"][0]
+    assert (reader["state"], reader["watermark"]) == ("active", 29_999)
+
+
+def test_an_event_time_of_another_type_stops_the_query_and_is_named(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
+) -> None:
+    stream = spark.readStream.format("rate").load()
+    held = gate(lambda *_: None, "CAST(timestamp AS DATE)", Alignment(coordinator=Coordinator(url, group=group)))
+    query = stream.writeStream.foreachBatch(held).option("checkpointLocation", str(tmp_path)).start()
+    with pytest.raises(Exception, match=r"type date.*a TIMESTAMP, or a BIGINT"):
+        query.awaitTermination(60)
+
+
+def test_in_mode_observe_a_gate_tells_what_it_would_hold_and_holds_nothing(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "lockgate")
+    files = write_batches(tmp_path / "files", [[30_000], [90_000], [95_000]])
+    gated = Gated(spark, files, url, group, mode="observe").start(tmp_path / "checkpoint").finish()
+    assert len(gated.handed) == 3
+    assert [line for line in caplog.messages if "would be held" in line] == [
+        "mode observe: the batch from 1970-01-01T00:01:30.000Z on would be held at 1970-01-01T00:01:00.000Z;"
+        " held by peer/0 at 1970-01-01T00:00:00.000Z (1 of 2 batches so far)"
+    ]
+    assert watermark_of(url, group) == -1
+
+
+def test_switched_off_by_the_conf_the_function_is_given_back(spark: SparkSession) -> None:
+    def work(batch: DataFrame, batch_id: int) -> None: ...
+
+    spark.conf.set("spark.lockgate.enabled", "false")
+    try:
+        assert gate(work) is work
+    finally:
+        spark.conf.unset("spark.lockgate.enabled")
+
+
+@pytest.mark.parametrize(
+    ("event_time", "alignment", "text"),
+    [
+        ("ts", Alignment(), r"Coordinator, and without a group.*spark\.lockgate\.coordinator\.url"),
+        (None, Alignment(coordinator=Coordinator(NEVER, group="g")), r"gate\(event_time\): not set"),
+        ("ts", Alignment(event_time="other", coordinator=Coordinator(NEVER, group="g")), "set one of them"),
+        ("ts", Alignment(slice="1 hour", coordinator=Coordinator(NEVER, group="g")), "cuts none; leave slice out"),
+        ("ts", Alignment(late_rows="count", coordinator=Coordinator(NEVER, group="g")), "leave late_rows out"),
+    ],
+)
+def test_what_a_gate_cannot_do_is_refused_when_it_is_made(
+    spark: SparkSession, event_time: str | None, alignment: Alignment, text: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        gate(lambda *_: None, event_time, alignment)
+
+
+def test_another_drift_than_the_group_s_is_refused_when_it_is_made(spark: SparkSession, url: str, group: str) -> None:
+    with pytest.raises(ConfigurationError, match="10 minutes"):
+        gate(lambda *_: None, "ts", Alignment(max_drift="10 minutes", coordinator=Coordinator(url, group=group)))
