@@ -14,6 +14,7 @@ from lockgate_testbed.process import Child
 from support.answers import wait_for
 
 DRIVER = Path(support.__path__[0]) / "killable_driver.py"
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # it does not live long enough for more
 PATIENCE_S = 180.0  # a JVM starts, among others that do
 
 
@@ -58,7 +59,7 @@ class Driver:
         folder = Path(order.folder)
         folder.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, [str(DRIVER.parent.parent), os.environ.get("PYTHONPATH")]))
-        env = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+        env = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "JAVA_TOOL_OPTIONS": QUICK_START}
         self._child = Child(order.name, [sys.executable, str(DRIVER), json.dumps(asdict(order))], folder / "driver.log", env)
 
     @property

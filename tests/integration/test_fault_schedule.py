@@ -1,0 +1,141 @@
+"""Three queries of one group in two applications, through faults by a seeded schedule: exact, never above the ceiling told, level again.
+
+`LOCKGATE_FAULT_RUNS` (default 50) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a test of its own.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from lockgate_spark import Alignment, Coordinator, align
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.process import await_true
+from lockgate_testbed.skew import HOUR_MS, SkewedTopic
+from support.answers import wait_for
+from support.drivers import Driver, Order
+from support.exact_sink import ExactSink, Written, all_rows, worst_drift
+from support.faults import Plant, Step, schedule
+from support.queries import kafka_stream
+
+RUNS = int(os.environ.get("LOCKGATE_FAULT_RUNS", "50"))
+FIRST_SEED = int(os.environ.get("LOCKGATE_FAULT_SEED", "1"))
+
+RECORDS = 6_000
+DAY = SkewedTopic("a-day-of-faults", weights=(1, 2, 4), records=RECORDS)
+COUNTS = dict(enumerate(DAY.counts()))
+LEASE_S, UPDATE_INTERVAL_S = 6.0, 0.2
+PER_SECOND = {"in-process-1": None, "in-process-2": RECORDS / 12, "driver": RECORDS / 15}
+# Two update intervals, or two seconds if that is more, are what the guide says; the rest is for a machine that does other things too.
+LEVEL_WITHIN_S = 15.0
+PROGRESS_WITHIN_S = 20.0  # a fault may also come while all wait
+ENDS_WITHIN_S = 240.0
+
+
+class Trio:
+    """The queries of one run: two in this process, behind the first network, and one in a process of its own, behind the second."""
+
+    def __init__(self, plant: Plant, spark: SparkSession, bootstrap: str, folder: Path, seed: int) -> None:
+        self.plant, self.group = plant, f"faults-{seed}-{time.time_ns()}"
+        self.strict = seed % 2 == 0
+        self.steps, fails_at = schedule(seed)
+        self._folder = folder
+        way = "strict" if self.strict else "joint"
+        sizes = {"max_drift_ms": HOUR_MS, "lease_ms": int(1000 * LEASE_S), "update_interval_ms": int(1000 * UPDATE_INTERVAL_S)}
+        plant.configure(self.group, {**sizes, "catch_up": way, "expected_sources": list(PER_SECOND)})
+        near, far = ({"url": url, "group": self.group, "catch_up": way} for url in plant.urls)
+        size = RECORDS // 24
+        order = Order("driver", bootstrap, DAY.name, size, str(folder / "driver"), far, "1 hour", PER_SECOND["driver"], (fails_at,))
+        self._order = order
+        self.driver = Driver(order)
+        self.queries: dict[str, StreamingQuery] = {}
+        for name in ("in-process-1", "in-process-2"):
+            stream = kafka_stream(spark, bootstrap, DAY.name, maxOffsetsPerTrigger=size)
+            stream = align(stream, Alignment(max_drift="1 hour", coordinator=Coordinator(**near, source=name)))
+            writer = stream.writeStream.foreachBatch(ExactSink(folder / name / "out", PER_SECOND[name]))
+            writer = writer.option("checkpointLocation", str(folder / name / "checkpoint")).queryName(f"{self.group}-{name}")
+            self.queries[name] = writer.trigger(availableNow=True).start()
+
+    def written(self, name: str) -> Written:
+        return Written.to(self._folder / name / "out")
+
+    def befall(self, step: Step) -> None:
+        """One fault, once the queries have got on; a driver that has finished is left alone."""
+        enough = self._batches() + step.after
+        await_true(lambda: self._batches() >= enough or not self._running(), PROGRESS_WITHIN_S)
+        self.plant.befall(step, lambda: "finished" in self.driver.said or self.driver.kill(), self._again)
+
+    def await_level(self) -> float:
+        """Until all who run are heard again by both coordinators; how long it took since all was mended, in s."""
+        self.driver.read_until("started")
+        began = time.monotonic()
+        wait_for(lambda: all(self._hears(which) for which in range(2)), LEVEL_WITHIN_S)
+        return time.monotonic() - began
+
+    def finish(self) -> None:
+        for query in self.queries.values():
+            assert query.awaitTermination(int(ENDS_WITHIN_S)), f"{query.name} still runs"
+        self.driver.finish(ENDS_WITHIN_S)
+
+    def close(self) -> None:
+        for query in self.queries.values():
+            query.stop()
+        self.driver.kill()
+
+    def _again(self) -> None:
+        if not self.driver.runs and "finished" not in self.driver.said:
+            self.driver = Driver(self._order)
+
+    def _batches(self) -> int:
+        return sum(len(list(self._folder.glob(f"{name}/out/*.json"))) for name in PER_SECOND)
+
+    def _running(self) -> set[str]:
+        return {name for name, query in self.queries.items() if query.isActive} | ({"driver"} if self.driver.runs else set())
+
+    def _hears(self, which: int) -> bool:
+        """Whether each that runs has been heard for the last third of a lease."""
+        readers = self.plant.readers(self.group, which)
+        left = {name: readers[name]["lease_left_ms"] for name in self._running() if name in readers}
+        return left.keys() == self._running() and all(ms is None or ms > 2000 * LEASE_S / 3 for ms in left.values())
+
+
+@pytest.fixture(scope="module")
+def plant() -> Iterator[Plant]:
+    with Plant() as plant:
+        yield plant
+
+
+@pytest.fixture(scope="module")
+def day(kafka: KafkaBroker) -> SkewedTopic:
+    topics.load(kafka.bootstrap, DAY)
+    return DAY
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + RUNS))
+def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, plant: Plant, tmp_path: Path, seed: int
+) -> None:
+    trio = Trio(plant, spark, kafka.bootstrap, tmp_path, seed)
+    try:
+        for step in trio.steps:
+            print(f"seed {seed}: {step}", flush=True)
+            trio.befall(step)
+        took_s = trio.await_level()
+        level_at = time.time() + 2 * UPDATE_INTERVAL_S
+        print(f"seed {seed}: all are heard again {took_s:.2f} s after the last fault", flush=True)
+        trio.finish()
+    finally:
+        trio.close()
+    written = {name: trio.written(name) for name in PER_SECOND}
+    for name, each in written.items():
+        assert each.rows == all_rows(DAY.counts()), name
+        assert not each.above_the_ceiling, name
+        if trio.strict:
+            others = [other for other in written.values() if other is not each]
+            assert max(worst_drift(each, other, DAY.event_time, COUNTS, level_at) for other in others) <= HOUR_MS, name
