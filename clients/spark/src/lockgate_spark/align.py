@@ -29,7 +29,7 @@ from lockgate_spark.planning.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
-TESTED = ("4.0", "4.1", "4.2")
+TESTED = ("4.0", "4.1", "4.2", "4.3")
 """Spark versions whose internals the proxies are known to fit."""
 
 _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
