@@ -75,6 +75,18 @@ def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
     assert gated.start(tmp_path / "checkpoint").finish().handed == [[90_000]]
 
 
+def test_stopping_a_query_while_its_batch_is_looked_at_is_no_error_either(
+    spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
+) -> None:
+    slowly = "IF(reflect('java.lang.Thread', 'sleep', 60000L) IS NULL, ts, ts)"
+    held = gate(lambda *_: None, slowly, Alignment(coordinator=Coordinator(url, group=group)))
+    stream = spark.readStream.schema("ts TIMESTAMP").json(str(write_batches(tmp_path / "files", [[30_000]])))
+    query = stream.writeStream.foreachBatch(held).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    wait_for(lambda: spark.sparkContext.statusTracker().getActiveJobsIds())
+    query.stop()
+    assert query.exception() is None
+
+
 def test_what_has_no_event_time_or_an_absurd_one_holds_nobody_and_is_handed_on(
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -45,10 +46,11 @@ def no_wait() -> None:
 
 @contextmanager
 def gate(
-    url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, **alignment: object
+    url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, max_batch: str | None = None, **more: Any
 ) -> Iterator[Gate]:
-    with member(url, group, source) as membership:
-        yield Gate(Alignment(**alignment), run or Run(), membership, now or Clock())  # type: ignore[arg-type]
+    clock = now or Clock()
+    with member(url, group, source, now=clock, max_batch=max_batch) as membership:
+        yield Gate(Alignment(**more), run or Run(), membership, clock)
 
 
 @pytest.fixture
@@ -117,6 +119,15 @@ def test_without_a_batch_it_is_idle_after_a_while_and_holds_nobody_until_the_nex
         assert state(url, group, "gated") == "idle"
         own.admit(Span(30_000, 30_000), no_wait)
         assert (state(url, group, "gated"), reported(url, group)) == ("active", 29_999)
+
+
+def test_a_batch_that_hangs_loses_its_lease_where_max_batch_says_so(url: str, group: str, peer: Membership) -> None:
+    now = Clock()
+    with gate(url, group, now=now, max_batch="1 minute") as own:
+        own.admit(Span(0, 0), no_wait)
+        now.s = 61
+        own.tick()
+        assert not own.membership.is_due(0)
 
 
 def test_empty_batches_pass_and_do_not_keep_a_gate_from_being_idle(url: str, group: str, peer: Membership) -> None:

@@ -15,7 +15,7 @@ from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group.client import CoordinatorClient
-from lockgate_spark.jvm.batch import check_running, look, persisted
+from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.planning.gate_observed import ObservedGate
 from lockgate_spark.planning.gates import STEP_MS, Gate, Span, open_gates
@@ -92,20 +92,20 @@ class _Looking:
 class _Gated(_Looking):
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         spark = batch.sparkSession
-        own = self._gate(batch)
+        run = QueryRun.of_batch(batch)
+        own = self._gate(batch, run)
 
         def step() -> None:
             own.membership.wait_for_change(STEP_MS)
             check_running(spark)
 
         with persisted(batch):
-            own.admit(self._look(batch, batch_id), step)
+            with stoppable(run):
+                own.admit(self._look(batch, batch_id), step)
             self._fn(batch, batch_id)
             own.done()
 
-    def _gate(self, batch: DataFrame) -> Gate:
-        run = QueryRun.of_batch(batch)
-
+    def _gate(self, batch: DataFrame, run: QueryRun) -> Gate:
         def make() -> Gate:
             aligned = session_of(batch)
             if aligned is not None and aligned.membership is not None:

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.planning.gates import Span
 
@@ -62,6 +63,17 @@ def persisted(batch: DataFrame) -> Iterator[None]:
     finally:
         if ours:
             batch.unpersist()
+
+
+@contextmanager
+def stoppable(run: QueryRun) -> Iterator[None]:
+    """What fails in here because the query was told to stop (Spark cancels its jobs) fails as `Stopped`."""
+    try:
+        yield
+    except Exception:
+        if run.is_active():
+            raise
+        raise Stopped(_STOPPED) from None
 
 
 def check_running(spark: Any) -> None:

@@ -156,7 +156,7 @@ class Gate:
     # -- inside; with the lock held --
 
     def _standing(self) -> Standing | None:
-        if self._held is None and not self._busy and self._now() - self._since >= self._idle_after_s:
+        if self._held is None and self._now() - self._since >= self._idle_after_s:
             return Standing(watermark.MAX, None, idle=True)
         if self._top == watermark.MIN:
             return None
