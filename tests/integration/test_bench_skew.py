@@ -14,7 +14,8 @@ from lockgate_testbed.kafka import KafkaBroker
 SMALL = {shape.name: shape for shape in shapes(2_000, batches=4)}
 
 
-@pytest.mark.parametrize("name", ["a single record", "one slow topic of a join"])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["bursts by turns", "one slow topic of a join"])
 def test_what_native_spark_loses_is_read_whole_when_aligned(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, name: str) -> None:
     load(kafka.bootstrap, SMALL[name])
     native, aligned = both(spark, kafka.bootstrap, SMALL[name])
