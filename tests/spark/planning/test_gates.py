@@ -133,10 +133,12 @@ def test_a_batch_that_hangs_loses_its_lease_where_max_batch_says_so(url: str, gr
 def test_empty_batches_pass_and_do_not_keep_a_gate_from_being_idle(url: str, group: str, peer: Membership) -> None:
     now = Clock()
     with gate(url, group, now=now, idle_timeout="1 minute") as own:
-        own.admit(None, no_wait)
+        own.admit(Span(0, 0), no_wait)
         own.done()
+        assert own.view is not None
         now.s = 60
         own.admit(None, no_wait)
+        assert own.view is None
         own.done()
         own.tick()
         assert state(url, group, "gated") == "idle"

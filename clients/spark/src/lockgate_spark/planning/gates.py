@@ -65,7 +65,7 @@ class GatedRun(Protocol):
 class Gate:
     """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds.
 
-    `view`: what the last batch was let through by; None before there is one.
+    `view`: what the batch that is worked on was let through by; None where it has no event times.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Gate:
         """
         began = self._now()
         with self._lock:
-            self._busy = True
+            self._busy, self.view = True, None
             if span is None:
                 return
             self._held, self._top = span, max(self._top, span.highest)
