@@ -1,0 +1,126 @@
+"""Inputs that have ended, are empty, or bring something only now and then; rows at the very watermark; a restart from further back.
+
+Each of these is a bug of another system's.
+"""
+
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import httpx
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, Coordinator, align, align_all
+from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import HOUR_MS, T0_MS
+from support.answers import wait_for
+from support.queries import WindowedCount, kafka_stream
+from support.rows import Rows
+
+MINUTE_MS = 60_000
+
+
+def append(kafka: KafkaBroker, topic: str, times: list[int]) -> None:
+    topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])
+
+
+def test_a_restart_with_one_input_already_read_reads_what_is_left_of_the_other(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """Quix Streams' issue 1116: the input that had been read kept the other one waiting for ever."""
+    names = [f"{topic}-{side}" for side in "ab"]
+    for name, hours in zip(names, (1, 24), strict=True):
+        topics.create(kafka.bootstrap, name, 1)
+        append(kafka, name, [T0_MS + n * hours * MINUTE_MS for n in range(60)])
+    streams = [kafka_stream(spark, kafka.bootstrap, name, maxOffsetsPerTrigger=10) for name in names]
+    one, other = align_all(streams, Alignment(max_drift="10 minutes"))
+    first = Rows(one.union(other)).start(tmp_path)
+    first.wait_until(lambda rows: sum(row.topic == names[0] for row in rows.all) == 60)
+    first.stop()
+    assert len(first.all) < 120
+    again = Rows(one.union(other)).start(tmp_path).finish()
+    assert {row.topic for row in again.batches[-1]} == {names[1]}
+    assert len({*first.all, *again.all}) == 120
+
+
+def test_scheduled_runs_over_inputs_of_which_another_one_is_empty_each_time_lose_nothing(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """SPARK-50046: each run of AvailableNow forgets the input that brought nothing."""
+    names, now = [f"{topic}-{side}" for side in "ab"], int(time.time() * 1000)
+    for name in names:
+        topics.create(kafka.bootstrap, name, 1)
+        append(kafka, name, [now - 100 * MINUTE_MS])
+    streams = [kafka_stream(spark, kafka.bootstrap, name) for name in names]
+    native = streams[0].union(streams[1])
+    one, other = align_all(streams, Alignment(max_drift="10 minutes", idle_timeout="2 hours"))
+    runs = ((names[0], range(60, 30, -1)), (names[1], range(60, 30, -1)), (names[0], range(30, 0, -1)), (names[1], range(30, 0, -1)))
+    windows: dict[str, dict[object, int]] = {"native": {}, "aligned": {}}
+    for name, minutes in runs:
+        append(kafka, name, [now - n * MINUTE_MS for n in minutes])
+        for way, stream in (("native", native), ("aligned", one.union(other))):
+            windows[way] |= WindowedCount(stream, window="1 minute").start(tmp_path / way).finish().windows
+    counted = {way: sum(of.values()) for way, of in windows.items()}
+    assert counted["native"] < 122
+    assert counted["aligned"] == 122
+
+
+def test_rows_of_one_timestamp_at_the_very_watermark_are_kept(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, [T0_MS + n // 30 for n in range(90)])
+    stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=10), Alignment(max_drift=1))
+    counted = WindowedCount(stream, delay="1 millisecond", window="1 millisecond").start(tmp_path).finish()
+    assert len(counted.plans) >= 9
+    assert sorted(counted.windows.values()) == [30, 30, 30]
+
+
+def test_a_query_that_has_nothing_to_read_holds_nobody_in_its_group(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    names = {"empty": f"{topic}-empty", "full": f"{topic}-full"}
+    for name in names.values():
+        topics.create(kafka.bootstrap, name, 1)
+    append(kafka, names["full"], [T0_MS + n * HOUR_MS for n in range(24)])
+    with CoordinatorProcess() as coordinator:
+        config = {"max_drift_ms": HOUR_MS, "catch_up": "strict", "expected_sources": list(names)}
+        httpx.put(f"{coordinator.url}/v1/groups/g", json=config).raise_for_status()
+        queries = {}
+        for name, of in names.items():
+            stream = kafka_stream(spark, kafka.bootstrap, of, maxOffsetsPerTrigger=5)
+            alignment = Alignment(coordinator=Coordinator(coordinator.url, group="g", source=name))
+            queries[name] = Rows(align(stream, alignment)).start(tmp_path / name)
+        assert [len(query.finish().all) for query in queries.values()] == [0, 24]
+
+
+def test_a_query_restarted_from_an_older_checkpoint_takes_its_group_back_and_the_other_waits_for_it(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    append(kafka, topic, [T0_MS + n * HOUR_MS for n in range(8)])
+    resumed = threading.Event()
+
+    def copy(_: DataFrame, batch_id: int) -> None:
+        if batch_id == 1:
+            shutil.copytree(tmp_path / "first", tmp_path / "older")
+
+    def hold(_: DataFrame, batch_id: int) -> None:
+        if batch_id == 2:
+            assert resumed.wait(60)
+
+    with CoordinatorProcess() as coordinator:
+        group = f"{coordinator.url}/v1/groups/g"
+        httpx.put(group, json={"max_drift_ms": HOUR_MS, "catch_up": "strict", "update_interval_ms": 200}).raise_for_status()
+        stream = kafka_stream(spark, kafka.bootstrap, topic)
+        first, other = (align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g", source=name))) for name in "ab")
+        Rows(first, copy).start(tmp_path / "first").finish()
+        back = Rows(first, hold).start(tmp_path / "older")
+        back.wait_until(lambda rows: len(rows.batches) == 2)
+        waiting = Rows(other).start(tmp_path / "other")
+        waiting.wait_until(lambda rows: len(rows.all) == 3)
+        wait_for(lambda: (httpx.get(f"{group}/sources/b").json()["readers"][0]["waiting_ms"] or 0) > 500)
+        assert len(waiting.all) == 3, "the first is at hour 2 again, and an hour above that is not yet hour 3"
+        resumed.set()
+        assert [len(rows.finish().all) for rows in (back, waiting)] == [7, 8]
