@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from benchmarks.bench_join_state import Join, broken, delay_that_loses_nothing, join, least, load, markdown, measure
 from benchmarks.skew.history import Ends
 from benchmarks.skew.shapes import Topic
@@ -41,6 +42,7 @@ def test_the_longer_delay_is_enough_for_every_record_and_no_longer_than_it_has_t
     assert delay == max(late) + 1
 
 
+@pytest.mark.long
 def test_aligned_keeps_fewer_rows_than_native_and_loses_no_pair(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path) -> None:
     load(kafka.bootstrap, SMALL)
     native, longer, aligned, fewest = outcomes = measure(spark, kafka.bootstrap, SMALL)
