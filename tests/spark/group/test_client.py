@@ -90,7 +90,7 @@ def test_a_refused_token_says_what_to_set_and_is_not_sent_again(call: Call, stat
 def test_what_may_pass_is_unreachable(call: Call, status: int) -> None:
     with (
         serving(Answer(status, b"<html>busy</html>", "text/html")) as url,
-        client(url, timeout="200 milliseconds") as one,
+        client(url, timeout="500 milliseconds") as one,
         pytest.raises(Unreachable, match=str(status)),
     ):
         call(one)
