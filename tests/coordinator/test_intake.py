@@ -1,13 +1,16 @@
 """A connection that never comes to an end, over real sockets and in this process, so that the minute is a moment; and whole answers."""
 
 import asyncio
+import gc
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from weakref import WeakSet
 
 import pytest
 import uvicorn
+from anyio import fail_after
 from uvicorn.server import ServerState
 
 from lockgate_coordinator import intake
@@ -18,14 +21,33 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @pytest.fixture
-async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
+def kept() -> WeakSet[intake.Intake]:
+    """The connections of `port` that are not freed yet."""
+    return WeakSet()
+
+
+@pytest.fixture
+async def port(monkeypatch: pytest.MonkeyPatch, kept: WeakSet[intake.Intake]) -> AsyncIterator[int]:
     monkeypatch.setattr(intake, "SLOW_S", 0.1)
     config = uvicorn.Config(create_app(MemoryStore()), log_level="critical")
     config.load()
     state, loop = ServerState(), asyncio.get_running_loop()
-    server = await loop.create_server(lambda: intake.Intake(config=config, server_state=state, app_state={}), "127.0.0.1", 0)
+
+    def connection() -> intake.Intake:
+        made = intake.Intake(config=config, server_state=state, app_state={})
+        kept.add(made)
+        return made
+
+    server = await loop.create_server(connection, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
+
+
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
 
 
 async def answered(port: int, request: bytes) -> bytes:
@@ -101,3 +123,11 @@ async def test_trailers_that_do_not_end_end_the_connection_without_waiting(port:
     chunked = b"PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
     with suppress(ConnectionError):  # what it has not read yet makes its system reset the connection
         assert await answered(port, chunked + b"X: %s\r\n" % (b"y" * 1_000) * 400) == b""
+
+
+@pytest.mark.usefixtures("collector_off")
+async def test_a_connection_that_has_ended_is_freed_without_the_collector(port: int, kept: WeakSet[intake.Intake], report: bytes) -> None:
+    await answered(port, post("watermarks", report) + post("watermarks", report, b"Connection: close"))
+    with fail_after(20):
+        while kept:
+            await asyncio.sleep(0)

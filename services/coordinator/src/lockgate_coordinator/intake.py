@@ -49,6 +49,7 @@ class Intake(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+        self._extensions.clear()  # it holds a method of ours, so us: the collector, which comes seldom, would have to find that
 
     def data_received(self, data: bytes) -> None:
         self._head += len(data)
