@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.planner import Bounds, Plan
-from lockgate.search import GOOD_ENOUGH
+from lockgate.search import GOOD_ENOUGH, Curve
 from lockgate.survey import MOST_LOOK_UPS, Survey
+from lockgate.watermark import MAX
 from support.logs_in_memory import LogsInMemory
 
 REPLAY = 10**12  # a wall clock far above every event time here
@@ -75,6 +76,30 @@ def test_three_hundred_first_plans_over_bursts_with_small_budgets_are_all_optima
         found.append((world.is_optimal(made.plan()), made.look_ups))
     assert all(optimal for optimal, _ in found)
     assert sorted(looks for _, looks in found)[150] <= 12  # nothing was learned yet, and 99 % of so little is all of it
+
+
+def test_a_gap_in_the_logs_is_asked_about_once() -> None:
+    view = LogsInMemory.from_start(a=[0, 10, 90_000], b=[5, 15, 95_000])
+    made = Survey(view.backlogs(REPLAY), view, BOUNDS, {0: 5})
+    made.plan()
+    gaps = [sum(time <= asked for log in view.logs.values() for time in log) for asked in view.asked]
+    assert len(gaps) == len(set(gaps))
+
+
+@given(worlds(), st.integers(0, 100_000))
+def test_the_first_unread_records_bound_the_search_only_where_they_break_a_budget(world: World, event_time: int) -> None:
+    bound = world.survey().look(event_time).full
+    assert bound == MAX or world.use(world.ends(bound)) > 1
+
+
+def test_many_splits_of_a_few_records_take_three_look_ups_beside_the_heads() -> None:
+    """A record in each of 600 splits, a budget of 100: the heads alone say how far it reaches at most."""
+    random_ = random.Random(7)
+    logs = {f"s{n}": sorted(random_.sample(range(100_000, 10_000_000), 3)) for n in range(600)}
+    view = LogsInMemory.from_start(**logs)
+    made = Survey(view.backlogs(REPLAY), view, BOUNDS, {0: 100}, Curve(((0, 0.0), (10_000_000, 18.0))))
+    assert made.plan().offsets >= 99
+    assert len(view.asked) <= 3
 
 
 @given(worlds(), st.integers(-10, 110_000), st.integers(0, 200_000))

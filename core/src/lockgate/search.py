@@ -2,11 +2,13 @@
 
 Used by the planner. Each look-up asks the broker where every split stands at one event time, so what counts is their number, not the
 arithmetic. `use(T)` says which part of the budget a batch up to `T` needs; it never falls as `T` rises. A look-up also shows the
-lowest event time that is left unread, and up to there `use` stays what it is: gaps cost nothing.
+lowest event time that is left unread, and up to there `use` stays what it is: gaps cost nothing. And it shows the event time at which
+the next records of the splits, one of each, are more than the budget has left: where there are many splits with few records, that alone
+all but ends the search.
 
 The search begins with what the last plans taught (`Curve`), goes by the straight line between what it knows on either side, and halves
-the interval whenever the line did not. Now and then it tries the next event time there is, which ends the search where many records
-share one. Dense feeds take one or two look-ups. After `MOST_PROBES` a batch that reads less than it could is taken.
+the interval whenever the line neither did nor came close. Now and then it tries the next event time there is, which ends the search
+where many records share one. Dense feeds take one or two look-ups. After `MOST_PROBES` a batch that reads less than it could is taken.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,10 +16,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lockgate import watermark
+
 GOOD_ENOUGH = 0.99  # of the budget: one more look-up would cost more than the rest of the budget is worth
 AIM = 0.995
 MOST_PROBES = 16
 MOST_POINTS = 32  # that a curve keeps
+_CLOSE = 0.1  # of a budget: a line that missed by less will hit with its next try
+_PATIENT = 4  # look-ups; what has not come of coming close by then will not
 _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
@@ -30,12 +36,13 @@ class Found(NamedTuple):
 
 class Cut(NamedTuple):
     """What a look-up at `event_time` (ms) showed. `use`: 1.0 is the whole budget. `next`: the lowest event time left unread (ms), MAX if
-    nothing is.
+    nothing is. `full`: an event time (ms) that must break the budget, the lowest that this look-up shows; MAX if it shows none.
     """
 
     event_time: int
     use: float
     next: int
+    full: int = watermark.MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +103,11 @@ def greatest_within(
     if low >= high:
         return Found(high, None)
     under, over = _raised(look(low), high), None
+    broken = min(under.full, high + 1)  # the lowest event time that is known to break the budget, or is out of bounds
     halve, probes = False, 0
     while under.event_time < high and under.use < GOOD_ENOUGH:
-        if over is not None and over.event_time - under.event_time == 1:
-            return Found(under.event_time, over.event_time)
+        if broken <= high and broken - under.event_time == 1:
+            return Found(under.event_time, broken)
         if under.use > 0 and enough():
             break
         if probes >= most:
@@ -108,11 +116,13 @@ def greatest_within(
             probe = under.next  # many records may share it: then what is below is the answer
         else:
             probe = guess if probes == 0 else _further(low, under) if over is None else _between(under, over, halve)
-        probe = max(under.event_time + 1, min(probe, high if over is None else over.event_time - 1))
+        probe = max(under.event_time + 1, min(probe, broken - 1))
         width = None if over is None else over.event_time - under.event_time
         cut, probes = look(probe), probes + 1
         under, over = (_raised(cut, high), over) if cut.use <= 1 else (under, cut)
-        halve = width is not None and over is not None and 2 * (over.event_time - under.event_time) > width
+        broken = min(broken, under.full, high + 1 if over is None else over.event_time)
+        wider = width is not None and over is not None and 2 * (over.event_time - under.event_time) > width
+        halve = wider and (abs(cut.use - AIM) > _CLOSE or probes > _PATIENT)
     return Found(under.event_time, None)
 
 

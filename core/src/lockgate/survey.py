@@ -33,13 +33,13 @@ class Survey(Generic[Split]):
         self._log = log
         self._bounds = bounds
         self._budgets = budgets
-        self._cuts: dict[int, Mapping[Split, Head]] = {}
+        self._cuts: dict[int, tuple[int, Mapping[Split, Head]]] = {}  # by event time: up to which the same holds, and what
         self._highest: Mapping[Split, int] | None = None
         self._learned = learned
         self.look_ups = self._probes = 0
         self._heads = self._ask_heads()
         self._blank = {split for split, backlog in backlogs.items() if backlog.offsets and split not in self._heads}
-        self.first = min((head.event_time for head in self._heads.values()), default=watermark.MAX)
+        self.first = _lowest(self._heads)
         self._unread = self._unread_by_source()
         self.horizon = self._clock_horizon()
         self._own = self._search()
@@ -91,7 +91,7 @@ class Survey(Generic[Split]):
     @property
     def curve(self) -> Curve | None:
         """What this survey and those before it teach the next one; None while nothing was measured."""
-        measured = [(event_time, self._use(heads)) for event_time, heads in self._cuts.items() if heads]
+        measured = [(event_time, self._use(heads)) for event_time, (_, heads) in self._cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
@@ -127,7 +127,7 @@ class Survey(Generic[Split]):
         if low >= self.horizon or self._fits():
             return Found(self.horizon, None)
         most = max(1, MOST_PROBES - self._probes)
-        return greatest_within(self._look, low, self.horizon, self._first_guess(low), most, lambda: self._log.spent)
+        return greatest_within(self.look, low, self.horizon, self._first_guess(low), most, lambda: self._log.spent)
 
     def _fits(self) -> bool:
         """Whether all there is fits the budgets."""
@@ -140,18 +140,41 @@ class Survey(Generic[Split]):
         last = max(self._highest_times().values(), default=low)
         return low + int((last - low) * AIM / self._use({}))
 
-    def _look(self, event_time: int) -> Cut:
-        self._probes += event_time >= self.first and event_time not in self._cuts
+    def look(self, event_time: int) -> Cut:
+        """What a batch up to `event_time` (ms) would use, and where the next records lie."""
+        asked = self.look_ups
         heads = self._cut(event_time)
-        return Cut(event_time, self._use(heads), min((head.event_time for head in heads.values()), default=watermark.MAX))
+        self._probes += self.look_ups - asked
+        spent = self._spent(heads)
+        return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def _use(self, heads: Mapping[Split, Head]) -> float:
         """Which part of its budget the source that needs most would use for a batch up to `heads`; 1.0 is all."""
+        return self._part(self._spent(heads))
+
+    def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
+        """The offsets of each source in a batch up to `heads`."""
         offsets = dict(self._unread)
         for split, head in heads.items():
             backlog = self._backlogs[split]
             offsets[backlog.source] -= max(0, backlog.end - max(backlog.position, head.offset))
-        return max((offsets.get(source, 0) / budget for source, budget in self._budgets.items() if budget is not None), default=0.0)
+        return offsets
+
+    def _part(self, spent: Mapping[int, int]) -> float:
+        return max((spent.get(source, 0) / budget for source, budget in self._budgets.items() if budget is not None), default=0.0)
+
+    def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
+        """The lowest event time at which the first records in `heads` alone are more than what is left of a budget; MAX without one."""
+        times: dict[int, list[int]] = {}
+        for split, head in heads.items():
+            times.setdefault(self._backlogs[split].source, []).append(head.event_time)
+        found = watermark.MAX
+        for source, unread in times.items():
+            budget = self._budgets.get(source)
+            left = len(unread) if budget is None else budget - spent[source]
+            if 0 <= left < len(unread):
+                found = min(found, sorted(unread)[left])
+        return found
 
     def _what_limits(self, own: Found) -> Limit:
         if own.target < self.horizon:
@@ -167,15 +190,18 @@ class Survey(Generic[Split]):
         return self._log.heads()
 
     def _cut(self, event_time: int) -> Mapping[Split, Head]:
-        """The first unread record above `event_time` of each split; both ends of time are answered without asking."""
+        """The first unread record above `event_time` of each split; both ends of time, and a gap, are asked about once at most."""
         if event_time < self.first:
             return self._heads
         if event_time == watermark.MAX:
             return {}
-        if event_time not in self._cuts:
-            self.look_ups += 1
-            self._cuts[event_time] = self._log.first_after(event_time)
-        return self._cuts[event_time]
+        for asked, (until, heads) in self._cuts.items():
+            if asked <= event_time <= until:
+                return heads
+        self.look_ups += 1
+        heads = self._log.first_after(event_time)
+        self._cuts[event_time] = (max(event_time, _lowest(heads) - 1), heads)
+        return heads
 
     def _end(self, split: Split, heads: Mapping[Split, Head]) -> int:
         backlog = self._backlogs[split]
@@ -258,3 +284,8 @@ class Survey(Generic[Split]):
 
     def _of(self, source: int, split: Split) -> bool:
         return self._backlogs[split].source == source
+
+
+def _lowest(heads: Mapping[Split, Head]) -> int:
+    """The event time (ms) of the first of these records, MAX without any."""
+    return min((head.event_time for head in heads.values()), default=watermark.MAX)
