@@ -20,7 +20,7 @@ from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.answers import wait_for
 from support.drivers import Driver, Order
 from support.exact_sink import ExactSink, Written, all_rows, worst_drift
-from support.faults import Plant, Step, schedule
+from support.faults import Fault, Plant, Step, schedule
 from support.queries import kafka_stream
 
 RUNS = int(os.environ.get("LOCKGATE_FAULT_RUNS", "50"))
@@ -69,6 +69,9 @@ class Trio:
         """One fault, once the queries have got on; a driver that has finished is left alone."""
         enough = self._batches() + step.after
         await_true(lambda: self._batches() >= enough or not self._running(), PROGRESS_WITHIN_S)
+        if step.fault is Fault.DRIVER_KILLED:
+            # Spark itself refuses a checkpoint whose first metadata file is half there.
+            await_true(lambda: self._batches("driver") > 0 or "finished" in self.driver.said, FIRST_PLAN_WITHIN_S)
         self.plant.befall(step, lambda: "finished" in self.driver.said or self.driver.kill(), self._again)
 
     def await_level(self) -> float:
@@ -94,8 +97,8 @@ class Trio:
         if not self.driver.runs and "finished" not in self.driver.said:
             self.driver = Driver(self._order)
 
-    def _batches(self) -> int:
-        return sum(len(list(self._folder.glob(f"{name}/out/*.json"))) for name in PER_SECOND)
+    def _batches(self, *names: str) -> int:
+        return sum(len(list(self._folder.glob(f"{name}/out/*.json"))) for name in names or PER_SECOND)
 
     def _running(self) -> set[str]:
         return {name for name, query in self.queries.items() if query.isActive} | ({"driver"} if self.driver.runs else set())

@@ -9,7 +9,7 @@ import pytest
 from lockgate_testbed import topics
 from lockgate_testbed.errors import ChildFailed
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.process import Child, free_ports, port_open
+from lockgate_testbed.process import Child, free_ports, port_open, processor_seconds
 from lockgate_testbed.redis import RedisServer
 
 
@@ -114,3 +114,14 @@ def test_free_ports_are_not_those_of_outgoing_connections() -> None:
 
     assert len(set(ports)) == 3
     assert all(port < 32_768 for port in ports)
+
+
+def test_processor_time_rises_with_work_and_not_with_waiting() -> None:
+    began = processor_seconds(os.getpid())
+    while (worked := processor_seconds(os.getpid()) - began) < 0.1:
+        sum(range(100_000))
+    waits = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    try:
+        assert processor_seconds(waits.pid) < worked
+    finally:
+        waits.communicate()

@@ -62,6 +62,12 @@ def await_true(holds: Callable[[], bool], timeout_s: float) -> bool:
     return True
 
 
+def processor_seconds(pid: int) -> float:
+    """The processor time in seconds that a process of this machine has used so far, all its threads together. Linux only."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Child:
     """One child process. What it prints goes to `log`, whose last lines are in the error when it fails."""
 
