@@ -54,13 +54,13 @@ class Order:
 class Driver:
     """One run of an application, in a process group of its own: Python and its JVM die together."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, script: Path = DRIVER) -> None:
         self.order = order
         folder = Path(order.folder)
         folder.mkdir(parents=True, exist_ok=True)
-        path = os.pathsep.join(filter(None, [str(DRIVER.parent.parent), os.environ.get("PYTHONPATH")]))
+        path = os.pathsep.join(filter(None, [str(script.parent.parent), os.environ.get("PYTHONPATH")]))
         env = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "JAVA_TOOL_OPTIONS": QUICK_START}
-        self._child = Child(order.name, [sys.executable, str(DRIVER), json.dumps(asdict(order))], folder / "driver.log", env)
+        self._child = Child(order.name, [sys.executable, str(script), json.dumps(asdict(order))], folder / "driver.log", env)
 
     @property
     def said(self) -> list[str]:
@@ -78,6 +78,10 @@ class Driver:
 
     def read_until(self, line: str, timeout_s: float = PATIENCE_S) -> None:
         self._await(lambda: line in self.said, repr(line), timeout_s)
+
+    def await_line(self, start: str, timeout_s: float = PATIENCE_S) -> None:
+        """Until it has said a line that begins so."""
+        self._await(lambda: any(line.startswith(start) for line in self.said), f"a line {start!r}", timeout_s)
 
     def read_lines(self, count: int, timeout_s: float = PATIENCE_S) -> None:
         """Until it has told so many lines, or has finished."""

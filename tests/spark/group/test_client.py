@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from lockgate.events import GroupConfig, ProgressEvent, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.watermark import MAX
 from lockgate_spark import AccessDenied, AlignmentError, ConfigurationError, Coordinator, CoordinatorRefused
 from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Registered, Stale, Unreachable
@@ -144,14 +144,6 @@ def test_nobody_at_the_address_is_unreachable(call: Call) -> None:
         pass
     with client(url, timeout="500 milliseconds") as one, pytest.raises(Unreachable, match=r"ConnectError.*attempts within 0\.5\d? s"):
         call(one)
-
-
-def test_an_executor_s_offer_that_is_not_taken_fails_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    offer = ProgressEvent(subtask=0, epoch=1, batch_id=0, attempt=0, splits={})
-    for answer in (Answer(503), Answer(401), Answer(404, b"garbage", "application/json")):
-        with serving(answer) as url, client(url, timeout="200 milliseconds") as one, caplog.at_level(logging.WARNING, "lockgate"):
-            assert one.offer("orders", offer) is False
-    assert len(caplog.records) == 3
 
 
 def test_the_token_is_in_no_error_and_no_log(call: Call, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,6 @@ caller asks again at its next turn (see `membership`), since every request repea
 """
 
 import json
-import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["CoordinatorClient", "NotACoordinator", "NotRegistered", "Registered", "Stale", "Unreachable", "Untrusted"]
-
-log = logging.getLogger("lockgate")
 
 T = TypeVar("T")
 
@@ -97,14 +94,9 @@ class CoordinatorClient:
             ),
         )
 
-    def offer(self, source: str, progress: ProgressEvent) -> bool:
-        """An executor's word in the middle of a batch; False when it was not taken. Never raises for that: it only helps the others."""
-        try:
-            self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
-        except AlignmentError as error:
-            log.warning("progress of %s/%d was not taken: %s", source, progress.subtask, error)
-            return False
-        return True
+    def offer(self, source: str, progress: ProgressEvent) -> None:
+        """An executor's word in the middle of a batch. Raises `NotRegistered` and `Stale` where its reader is not, or no more, the one."""
+        self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
 
     def alignment(self) -> Event:
         """What the group tells now, to anybody. Raises `NotRegistered` when there is no such group."""

@@ -8,9 +8,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from lockgate_spark.errors import ConfigurationError
-from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.planning.gates import Span
+from lockgate_spark.planning.run import Run
 
 _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}  # a type that is event time, and its SQL for ms
 _TIME = "__lockgate_event_time"
@@ -66,7 +66,7 @@ def persisted(batch: DataFrame) -> Iterator[None]:
 
 
 @contextmanager
-def stoppable(run: QueryRun) -> Iterator[None]:
+def stoppable(run: Run) -> Iterator[None]:
     """What fails in here because the query was told to stop (Spark cancels its jobs) fails as `Stopped`."""
     try:
         yield

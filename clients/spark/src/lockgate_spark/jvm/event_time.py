@@ -8,9 +8,10 @@ own Kafka source makes of a record. So it gives in the driver what it gives in t
 from dataclasses import dataclass
 from typing import Any
 
+import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.jvm.names import class_name
@@ -64,6 +65,13 @@ class EventTime:
         """`kafka_log`, a `KafkaLog` in the JVM, with this as the event time of what it reads."""
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
+
+    def in_ms(self, spark: Any) -> Column:
+        """The event time (ms) of the rows of any DataFrame with the source's columns; null where the expression gives none, or fails."""
+        parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(self.text)
+        unless_it_fails = self.jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
+        column = Column(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(unless_it_fails))
+        return F.unix_millis(column) if self.micros else column
 
     def projection(self) -> Any:
         """Spark's compiled form, from a row with the source's columns to a row with the event time. For one thread."""

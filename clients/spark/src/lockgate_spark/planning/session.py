@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from lockgate import watermark
 from lockgate.planner import Limit, Plan
@@ -22,29 +23,39 @@ from lockgate_spark.errors import HeldTooLong
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.planning.gauges import Gauges, gauges, late_gauges
 from lockgate_spark.planning.joint import JointPlanner
 from lockgate_spark.planning.patience import Least, Patience
 from lockgate_spark.planning.pauses import held_by
 from lockgate_spark.planning.rest import LONGEST_S, Rest
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import BatchSlice
-from lockgate_spark.planning.view import BatchAlignment
+from lockgate_spark.planning.view import BatchAlignment, describe
 
 log = logging.getLogger("lockgate")
 
 STEP_MS = 100  # a waiting plan looks this often whether the query still runs
+_SHOW_S = 1.0  # and its gauges move this often
 _STALLED_S = 2.0  # a horizon that stands still for so long will not rise in this run
 
 
 class Session:
-    """One run of one query. `clock`: wall clock in seconds."""
+    """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown, if anywhere."""
 
     def __init__(
-        self, alignment: Alignment, run: Run, membership: Membership | None = None, clock: Callable[[], float] = time.time
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None = None,
+        clock: Callable[[], float] = time.time,
+        gauges: Gauges | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
+        self.progress_fails = False  # what the executors reported last was not taken, and it was said so
         self._planner = JointPlanner(alignment, run, membership, self.sources, clock)
+        self._clock, self._gauges = clock, gauges
+        self._shown: BatchAlignment | None = None
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # what each source was last answered
         self._answers: dict[int, Offsets] = {}  # of this round, not yet asked for
@@ -102,6 +113,11 @@ class Session:
         """What Spark's progress says of one source, by name."""
         return self._planner.account.progress(index)
 
+    def tell_late(self, total: int) -> None:
+        """How many rows were late in the run so far, where they are counted."""
+        if self._gauges is not None:
+            self._gauges.show(late_gauges(total))
+
     def close(self) -> None:
         """To be called by each source when the query ends. The last one reports that the readers are finished, unless the run
         failed: then they keep their leases for the run that follows.
@@ -112,7 +128,7 @@ class Session:
         self._closed.set()
         self._planner.sum_up()
         # Each is closed, whatever the others say: a lease that is kept on would hold the group for ever.
-        for close in (self._leave, *(source.log.close for source in self.sources.values())):
+        for close in (self._leave, self._hide, *(source.log.close for source in self.sources.values())):
             try:
                 close()
             except Exception as error:
@@ -128,6 +144,10 @@ class Session:
         finally:
             self.membership.close(finished, returns=self.run.available_now)
 
+    def _hide(self) -> None:
+        if self._gauges is not None:
+            self._gauges.close()
+
     # -- a round: one plan for all sources --
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
@@ -139,7 +159,23 @@ class Session:
             plan = self._patience.put_off(plan, time.monotonic())
         longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
         self._rest.begin(plan, self._planner.unread, time.monotonic(), longest)
-        return self._planner.carry_out(plan, seconds)
+        ends = self._planner.carry_out(plan, seconds)
+        self._show(self.view)
+        return ends
+
+    def _show(self, view: BatchAlignment | None) -> None:
+        if self._gauges is not None and view is not None:
+            self._shown = view
+            self._gauges.show(gauges(view))
+
+    def _show_waiting(self, plan: Plan[Key], seconds: float) -> None:
+        """A plan that is not carried out, while the query waits for a better one: what it found unread was told of before."""
+        now = self._clock()
+        if self._gauges is None or (self._shown is not None and 0 <= now - self._shown.planned_at < _SHOW_S):
+            return
+        told = None if self.membership is None else self.membership.last
+        view = describe(plan, self._shown, told, None, {}, lambda *_: 0, now, seconds, True)
+        self._show(replace(view, coordinator=None if self.membership is None else self.membership.coordination))
 
     def _position(self, index: int) -> Offsets:
         if index in self._served:
@@ -156,6 +192,7 @@ class Session:
         since = risen = time.monotonic()
         horizon = plan.ceiling
         while self._held(plan):
+            self._show_waiting(plan, seconds)
             self._step(plan)
             plan, seconds = self._planner.plan(positions)
             now = time.monotonic()

@@ -1,0 +1,48 @@
+"""The task that tells of a batch's splits: it fails for nothing, and says why it was not heard."""
+
+from typing import Any
+
+import pytest
+
+from lockgate_spark import Coordinator
+from lockgate_spark.progress import _sender
+from support.answers import Answer, accepting_only, serving
+
+READERS = {"t-0": (0, 7), "t-1": (0, 7), "other-0": (1, 8)}
+
+
+def row(topic: str, partition: int, event_time: int | None = 1_000) -> dict[str, Any]:
+    return {"topic": topic, "partition": partition, "end": 5, "rows": 5, "event_time": event_time}
+
+
+def sent(url: str, rows: list[dict[str, Any]], **more: Any) -> list[str]:
+    coordinator = Coordinator(url, group="g", timeout="200 milliseconds", **more)
+    return list(_sender(coordinator, "orders", READERS, batch_id=3, disorder=10)(rows))
+
+
+@pytest.mark.parametrize("answer", [Answer(503), Answer(401), Answer(409), Answer(422), Answer(404, b"garbage")], ids=lambda a: a.status)
+def test_a_report_that_is_refused_is_told_of_and_fails_no_task(answer: Answer) -> None:
+    with serving(answer) as url:
+        assert [str(answer.status) in why for why in sent(url, [row("t", 0)])] == [True]
+
+
+def test_a_coordinator_that_is_away_or_says_nothing_fails_no_task() -> None:
+    with accepting_only() as url:
+        assert len(sent(url, [row("t", 0)])) == 1
+    assert len(sent(url, [row("t", 0)])) == 1
+
+
+def test_a_ca_that_is_not_on_the_executor_fails_no_task() -> None:
+    assert ["ca='/nowhere.pem'" in why for why in sent("https://127.0.0.1:1", [row("t", 0)], ca="/nowhere.pem")] == [True]
+
+
+def test_one_request_a_reader_and_one_that_is_refused_keeps_no_other_from_being_sent() -> None:
+    with serving(refused := Answer(409)) as url:
+        assert len(sent(url, [row("t", 0), row("other", 0), row("t", 1)])) == 2
+    assert len(refused.asked) == 2
+
+
+def test_who_has_nothing_to_tell_asks_nobody() -> None:
+    with serving(answer := Answer()) as url:
+        assert sent(url, [row("t", 0, None), row("unknown", 0)]) == []
+    assert answer.asked == []
