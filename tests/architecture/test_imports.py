@@ -25,6 +25,7 @@ WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "datasour
 KNOWN_TO = {
     "lockgate_coordinator": {
         "redis": ("lockgate_coordinator.store.connections",),
+        "hiredis": ("lockgate_coordinator.store.link",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
         "starlette": (
             "lockgate_coordinator.api",

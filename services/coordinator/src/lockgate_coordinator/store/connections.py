@@ -3,6 +3,9 @@
 A connection that is new may lead to another Redis than the last one did: restarted, or a replica that was promoted, and either may
 have lost what came last. So who remembers anything of a Redis asks `opened` whether it still speaks to the same one. It is counted
 where redis-py fetches the credentials, since every new connection of every kind of client does that.
+
+The steps of a turn go over one connection of their own (`link`), where there is one server to speak to; the rest, and whatever goes wrong
+there, over redis-py's pool. In a cluster all do.
 """
 
 import asyncio
@@ -31,6 +34,7 @@ from redis.exceptions import ConnectionError as NotConnected
 
 from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
+from lockgate_coordinator.store.link import AskAgain, Link
 
 TIMEOUT_S = 2.0
 """How long an answer may take, with all that has to be connected and waited for before it: shorter than a client's patience, longer
@@ -60,33 +64,74 @@ class Connections:
         self._greeter = _Greeter(address.credentials)
         self._client, self._others = _clients(address, self._greeter)
         self._turnstile = asyncio.Semaphore(AT_ONCE)
+        self._link: Link | None = None
+        self._linking = address.form is Form.CLUSTER  # which has no one server to be linked to
 
     @property
     def opened(self) -> int:
         """How many connections have been opened so far."""
         return self._greeter.greeted
 
-    async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
-        """Its answer. The script is sent whole where it is not known (any more). All keys must have the same hash tag."""
+    async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False) -> Any:
+        """Its answer. The script is sent whole where it is not known (any more). All keys must have the same hash tag.
+
+        `large`: the answer may be, and nobody else is to wait behind it.
+        """
+        words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
-            return await self.command("EVALSHA", script.sha, len(keys), *keys, *args)
+            return await (self.command(*words) if large else self._quickly(words))
         except _ScriptUnknown:
-            return await self.command("EVAL", script.text, len(keys), *keys, *args)
+            return await self.command("EVAL", script.text, *words[2:])
 
     async def command(self, *words: str | bytes | int) -> Any:
         """The answer to one command of Redis."""
+        return await self._pooled(words, TIMEOUT_S)
+
+    async def close(self) -> None:
+        self._linking = True  # and nobody shall any more
+        if self._link is not None:
+            await self._link.close()
+        for client in (self._client, *self._others):
+            await client.aclose()
+
+    async def _quickly(self, words: tuple[str | bytes | int, ...]) -> Any:
+        """By the link, if there is one. What fails there in any way is asked again: scripts compare before they set."""
+        loop = asyncio.get_running_loop()
+        ends, link = loop.time() + TIMEOUT_S, self._link
+        if link is not None and not link.ended and link.waiting < AT_ONCE:
+            try:
+                return await link.ask(words)
+            except AskAgain:
+                pass
+            except TimeoutError as error:
+                raise self._unavailable(error) from error
+        return await self._pooled(words, ends - loop.time())
+
+    async def _pooled(self, words: tuple[str | bytes | int, ...], timeout_s: float) -> Any:
+        """By redis-py. Before, where there is no link any more, there is one again: whoever remembers anything forgets it but once."""
         try:
-            with fail_after(TIMEOUT_S):
+            with fail_after(timeout_s):
                 async with self._turnstile:
+                    await self._linked_anew()
                     return await self._client.execute_command(*words)
         except NoScriptError:
             raise _ScriptUnknown from None
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
-            raise StoreUnavailable(f"{self._address}: {_told(error)}") from error
+            raise self._unavailable(error) from error
 
-    async def close(self) -> None:
-        for client in (self._client, *self._others):
-            await client.aclose()
+    async def _linked_anew(self) -> None:
+        if self._linking or (self._link is not None and not self._link.ended):
+            return
+        self._linking = True
+        connection = self._client.connection_pool.make_connection()
+        try:
+            await connection.connect()
+            self._link = Link(connection._writer.transport, TIMEOUT_S, connection._close)
+        finally:
+            self._linking = False
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        return StoreUnavailable(f"{self._address}: {_told(error)}")
 
 
 class _ScriptUnknown(Exception):

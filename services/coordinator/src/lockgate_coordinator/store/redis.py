@@ -51,7 +51,8 @@ class RedisStore:
     async def load(self, name: str) -> Loaded:
         opened, sent_ms = self._connections.opened, monotonic_ms()
         known = self._known.get(name, opened)
-        answer = await self._connections.run(self._load, keys.of_group(name), [known.version if known else 0])
+        asked = [known.version if known else 0]
+        answer = await self._connections.run(self._load, keys.of_group(name), asked, large=known is None)
         if known is not None and self._connections.opened != opened:
             return await self.load(name)  # what the answer adds to may be of another history
         return await self._learned(name, answer, known.group if known else None, sent_ms, opened)

@@ -1,0 +1,109 @@
+"""The one connection that the steps of a turn go over: what it takes, and what happens where anything goes wrong on it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from redis.asyncio import Redis
+
+from lockgate.commands import register
+from lockgate.events import GroupConfig, ReaderRegistrationEvent
+from lockgate.group import Group, create
+from lockgate_coordinator.store import Store, StoreUnavailable, open_store
+from lockgate_testbed.redis import RedisServer
+
+pytestmark = pytest.mark.redis
+
+EVERYTHING_IS_TOO_MUCH = "1"
+
+
+@pytest.fixture
+def server(redis_server: RedisServer) -> Iterator[RedisServer]:
+    """A Redis of the test's own: whether there is any is the shared one's matter."""
+    assert redis_server.pid
+    with RedisServer() as own:
+        yield own
+
+
+@pytest.fixture
+async def operator(server: RedisServer) -> AsyncIterator[Redis]:
+    async with Redis.from_url(server.url, decode_responses=True) as client:
+        yield client
+
+
+@pytest.fixture
+async def store(server: RedisServer) -> AsyncIterator[Store]:
+    """With an empty group, `g`, which it knows."""
+    opened = open_store(server.url)
+    loaded = await opened.load("g")
+    assert await opened.commit(loaded, create("g", GroupConfig(), loaded.now_ms)) is None
+    yield opened
+    await opened.close()
+
+
+async def joined(store: Store, subtask: int) -> Group:
+    """What the store was told: one reader more."""
+    loaded = store.recall("g") or await store.load("g")
+    assert loaded.group is not None
+    group = register(loaded.group, "a", ReaderRegistrationEvent(subtask=subtask), loaded.now_ms)
+    assert await store.commit(loaded, group) is None
+    return group
+
+
+async def connections(operator: Redis) -> set[str]:
+    """The ids of all connections but the operator's own."""
+    own = str(await operator.client_id())
+    return {client["id"] for client in await operator.client_list()} - {own}
+
+
+async def test_steps_at_once_go_over_one_connection_behind_each_other(store: Store, operator: Redis) -> None:
+    before = await connections(operator)
+    found = await asyncio.gather(*(store.load("g") for _ in range(10)))
+    assert len({loaded.version for loaded in found}) == 1
+    assert await connections(operator) == before
+
+
+async def test_a_connection_that_was_cut_is_noticed_by_nobody_who_asks(store: Store, operator: Redis) -> None:
+    for subtask in range(3):
+        await operator.client_kill_filter(_type="normal", skipme=True)
+        group = await joined(store, subtask)
+    assert (await store.load("g")).group == group
+
+
+async def test_a_connection_that_is_cut_before_the_answer_is_noticed_by_nobody_who_asks(store: Store, operator: Redis) -> None:
+    await operator.client_pause(60_000, all=False)
+    asked = asyncio.ensure_future(joined(store, 0))
+    while not (stuck := [client["id"] for client in await operator.client_list() if "b" in client["flags"]]):
+        await asyncio.sleep(0)
+    await operator.client_kill_filter(_id=stuck[0])
+    await operator.client_unpause()
+    group = await asked
+    assert (await store.load("g")).group == group
+
+
+async def test_an_error_is_told_by_its_text_and_leaves_the_connection(store: Store, operator: Redis) -> None:
+    await joined(store, 0)
+    before = await connections(operator)
+    await operator.config_set("maxmemory", EVERYTHING_IS_TOO_MUCH)
+    with pytest.raises(StoreUnavailable, match="maxmemory"):
+        await joined(store, 1)
+    await operator.config_set("maxmemory", 0)
+    assert set((await joined(store, 1)).readers) == {("a", 0), ("a", 1)}
+    assert await connections(operator) == before
+
+
+async def test_a_master_that_has_become_a_replica_is_left(store: Store, operator: Redis) -> None:
+    await joined(store, 0)
+    await operator.replicaof("127.0.0.1", "1")
+    before = await connections(operator)
+    with pytest.raises(StoreUnavailable, match="It is a replica"):
+        await joined(store, 1)
+    assert before - await connections(operator)
+    await operator.replicaof("NO", "ONE")
+    assert set((await joined(store, 1)).readers) == {("a", 0), ("a", 1)}
+
+
+async def test_scripts_that_redis_has_forgotten_are_sent_again(store: Store, operator: Redis) -> None:
+    await operator.script_flush()
+    group = await joined(store, 0)
+    assert (await store.load("g")).group == group
