@@ -119,7 +119,7 @@ def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path) -> 
 @pytest.mark.parametrize(("line", "signum"), [("loading records", signal.SIGTERM), ("  fast: ", signal.SIGINT)])
 def test_a_signal_stops_everything_that_was_started(tmp_path: Path, line: str, signum: signal.Signals) -> None:
     # The second line is printed from within a batch, while the other query runs or waits.
-    with demo(tmp_path, records=100_000) as process:
+    with demo(tmp_path, records=20_000) as process:
         assert process.stdout is not None
         printed = "".join(iter_until(process.stdout, line))
         process.send_signal(signum)
