@@ -60,14 +60,14 @@ def test_two_processes_over_one_redis_are_one_coordinator(redis: RedisServer) ->
 
 def test_a_poll_at_one_process_learns_of_a_report_at_the_other_within_one_update_interval(redis: RedisServer) -> None:
     with CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second, ThreadPoolExecutor() as threads:
-        httpx.put(f"{first.url}{GROUP}", json=CONFIG | {"update_interval_ms": 2_000})
+        httpx.put(f"{first.url}{GROUP}", json=CONFIG | {"update_interval_ms": 5_000})
         a, b = Reader(first.url, "a"), Reader(second.url, "b")
         revision = a.reports(5).json()["revision"]
         waiting = threads.submit(a.polls, revision, 60_000)
         assert Reader(first.url, "idle").polls(revision, 100).status_code == 204  # by then the other poll is waiting
         reported, reported_at = b.reports(3), time.monotonic()
         assert waiting.result(30).json() == reported.json()
-        assert time.monotonic() - reported_at < 2
+        assert time.monotonic() - reported_at < 5
 
 
 def test_reports_at_two_processes_at_once_are_all_kept(redis: RedisServer) -> None:

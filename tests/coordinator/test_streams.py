@@ -172,7 +172,7 @@ def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update
     with Redis.from_url(redis_server.url) as client:
         client.flushall()
     with CoordinatorProcess(redis_server.url) as here, CoordinatorProcess(redis_server.url) as there:
-        group = made(f"{here.url}/v1/groups/two", update_interval_ms=2_000)
+        group = made(f"{here.url}/v1/groups/two", update_interval_ms=5_000)
         reader = Reader(group)
         reader.report(0)
         with stream(group.replace(here.url, there.url)) as events:
@@ -181,7 +181,7 @@ def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update
                 event = reader.report(watermark)
                 answered = time.monotonic()
                 assert events.next() == event
-                assert time.monotonic() - answered < 2.0
+                assert time.monotonic() - answered < 5
 
 
 def test_a_stream_ends_in_order_when_the_service_does_and_the_service_within_five_seconds() -> None:

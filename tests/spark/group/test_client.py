@@ -136,7 +136,7 @@ def test_a_connection_that_never_answers_is_given_up_after_the_timeout(call: Cal
         began = time.monotonic()
         with pytest.raises(Unreachable, match=r"no whole answer within 0\.2\d? s"):
             call(one)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5  # it would never end; the rest is for a machine that does other things
 
 
 def test_nobody_at_the_address_is_unreachable(call: Call) -> None:
