@@ -67,7 +67,7 @@ def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish
             command = [sys.executable, "-c", LAUNCH, *map(str, arguments)]
             running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True))
         try:
-            said = [application.communicate(timeout=150)[0] for application in running]
+            said = [application.communicate(timeout=400)[0] for application in running]
         finally:
             for application in running:
                 if application.poll() is None:

@@ -91,7 +91,7 @@ def test_a_job_that_reports_progress_runs_on_as_it_is_when_it_is_switched_off(
 
     stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name), Alignment(coordinator=Coordinator("http://127.0.0.1:9", group="g")))
     query = stream.writeStream.foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(120)
     assert counted == [RECORDS]
 
 

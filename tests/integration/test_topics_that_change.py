@@ -168,7 +168,7 @@ def test_a_compacted_topic_is_read_level_over_its_holes(spark: SparkSession, kaf
         topics.produce(kafka.bootstrap, topic, records)
         times[partition].append(DAYS_AGO + 100 * HOUR)
         append(kafka, topic, partition, times[partition][-1:])  # begins a segment: what is written to is not compacted
-    wait_for(lambda: len(held(kafka, topic)) < 150, timeout_s=10)  # times what a look takes
+    wait_for(lambda: len(held(kafka, topic)) < 150)
     before = held(kafka, topic)
     rows = Rows(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=90))).start(tmp_path).finish()
     assert held(kafka, topic) <= set(rows.all) <= before

@@ -56,7 +56,7 @@ class Gated:
 
     def finish(self) -> "Gated":
         assert self.query is not None
-        assert self.query.awaitTermination(60), f"it still runs, after {self.handed}"
+        assert self.query.awaitTermination(120), f"it still runs, after {self.handed}"
         return self
 
     @property

@@ -36,7 +36,7 @@ def test_what_only_a_new_look_shows_is_seen_within_a_second() -> None:
     a.comes = lambda ends, seconds: False  # type: ignore[method-assign]  # a new partition is nothing to wait for
     a.records["a-1"] = [T0]
     assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
-    wait_for(lambda: one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1, "a-1": 1}, timeout_s=5)
+    wait_for(lambda: one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1, "a-1": 1}, timeout_s=30)
 
 
 def test_sources_that_rest_share_the_wait() -> None:
