@@ -50,7 +50,7 @@ def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     peer.exchange(at(MINUTE // 2))
     gated.finish()
     assert gated.handed == batches
-    assert state(url, group, "gated") == "finished"
+    wait_for(lambda: state(url, group, "gated") == "finished")
     first, second = (view for view in gated.views[:2] if view is not None)
     assert (first.limit.value, first.target, first.ceiling) == ("end", 30_000, MINUTE)
     assert (second.limit.value, second.target) == ("group", 400_000)
