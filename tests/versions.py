@@ -28,6 +28,8 @@ SAMPLE = {
     "integration/test_checkpoints.py": ("native_to_aligned_and_back", "has_lost_already", "shorter_than_the_drift"),
     "integration/test_queries_in_a_group.py": ("max_hold", "executors_report"),
     "integration/test_event_time_slices.py": ("still_open", "straggler"),
+    "integration/test_executors_that_report.py": ("as_the_plan_has_it",),
+    "integration/test_spark_metrics.py": (),
     "integration/test_payload_time.py": ("cannot_read_or_believe", "by_its_payload_and_one_by_its_timestamps"),
     "integration/test_what_a_query_is_told.py": (
         "renamed",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.planning.gauges import Values
 from lockgate_spark.planning.watermarks import QueryWatermark
 
 
@@ -153,3 +154,23 @@ class RunInMemory:
 
     def takes_highest(self) -> bool:
         return self.highest
+
+
+class GaugesInMemory:
+    """Gauges that remember what was shown; `at` calls back at the count-th time."""
+
+    def __init__(self) -> None:
+        self.values: list[dict[str, int | None]] = []
+        self.closed = 0
+        self._then: tuple[int, Callable[[], object]] | None = None
+
+    def at(self, count: int, then: Callable[[], object]) -> None:
+        self._then = count, then
+
+    def show(self, values: Values) -> None:
+        self.values.append(dict(values))
+        if self._then is not None and len(self.values) == self._then[0]:
+            self._then[1]()
+
+    def close(self) -> None:
+        self.closed += 1

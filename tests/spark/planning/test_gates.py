@@ -11,6 +11,7 @@ from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.planning.gates import Gate, Span
 from support.members import MINUTE, at, create, inspect, member, state
+from support.runs import GaugesInMemory
 
 
 @dataclass
@@ -48,9 +49,9 @@ def no_wait() -> None:
 def gate(
     url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, max_batch: str | None = None, **more: Any
 ) -> Iterator[Gate]:
-    clock = now or Clock()
+    clock, shown = now or Clock(), more.pop("shown", None)
     with member(url, group, source, now=clock, max_batch=max_batch) as membership:
-        yield Gate(Alignment(**more), run or Run(), membership, clock)
+        yield Gate(Alignment(**more), run or Run(), membership, clock, shown=shown)
 
 
 @pytest.fixture
@@ -194,3 +195,20 @@ def waiting(own: Gate, step: Callable[[], None]) -> Callable[[], None]:
         own.membership.doubt()  # as news on the stream would make it
 
     return stepped
+
+
+def test_its_gauges_say_for_how_long_a_batch_is_held_and_when_it_goes_on(url: str, group: str, peer: Membership) -> None:
+    now, shown = Clock(), GaugesInMemory()
+    with gate(url, group, now=now, shown=shown) as own:
+
+        def step() -> None:
+            now.s += 3.0
+            if now.s >= 6.0:
+                peer.exchange(at(5 * MINUTE))
+
+        own.admit(Span(5 * MINUTE, 6 * MINUTE), step)
+        told = [(values["heldByGroup"], values["pausedMs"]) for values in shown.values]
+        assert told == [(1, 0), (1, 3_000), (0, 0)]
+        assert [shown.values[0]["ceilingMs"], shown.values[0]["groupWatermarkMs"], shown.values[-1]["targetMs"]] == [MINUTE, 0, 6 * MINUTE]
+        own.close(failed=False)
+    assert shown.closed == 1

@@ -1,7 +1,7 @@
 """The numbers of a run as gauges: the ones of progress under their names there, and event times as numbers."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -10,10 +10,10 @@ from lockgate import watermark
 from lockgate.events import HeldBy
 from lockgate.planner import Limit, SplitState
 from lockgate_spark import Alignment, BatchAlignment, Coordination, SplitAlignment
-from lockgate_spark.planning.gauges import Values, gauges
+from lockgate_spark.planning.gauges import gauges
 from lockgate_spark.planning.metrics import source_metrics
 from lockgate_spark.planning.session import Session
-from support.runs import RunInMemory, SourceInMemory
+from support.runs import GaugesInMemory, RunInMemory, SourceInMemory
 
 HOUR_MS = 3_600_000
 NOW_MS = 1_767_225_600_000
@@ -54,6 +54,7 @@ def test_event_times_are_numbers_and_one_without_bound_has_no_value() -> None:
 def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_holds() -> None:
     assert shown(GROUPED, "groupWatermarkMs", "driftMs", "heldByGroup", "coordinatorAway") == [20_000, 10_000, 1, 0]
     assert shown(replace(GROUPED, coordinator=Coordination.HOLDING), "coordinatorAway") == [1]
+    assert shown(replace(GROUPED, paused=()), "heldByGroup") == [0], "it has read all that there is below the ceiling"
 
 
 @pytest.mark.parametrize("unknown", [None, watermark.MIN, watermark.MAX])
@@ -65,28 +66,8 @@ def test_without_a_group_there_are_no_gauges_of_one() -> None:
     assert not {"groupWatermarkMs", "driftMs", "coordinatorAway"} & gauges(ALONE).keys()
 
 
-class Shown:
-    """Gauges that remember."""
-
-    def __init__(self) -> None:
-        self.values: list[dict[str, int | None]] = []
-        self.closed = 0
-        self._then: tuple[int, Callable[[], object]] | None = None
-
-    def at(self, count: int, then: Callable[[], object]) -> None:
-        self._then = count, then
-
-    def show(self, values: Values) -> None:
-        self.values.append(dict(values))
-        if self._then is not None and len(self.values) == self._then[0]:
-            self._then[1]()
-
-    def close(self) -> None:
-        self.closed += 1
-
-
 def test_each_plan_is_shown_and_the_end_of_the_run_takes_the_gauges_away() -> None:
-    shown = Shown()
+    shown = GaugesInMemory()
     one = Session(Alignment(), RunInMemory(), clock=lambda: NOW_MS / 1000, gauges=shown)
     one.add(0, SourceInMemory({"a-0": [60_000, 120_000, 180_000]}, budget=2))
     targets = []
@@ -95,14 +76,15 @@ def test_each_plan_is_shown_and_the_end_of_the_run_takes_the_gauges_away() -> No
         assert one.view is not None
         targets.append(one.view.target)
     assert [values["targetMs"] for values in shown.values] == targets
-    one.tell_late(7)
+    for source, total in ((0, 3), (1, 2), (0, 5)):
+        one.tell_late(source, total)
     assert shown.values[-1] == {"lateRowsTotal": 7}
     one.close()
     assert shown.closed == 1
 
 
 def test_while_a_query_waits_inside_a_plan_its_gauges_say_for_how_long() -> None:
-    shown, seconds, run = Shown(), itertools.count(NOW_MS // 1000, 2), RunInMemory(available_now=True)
+    shown, seconds, run = GaugesInMemory(), itertools.count(NOW_MS // 1000, 2), RunInMemory(available_now=True)
     source = SourceInMemory({"a-0": [NOW_MS - 23 * HOUR_MS], "a-1": []}).available_now(NOW_MS)
     one = Session(Alignment(idle_timeout="1 day"), run, clock=lambda: next(seconds), gauges=shown)
     one.add(0, source)

@@ -19,6 +19,7 @@ from lockgate_spark.group.membership import Membership
 from lockgate_spark.group.session import GroupSession
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
+from lockgate_spark.jvm.metrics import spark_gauges
 from lockgate_spark.jvm.query import QUERY_ID, QueryRun
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
@@ -116,7 +117,8 @@ def _session(spark: Any, alignment: Alignment) -> Session:
         for old in [known for known, session in _sessions.items() if session.closed]:
             del _sessions[old]
         if key not in _sessions:
-            _sessions[key] = Session(alignment, run, joined(alignment, run))
+            membership = joined(alignment, run)
+            _sessions[key] = Session(alignment, run, membership, gauges=spark_gauges(run, spark.sparkContext._gateway))
         return _sessions[key]
 
 

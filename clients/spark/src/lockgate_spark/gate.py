@@ -16,6 +16,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group.client import CoordinatorClient
 from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
+from lockgate_spark.jvm.metrics import spark_gauges
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.planning.gate_observed import ObservedGate
 from lockgate_spark.planning.gates import STEP_MS, Gate, Span, open_gates
@@ -112,7 +113,7 @@ class _Gated(_Looking):
                 raise UnsupportedQuery("the query is aligned in a group already, split by split: leave gate() out, or align()")
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
-            made = Gate(self._alignment, run, membership)
+            made = Gate(self._alignment, run, membership, shown=spark_gauges(run, batch.sparkSession.sparkContext._gateway))
             threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
             return made
 

@@ -156,6 +156,7 @@ class Stream(_Forward):
         if self.late is not None:
             self.late.take(parse(latest_consumed.get().json()) if latest_consumed.isPresent() else ())
             told |= late_metrics(self.late.last)
+            self._session.tell_late(self._index, self.late.total.total())
         return told
 
     def stop(self) -> None:

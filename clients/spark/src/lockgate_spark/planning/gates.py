@@ -27,6 +27,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import AlignmentError, HeldTooLong
 from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.planning.gauges import Gauges, gauges
 from lockgate_spark.planning.pauses import Pauses, held_by
 from lockgate_spark.planning.view import BatchAlignment
 
@@ -63,7 +64,7 @@ class GatedRun(Protocol):
 
 
 class Gate:
-    """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds.
+    """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds. `shown`: where its numbers are, if anywhere.
 
     `view`: what the batch that is worked on was let through by; None where it has no event times.
     """
@@ -75,8 +76,10 @@ class Gate:
         membership: Membership,
         now: Callable[[], float] = time.monotonic,
         clock: Callable[[], float] = time.time,
+        shown: Gauges | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
+        self._shown = shown
         self.view: BatchAlignment | None = None
         self._now, self._clock = now, clock
         self._bounds = alignment.bounds
@@ -108,12 +111,14 @@ class Gate:
         waited = ceiling < span.lowest
         while ceiling < span.lowest:
             self._pauses.stands(ceiling)
+            self._show(self._describe(span, ceiling, waited), self._now() - began)
             self._check_hold(self._now() - began, span)
             step()
             with self._lock:
                 ceiling = self._exchange()
         self._pauses.goes_on(span.highest)
         self.view = self._describe(span, ceiling, waited)
+        self._show(self.view)
 
     def done(self) -> None:
         """The batch that was admitted has been worked on. Raises nothing: it is done, and the next one raises."""
@@ -145,6 +150,8 @@ class Gate:
         """The run has ended: its reader reports that it is finished, or parks; one that `failed` keeps its lease for its restart."""
         with self._lock:
             standing = self._standing()
+        if self._shown is not None:
+            self._shown.close()
         self.membership.close(None if failed or standing is None else {0: standing}, returns=self.run.available_now)
         self._closed.set()
 
@@ -190,6 +197,11 @@ class Gate:
                 f"the batch from {watermark.iso(span.lowest)} on was held for {held_s:.0f} s, and max_hold is {most!r};"
                 f" {held_by(self.membership.last)}"
             )
+
+    def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
+        """`held_s`: for how long the batch has been held so far; None: it goes on."""
+        if self._shown is not None:
+            self._shown.show({**gauges(view), "heldByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)})
 
     def _describe(self, span: Span, ceiling: int, waited: bool) -> BatchAlignment:
         told = self.membership.last

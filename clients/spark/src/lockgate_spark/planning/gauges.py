@@ -39,7 +39,7 @@ def gauges(view: BatchAlignment) -> dict[str, int | None]:
         "targetMs": _finite(view.target),
         "ceilingMs": _finite(view.ceiling),
         "watermarkMs": own,
-        "heldByGroup": int(view.limit is Limit.GROUP),
+        "heldByGroup": int(view.limit is Limit.GROUP and bool(view.paused)),
     }
     if view.coordinator is not None:
         found["groupWatermarkMs"] = group

@@ -56,6 +56,7 @@ class Session:
         self._planner = JointPlanner(alignment, run, membership, self.sources, clock)
         self._clock, self._gauges = clock, gauges
         self._shown: BatchAlignment | None = None
+        self._late: dict[int, int] = {}
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # what each source was last answered
         self._answers: dict[int, Offsets] = {}  # of this round, not yet asked for
@@ -113,10 +114,11 @@ class Session:
         """What Spark's progress says of one source, by name."""
         return self._planner.account.progress(index)
 
-    def tell_late(self, total: int) -> None:
-        """How many rows were late in the run so far, where they are counted."""
+    def tell_late(self, index: int, total: int) -> None:
+        """How many rows of one source were late in the run so far, where they are counted."""
+        self._late[index] = total
         if self._gauges is not None:
-            self._gauges.show(late_gauges(total))
+            self._gauges.show(late_gauges(sum(self._late.values())))
 
     def close(self) -> None:
         """To be called by each source when the query ends. The last one reports that the readers are finished, unless the run

@@ -1,0 +1,55 @@
+"""A query's gauges in Spark's own metrics system, so that any sink that is configured there has them.
+
+They are there where Spark's own gauges of a streaming query are: where `spark.sql.streaming.metricsEnabled` is set.
+"""
+
+import logging
+from typing import Any
+
+from lockgate_spark.jvm.compiler import new_java
+from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.planning.gauges import Gauges, Values
+
+log = logging.getLogger("lockgate")
+
+_SWITCH = "spark.sql.streaming.metricsEnabled"
+
+
+class SparkGauges:
+    """The gauges of one run. A metrics system that refuses costs a warning and no query."""
+
+    def __init__(self, run: QueryRun, gateway: Any) -> None:
+        self._run, self._refused = run, False
+        self._system = gateway.jvm.org.apache.spark.SparkEnv.get().metricsSystem()
+        # Spark removes a source by the beginning of its name: with an end of its own it is no other query's.
+        name = f"lockgate.{run.name or run.query_id}.alignment"
+        self._source = new_java(gateway, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
+        self._system.registerSource(self._source)
+
+    def show(self, values: Values) -> None:
+        try:
+            self._source.show("\n".join(f"{name}\t{'' if value is None else value}" for name, value in values.items()))
+        except Exception as error:
+            self._warn(error)
+
+    def close(self) -> None:
+        try:
+            self._system.removeSource(self._source)
+        except Exception as error:
+            log.debug("the gauges of the alignment: %s", error)
+
+    def _warn(self, error: Exception) -> None:
+        if not self._refused and self._run.is_active():  # else the query was told to stop, and our calls into the JVM were interrupted
+            self._refused = True
+            log.warning("the metrics system refuses gauges of the alignment, and the query goes on without: %s", error)
+
+
+def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
+    """The gauges of a run, registered; None where they are not wanted, or the metrics system cannot be had."""
+    try:
+        if str(run.execution.sparkSessionForStream().conf().get(_SWITCH)).lower() != "true":
+            return None
+        return SparkGauges(run, gateway)
+    except Exception as error:
+        log.warning("no gauges of the alignment in Spark's metrics system: %s", error)
+        return None
