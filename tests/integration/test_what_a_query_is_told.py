@@ -163,6 +163,25 @@ def test_a_dataframe_that_counts_late_rows_serves_one_query_at_a_time(
         first.stop()
 
 
+# -- the rows that alignment saves --
+
+
+def test_the_rows_saved_are_what_native_spark_finds_behind_its_watermark_within_ten_percent(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "lockgate")
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    native = WindowedCount(stream).start(tmp_path / "native").finish(timeout_s=300)
+    late = sum(batch.total() for batch in behind(native, skewed))
+    assert late > 300
+    aligned = WindowedCount(align(stream)).start(tmp_path / "aligned").finish(timeout_s=300)
+    assert aligned.query is not None
+    saved = [int(progress["sources"][0]["metrics"]["alignmentRowsSavedEstimate"]) for progress in aligned.query.recentProgress]
+    assert saved[-1] == pytest.approx(late, rel=0.1)
+    assert saved == sorted(saved) == [plan.rows_saved for plan in aligned.plans]
+    assert f"an estimate: {saved[-1]} rows would have been behind" in caplog.text
+
+
 # -- what lastProgress says --
 
 

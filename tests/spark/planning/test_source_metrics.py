@@ -31,6 +31,7 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
         "alignmentLookUps": "4",
         "alignmentProducerLagMs": "2000",
     }
+    assert source_metrics(replace(VIEW, rows_saved=12), 1)["alignmentRowsSavedEstimate"] == "12"
     other = source_metrics(VIEW, 1)
     assert (other["alignmentPausedSplits"], other["alignmentLeftOut"], "alignmentProducerLagMs" in other) == ("0", "0", False)
 

@@ -18,6 +18,7 @@ from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.watch import Watch
+from lockgate_spark.jvm.watermarks import source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.planning.metrics import late_metrics
@@ -82,7 +83,7 @@ class Scan(_Forward):
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
         with _Told():
             session = self._open_session()
-            index = int(checkpoint.rstrip("/").rpartition("/")[2])  # <checkpoint>/sources/<index>
+            index = source_index(checkpoint)
             stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late)
             session.add(index, stream)
             if self.late is not None:

@@ -32,6 +32,11 @@ def _children(node: Any) -> list[Any]:
     return [children.apply(i) for i in range(children.size())]
 
 
+def source_index(checkpoint: str) -> int:
+    """The index of a source, by the place of its checkpoint: `<checkpoint>/sources/<index>`."""
+    return int(checkpoint.rstrip("/").rpartition("/")[2])
+
+
 class _Lineage:
     def __init__(self, jvm: Any) -> None:
         catalyst = jvm.org.apache.spark.sql.catalyst
@@ -54,7 +59,8 @@ class _Lineage:
         children = _children(node)
         if not children:
             name = str(node.output().apply(position).name())
-            return [Origin(class_name(node).startswith("StreamingDataSourceV2") and self._is_proxy(node.stream().getClass()), name, name)]
+            aligned = class_name(node).startswith("StreamingDataSourceV2") and self._is_proxy(node.stream().getClass())
+            return [Origin(aligned, name, name, source_index(node.relation().metadataPath()) if aligned else None)]
         if class_name(node) == "Union":
             return [origin for child in children for origin in self._at(child, position)]
         expression = node.output().apply(position)
@@ -70,4 +76,5 @@ class _Lineage:
         """What an expression makes of several columns belongs to the sources of all of them."""
         references = expression.references().toSeq()
         under = [origin for i in range(references.size()) for origin in self.of(references.apply(i), *children)]
-        return [Origin(any(origin.aligned for origin in under), None, str(expression.sql()))]
+        sources = {origin.source for origin in under}
+        return [Origin(any(origin.aligned for origin in under), None, str(expression.sql()), sources.pop() if len(sources) == 1 else None)]

@@ -42,6 +42,11 @@ class IndexedSplitLog(KafkaSplitLog):
                 crossings[split] = self._crossing(split, event_time, positions[split], ends[split], first)
         return found | self._cross(crossings)
 
+    def last_met(self, ends: Offsets) -> dict[str, Head]:
+        """The highest that was met is taken for the last one below the end at which it was looked for."""
+        highest = {split: self._learned[split].highest for split in self._tails.keys() & self._learned.keys()}
+        return {split: Head(self._tails[split] - 1, time) for split, time in highest.items() if time is not None}
+
     def _look_up_heads(self, positions: Offsets) -> None:
         """There is none for such a time: what the last plan did not tell is read."""
 

@@ -166,6 +166,15 @@ class KafkaSplitLog:
         self._look_at_tails(ends)
         return {split: learned.highest for split, learned in self._learned.items() if learned.highest is not None}
 
+    def seen(self, split: str, start: int, end: int) -> list[Head]:
+        """The unread records of a split that plans have met between two offsets."""
+        return self._learned[split].points.seen(start, end)
+
+    def last_met(self, ends: Offsets) -> dict[str, Head]:
+        """The record with the highest event time below each end, as far as `highest` has told it. Asks nothing."""
+        met = {split: learned.highest_at for split, learned in self._learned.items() if learned.highest_at is not None}
+        return {split: head for split, head in met.items() if head.offset < ends[split] and self.credible.has(head.event_time)}
+
     def _look_at_tails(self, ends: Offsets) -> None:
         """Where the highest lies beyond the end or is not credible, the last credible record below the end is a bound as good, but for
         the disorder. A bound that is too low holds the others for longer, and loses nothing.

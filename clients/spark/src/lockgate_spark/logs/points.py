@@ -63,6 +63,10 @@ class Points:
         spans = ((max(start, first.offset), min(end, first.offset + records)) for first, records in self._met.values())
         return sum(max(0, high - low) for low, high in spans)
 
+    def seen(self, start: int, end: int) -> list[Head]:
+        """What is known from `start` up to `end`, by offset."""
+        return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
+
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
         """The last known record at or below the event time, and the first one known above it; only below `end`."""
         below = None

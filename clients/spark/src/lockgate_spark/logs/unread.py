@@ -1,10 +1,10 @@
 """What is unread in all sources of a query at one moment: the planner's `SplitLog` over several source's logs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from lockgate.planner import Backlog, Head
+from lockgate.planner import Backlog, Head, Plan
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
@@ -106,6 +106,15 @@ class Unread:
             for i, source in self.sources.items()
             for split, head in source.log.first_after(event_time, self.positions[i], self.ends[i]).items()
         }
+
+    def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
+        """The records of each split's batch that plans have met, and the last one in its log, where that was asked for. Asks nothing."""
+        for (i, split), made in plan.splits.items():
+            for head in self.sources[i].log.seen(split, made.position, made.end):
+                yield (i, split), head
+        for i, source in self.sources.items():
+            for split, head in source.log.last_met(self.ends[i]).items():
+                yield (i, split), head
 
     def highest(self) -> dict[Key, int]:
         """The highest event time (ms) below each end."""

@@ -1,19 +1,26 @@
 """What a run tells of itself: in the log, to a foreachBatch function, and to Spark's progress. It decides nothing."""
 
+import logging
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
 
 from lockgate.events import WatermarkAlignmentEvent
 from lockgate.planner import Backlog, Bounds, Plan
 from lockgate.survey import Survey
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.kafka import Offsets
-from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.lag import Lags
 from lockgate_spark.planning.left_out import LeftOut
 from lockgate_spark.planning.metrics import ChangeLog, source_metrics
 from lockgate_spark.planning.observe import Observed
 from lockgate_spark.planning.out_of_order import OutOfOrder
+from lockgate_spark.planning.saved import Operator, RowsSaved
+from lockgate_spark.planning.start import Checkpointed
 from lockgate_spark.planning.view import BatchAlignment, describe
+
+log = logging.getLogger("lockgate")
 
 
 class Account:
@@ -24,6 +31,14 @@ class Account:
         self._alignment, self._sources = alignment, sources
         self._left_out, self._observed, self._out_of_order = LeftOut(), Observed(), OutOfOrder()
         self._lags, self._changes = Lags(), ChangeLog()
+        self._saved: RowsSaved | None = None
+
+    def begin(self, run: Checkpointed) -> None:
+        """Reads off the query which rows would be late. To be called once its plan is known."""
+        in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
+        operators = None if self._alignment.observes else Operator.all_of(run.watermarks(), in_payload)
+        if operators is not None:
+            self._saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def surveyed(self, backlogs: Mapping[Key, Backlog], survey: Survey[Key], bounds: Bounds) -> None:
         """Learns from what is unread, and warns of what was met there."""
@@ -32,7 +47,13 @@ class Account:
         self._out_of_order.warn(self._sources, bounds.disorder)
 
     def planned(
-        self, plan: Plan[Key], survey: Survey[Key], told: WatermarkAlignmentEvent | None, planned_at: float, seconds: float
+        self,
+        plan: Plan[Key],
+        unread: Unread,
+        survey: Survey[Key],
+        told: WatermarkAlignmentEvent | None,
+        planned_at: float,
+        seconds: float,
     ) -> BatchAlignment:
         """The view of the plan that is carried out. `told`: the coordinator's last answer; the rest is as in `BatchAlignment`."""
         applied = not self._alignment.observes
@@ -40,7 +61,7 @@ class Account:
         if applied:
             for split in view.splits:
                 self._left_out.count(split.split, split.left_out)
-        return self._out_of_order.show(view, self._sources)
+        return replace(self._out_of_order.show(view, self._sources), rows_saved=self._follow(plan, unread, survey))
 
     def progress(self, index: int) -> dict[str, str]:
         """What Spark's progress says of one source, by name; the first one's makes it known in the log too."""
@@ -65,6 +86,20 @@ class Account:
         self._left_out.sum_up()
         if self._alignment.observes:
             self._observed.sum_up()
+        if self._saved is not None:
+            self._saved.finish()
+            log.info(
+                "an estimate: %d rows would have been behind Spark's watermark, had each batch been split by backlog as natively",
+                self._saved.rows,
+            )
+
+    def _follow(self, plan: Plan[Key], unread: Unread, survey: Survey[Key]) -> int | None:
+        if self._saved is None:
+            return None
+        budgets = {i: source.budget for i, source in self._sources.items()}
+        fixed = all(source.fixed_at is not None for source in self._sources.values())
+        self._saved.follow(plan, unread.ends, budgets, chain(survey.heads.items(), unread.met(plan)), fixed)
+        return self._saved.rows
 
     def _incredible(self, key: Key, start: int, end: int) -> int:
         return self._sources[key[0]].log.incredible(key[1], start, end)

@@ -92,7 +92,7 @@ class JointPlanner:
                 stops[i][split] = made.next
         for i, source in self._sources.items():
             source.log.planned(plan.target, stops[i])
-        view = self.account.planned(plan, self._found[2], self._told, self._clock(), seconds)
+        view = self.account.planned(plan, *self._found[1:], self._told, self._clock(), seconds)
         coordination = None if self._membership is None else self._membership.coordination
         self.account.view = replace(self._retention.show(view, plan), slice=self._slice(plan), coordinator=coordination)
         self._last = plan
@@ -137,6 +137,7 @@ class JointPlanner:
         if self._found is None:
             check_event_time(self._run, (source.event_time is not None for source in self._sources.values()), self._alignment)
             warn_at_start(self._run, unread, self._bounds())
+            self.account.begin(self._run)
         else:
             made_at, before, survey = self._found
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:

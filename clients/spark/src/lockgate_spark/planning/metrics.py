@@ -18,7 +18,7 @@ _QUIET_S = 10.0  # no more than one line in so long
 
 
 def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
-    """Of one source; target, limit, spread and what holds are the query's."""
+    """Of one source; target, limit, spread, what holds and the rows saved are the query's."""
     splits = [split for split in view.splits if split.source == source]
     lags = [split.lag for split in splits if split.lag is not None]
     found: dict[str, object] = {
@@ -34,6 +34,8 @@ def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
     }
     if view.coordinator is not None:
         found["Coordinator"] = view.coordinator.value
+    if view.rows_saved is not None:
+        found["RowsSavedEstimate"] = view.rows_saved
     if lags:
         found["ProducerLagMs"] = max(lags)
     return {f"alignment{name}": str(value) for name, value in found.items()}

@@ -17,11 +17,9 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.duration import readable
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.planning.watermarks import POLICY, QueryWatermark
+from lockgate_spark.planning.watermarks import KAFKAS, POLICY, QueryWatermark
 
 log = logging.getLogger("lockgate")
-
-KAFKAS = "timestamp"
 
 
 class Checkpointed(Protocol):

@@ -44,7 +44,8 @@ class BatchAlignment:
     `seconds`: what the plan took, waiting left out; `look_ups`: how often Kafka was asked for it, source by source.
     `applied`: False in mode observe, where all this is what would have been. `coordinator`: whether the ceiling is what the group told, the
     last that it told before an outage, or none (`told`, `holding`, `proceeding`); None without a coordinator.
-    `slice`: the windows of the batch, where `Alignment(slice)` cuts it.
+    `slice`: the windows of the batch, where `Alignment(slice)` cuts it. `rows_saved`: an estimate of how many rows would have been late by
+    now, had Spark split the budgets by backlog; None where the query has no watermark on what is aligned alone, and in mode observe.
     """
 
     target: int
@@ -63,6 +64,7 @@ class BatchAlignment:
     slice: BatchSlice | None = None
     bounded_by: str | None = None
     coordinator: Coordination | None = None
+    rows_saved: int | None = None
 
     @property
     def holder(self) -> str:

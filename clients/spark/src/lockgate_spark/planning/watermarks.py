@@ -3,17 +3,19 @@
 from dataclasses import dataclass
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What a column is made of in one source. `aligned`: the source is. `column`: its column that is passed through as it is, else None.
-    `text`: as SQL.
+    `text`: as SQL. `source`: the index of that source, where it is aligned; None where it is made of several.
     """
 
     aligned: bool
     column: str | None
     text: str
+    source: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
