@@ -1,11 +1,16 @@
 """The task that tells of a batch's splits: it fails for nothing, and says why it was not heard."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
-from lockgate_spark import Coordinator
-from lockgate_spark.progress import _sender
+from lockgate_spark import Alignment, Coordinator
+from lockgate_spark.jvm.batch import Stopped
+from lockgate_spark.planning.session import Session
+from lockgate_spark.progress import _sender, _sent
 from support.answers import Answer, accepting_only, serving
 
 READERS = {"t-0": (0, 7), "t-1": (0, 7), "other-0": (1, 8)}
@@ -46,3 +51,29 @@ def test_who_has_nothing_to_tell_asks_nobody() -> None:
     with serving(answer := Answer()) as url:
         assert sent(url, [row("t", 0, None), row("unknown", 0)]) == []
     assert answer.asked == []
+
+
+@dataclass
+class Run:
+    active: bool
+
+    def is_active(self) -> bool:
+        return self.active
+
+
+def run_session(active: bool) -> Any:
+    return Session(Alignment(), Run(active))  # type: ignore[arg-type]
+
+
+def test_a_spark_job_that_fails_fails_no_batch_unless_the_query_was_told_to_stop(spark: SparkSession) -> None:
+    def breaks(_: Iterable[Any]) -> Iterator[str]:
+        raise RuntimeError("no package on this executor")
+
+    def refused(_: Iterable[Any]) -> Iterator[str]:
+        return iter(["stale"])
+
+    rows = spark.range(1)
+    assert "Spark job" in str(_sent(run_session(active=True), rows, breaks))
+    assert _sent(run_session(active=True), rows, refused) == "stale"
+    with pytest.raises(Stopped):
+        _sent(run_session(active=False), rows, breaks)

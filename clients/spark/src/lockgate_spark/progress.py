@@ -136,8 +136,9 @@ def _sent(session: Session, rows: DataFrame, send: Callable[[Iterable[Any]], Ite
             refused = rows.rdd.mapPartitions(send).collect()
     except Stopped:
         raise
-    except Exception as error:
-        return f"its Spark job failed: {error}"
+    except Exception:
+        log.debug("the job that reports progress failed", exc_info=True)
+        return "the Spark job that tells of it failed, for a reason that Spark has logged"
     return refused[0] if refused else None
 
 
