@@ -11,11 +11,10 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.planner import Limit
 from lockgate_spark.group.outage import Coordination
-from lockgate_spark.planning.metrics import source_metrics
+from lockgate_spark.planning.metrics import figures
 from lockgate_spark.planning.view import BatchAlignment
 
-_PREFIX = "alignment"
-_COUNTS = ("alignmentPausedSplits", "alignmentLeftOut")  # a source's own; the others are the query's, or a maximum
+_COUNTS = ("PausedSplits", "LeftOut")  # a source's own; the others are the query's, or a maximum
 
 Values = Mapping[str, int | None]
 
@@ -56,10 +55,10 @@ def late_gauges(total: int) -> dict[str, int | None]:
 def _of_progress(view: BatchAlignment) -> dict[str, int]:
     found: dict[str, int] = {}
     for source in sorted({split.source for split in view.splits}):
-        for key, text in source_metrics(view, source).items():
-            if text.isdecimal():  # progress is text; what is no number there is none here
-                name = key[len(_PREFIX)].lower() + key[len(_PREFIX) + 1 :]
-                found[name] = found.get(name, 0) + int(text) if key in _COUNTS else max(found.get(name, 0), int(text))
+        for figure, value in figures(view, source).items():
+            if isinstance(value, int):
+                name = figure[0].lower() + figure[1:]
+                found[name] = found.get(name, 0) + value if figure in _COUNTS else max(found.get(name, value), value)
     return found
 
 

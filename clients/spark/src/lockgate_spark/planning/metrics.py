@@ -18,10 +18,15 @@ _QUIET_S = 10.0  # no more than one line in so long
 
 
 def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
+    """Of one source, as progress has them."""
+    return {f"alignment{name}": str(value) for name, value in figures(view, source).items()}
+
+
+def figures(view: BatchAlignment, source: int) -> dict[str, int | str]:
     """Of one source; target, limit, spread, what holds and the rows saved are the query's."""
     splits = [split for split in view.splits if split.source == source]
     lags = [split.lag for split in splits if split.lag is not None]
-    found: dict[str, object] = {
+    found: dict[str, int | str] = {
         "Target": watermark.iso(view.target),
         "Limit": view.limit.value,
         "HeldBy": view.holder,
@@ -38,7 +43,7 @@ def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
         found["RowsSavedEstimate"] = view.rows_saved
     if lags:
         found["ProducerLagMs"] = max(lags)
-    return {f"alignment{name}": str(value) for name, value in found.items()}
+    return found
 
 
 def late_metrics(late: Mapping[str, int]) -> dict[str, str]:
