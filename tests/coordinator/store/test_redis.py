@@ -6,13 +6,15 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+from anyio import fail_after
 from redis.asyncio import Redis
 
 from lockgate.commands import evict, register
 from lockgate.events import GroupConfig, ReaderRegistrationEvent
 from lockgate.group import Group, create
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable, keys, open_store
-from lockgate_coordinator.store.base import CLAIMED_MS, RECALLED_WITHIN_MS
+from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
 
 HOUR_MS = 3_600_000
@@ -134,15 +136,64 @@ async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_wh
     assert list((await loaded_group(second)).readers) == [("a", 2)]
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims last, and whoever comes next is waited for, as long as any test runs."""
+    monkeypatch.setattr(redis_store, "CLAIMED_MS", HOUR_MS)
+    monkeypatch.setattr(redis_store, "AWAITED_MS", HOUR_MS)
+
+
+async def claim_ends(client: Redis) -> None:
+    seconds, microseconds = await client.time()
+    await client.set(keys.of_claim("g")[0], f"{seconds * 1_000 + microseconds // 1_000} whoever it was")
+
+
+@pytest.mark.usefixtures("patient")
 async def test_processes_claim_a_group_in_turn(client: Redis, replicas: tuple[Store, Store]) -> None:
-    first, second = replicas
-    await change(first, with_readers(1))
+    last, first = replicas
+    assert await last.claim("g") == 0
+    for _ in range(3):
+        last, first = first, last
+        assert await last.claim("g") > 0
+        await claim_ends(client)
+        assert await first.claim("g") > 0
+        assert await last.claim("g") == 0
+
+
+@pytest.mark.usefixtures("patient")
+async def test_of_three_processes_none_gets_a_group_twice_before_another_has_had_it(client: Redis, replicas: tuple[Store, Store]) -> None:
+    third = open_store("redis://127.0.0.1:{port}/{db}".format(**client.connection_pool.connection_kwargs))
+    in_turn = [*replicas, third]
+    assert [min(1, await each.claim("g")) for each in in_turn] == [0, 1, 1]
+    for _ in range(4):
+        holder, following, *others = in_turn
+        await claim_ends(client)
+        assert await holder.claim("g") > 0
+        assert [await each.claim("g") > 0 for each in others] == [True]
+        assert await following.claim("g") == 0
+        in_turn = [following, *others, holder]
+    await third.close()
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_claim_that_nobody_waits_for_goes_on(replicas: tuple[Store, Store]) -> None:
+    store, _ = replicas
+    assert [await store.claim("g") for _ in range(2)] == [0, 0]
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_process_that_does_not_come_for_its_turn_is_passed_over(
+    client: Redis, replicas: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, dead = replicas
     assert await first.claim("g") == 0
-    assert 0 < await second.claim("g") <= CLAIMED_MS
-    while await client.exists(*keys.of_claim("g")[:1]):
-        pass
+    assert await dead.claim("g") > 0
+    await claim_ends(client)
     assert await first.claim("g") > 0
-    assert await second.claim("g") == 0
+    monkeypatch.setattr(redis_store, "AWAITED_MS", 1)
+    with fail_after(20):
+        while await first.claim("g"):
+            pass
 
 
 async def test_a_claim_keeps_nobody_from_committing(replicas: tuple[Store, Store]) -> None:

@@ -40,7 +40,7 @@ ATTEMPTS = 100
 """How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
 
 CONTENDED_S = 1.0
-"""For how long after a lost turn others are taken to be at work in the group. Then busy turns claim it first."""
+"""For how long after a lost turn or a refused claim others are taken to be at work in the group. Then busy turns claim it first."""
 
 CLAIM_FROM = 4
 """How many commands are worth a claim: it may have to wait for others, and a refused commit of fewer costs less than that."""
@@ -112,7 +112,8 @@ class Turns:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._hoped: dict[str, _Hoped] = {}
         self.taken = self.commands = 0
-        self._contended: dict[str, float] = {}  # until when the group is ours, by the loop's clock
+        self._contended: dict[str, asyncio.TimerHandle] = {}  # until that is forgotten
+        self._ours: dict[str, float] = {}  # until when the group is, by the loop's clock
         self._took_s = 0.0  # the last turn, of whichever group
 
     async def take(self, name: str, command: Command) -> Turn:
@@ -174,21 +175,26 @@ class Turns:
     async def _claimed(self, name: str) -> None:
         """A turn that would outlast our claim is for the next one: it would lose against whoever claims then."""
         loop = asyncio.get_running_loop()
-        if loop.time() + self._took_s < self._contended.get(name, 0.0):
+        if loop.time() + self._took_s < self._ours.get(name, 0.0):
             return
         for _ in range(CLAIM_ATTEMPTS):
             asked = loop.time()
             wait_ms = await self._store.claim(name)
             if not wait_ms:
                 if name in self._contended:
-                    self._contended[name] = asked + CLAIMED_MS / 1_000
+                    self._ours[name] = asked + CLAIMED_MS / 1_000
                 return
+            self._met_others(name)
             await asyncio.sleep(wait_ms / 1_000)
 
-    def _lost(self, name: str) -> None:
-        if name not in self._contended:
-            self._contended[name] = 0.0
-            asyncio.get_running_loop().call_later(CONTENDED_S, self._contended.pop, name, None)
+    def _met_others(self, name: str) -> None:
+        if name in self._contended:
+            self._contended[name].cancel()
+        self._contended[name] = asyncio.get_running_loop().call_later(CONTENDED_S, self._alone, name)
+
+    def _alone(self, name: str) -> None:
+        del self._contended[name]
+        self._ours.pop(name, None)
 
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Turn | Exception]:
         """One for each command, once the group that they make is stored."""
@@ -205,7 +211,7 @@ class Turns:
             if instead is None:
                 return self._told(name, owns, group, event, loaded.now_ms)
             if instead.version != loaded.version:  # and not only the time was off
-                self._lost(name)
+                self._met_others(name)
             loaded = instead  # and on at once: the longer it is looked at, the older it gets
         raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
 

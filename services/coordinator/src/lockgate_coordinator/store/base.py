@@ -22,7 +22,7 @@ from lockgate.group import Group, tick
 RECALLED_WITHIN_MS = 50
 """How far the time of a commit may be from the store's own, before or behind: leases end that sharply."""
 
-CLAIMED_MS = 20
+CLAIMED_MS = 40
 """For how long a claim keeps others away. It is advice, which saves commits that would be refused: nothing is the less safe without it."""
 
 

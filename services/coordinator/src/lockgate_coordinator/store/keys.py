@@ -6,8 +6,8 @@ lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON)
                              the version from which on changes and removals are known. With `version` alone: a deleted group, which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it last
 lockgate:{<group>}:removed   sorted set: the fields of readers that are gone, with the version that removed them, for a while
-lockgate:{<group>}:claim     the process that has claimed the group for a moment; expires
-lockgate:{<group>}:next      the process that was refused a claim and comes next; expires
+lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
+lockgate:{<group>}:queue     list: the processes that were refused a claim, in the order in which they come next; expires
 lockgate:ready               written by the readiness check, expires at once
 """
 
@@ -25,8 +25,8 @@ def of_group(group: str) -> tuple[str, str, str]:
 
 
 def of_claim(group: str) -> tuple[str, str]:
-    """Claim and next."""
-    return f"lockgate:{{{group}}}:claim", f"lockgate:{{{group}}}:next"
+    """Claim and queue."""
+    return f"lockgate:{{{group}}}:claim", f"lockgate:{{{group}}}:queue"
 
 
 def state(group: str) -> str:

@@ -23,8 +23,9 @@ REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and which readers were removed: after that the clock alone is above
 whatever was given out, and who has not looked for so long reads the whole group."""
 
-NEXT_MS = 5 * CLAIMED_MS
-"""How long Redis keeps a place for whoever was refused a claim: so that processes claim in turn, and wait for none that is dead."""
+AWAITED_MS = 40
+"""For how long the group is left, once a claim has ended, to whoever was refused one first: so that processes claim in turn, and wait for
+none that is dead."""
 
 DECODED_AT_ONCE = 500
 """How many readers are decoded in one go: some milliseconds."""
@@ -87,7 +88,7 @@ class RedisStore:
     async def claim(self, name: str) -> int:
         opened, sent_ms = self._connections.opened, monotonic_ms()
         known = self._known.get(name, opened)
-        args: list[str | bytes | int] = [known.version if known else 0, self._process, CLAIMED_MS, NEXT_MS]
+        args: list[str | bytes | int] = [known.version if known else 0, self._process, CLAIMED_MS, AWAITED_MS]
         wait_ms, *answer = await self._connections.run(self._claim, (*keys.of_group(name), *keys.of_claim(name)), args)
         if answer and (known is None or self._connections.opened == opened):
             await self._learned(name, answer, known.group if known else None, sent_ms, opened)

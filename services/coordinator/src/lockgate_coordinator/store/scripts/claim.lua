@@ -1,14 +1,35 @@
--- KEYS: also claim, next. ARGV: the version that the caller knows; the caller; ms that a claim lasts; ms that whoever comes next is waited for.
+-- KEYS: also claim, queue. ARGV: the version that the caller knows; the caller; ms that a claim lasts; ms that the first in the queue is
+-- waited for once the claim has ended.
 -- Answers how many ms to wait (0: the claim is the caller's), and what stands then.
-local claimed, next_one = redis.call('GET', KEYS[4]), redis.call('GET', KEYS[5])
-if claimed or (next_one and next_one ~= ARGV[2]) then
-  if not next_one then
-    redis.call('SET', KEYS[5], ARGV[2], 'PX', ARGV[4])
-  end
-  return {math.max(1, redis.call('PTTL', KEYS[4]))}
+local now, caller, lasts, patience = now_ms(), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+
+local function claim(ends, holder)
+  redis.call('SET', KEYS[4], string.format('%.0f %s', ends, holder), 'PX', lasts + 10 * patience)
 end
-redis.call('DEL', KEYS[5])
-redis.call('SET', KEYS[4], ARGV[2], 'PX', ARGV[3])
-local answer = standing(ARGV[1], version_now(), now_ms())
+
+local standing_claim = redis.call('GET', KEYS[4])
+if not standing_claim then -- nobody has claimed for long, so nobody waits any more
+  redis.call('DEL', KEYS[5])
+end
+local ends, holder = string.match(standing_claim or '0 ', '(%d+) (.*)')
+ends = tonumber(ends)
+
+local first = redis.call('LINDEX', KEYS[5], 0)
+if first and first ~= caller and now >= ends + patience then -- it does not come: it is dead, or wants no turn now; for the next one
+  redis.call('LPOP', KEYS[5])
+  first, ends, holder = redis.call('LINDEX', KEYS[5], 0), now, ''
+  claim(ends, holder)
+end
+
+local free = now >= ends or holder == caller
+if (first and first ~= caller) or not free then
+  local place = redis.call('LPOS', KEYS[5], caller) or redis.call('RPUSH', KEYS[5], caller) - 1
+  local wait = math.max(1, ends - now) + place * lasts
+  redis.call('PEXPIRE', KEYS[5], wait + 10 * patience)
+  return {wait}
+end
+redis.call('LPOP', KEYS[5])
+claim(now + lasts, caller)
+local answer = standing(ARGV[1], version_now(), now)
 table.insert(answer, 1, 0)
 return answer
