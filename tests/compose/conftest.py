@@ -1,6 +1,7 @@
 """One stack for all tests here; a test that takes something away brings it back."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Up, from nothing. Where that fails, or Docker is missing, nothing else is tried: the run ends with what to do about it."""
-    running = Stack(fresh_clone(tmp_path_factory.mktemp("clone")))
+    """The whole file but for its profiles, up from nothing."""
+    with brought_up(Stack(fresh_clone(tmp_path_factory.mktemp("clone"))), request) as running:
+        yield running
+
+
+@contextmanager
+def brought_up(running: Stack, request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """Up inside `with`. Where that fails, or Docker is missing, nothing else is tried: the run ends with what to do about it."""
     try:
         require_docker()
     except DockerMissing as missing:

@@ -49,10 +49,11 @@ def fresh_clone(folder: Path) -> Path:
 class Stack:
     """`start()` brings it up from nothing; whoever called it calls `remove()`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, project: str = PROJECT, profile: str | None = None) -> None:
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         self._folder = folder
+        self._command = ["docker", "compose", "--project-name", project, "--ansi", "never", *(["--profile", profile] if profile else [])]
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("LOCKGATE_", "COMPOSE_"))}
         self._env = {**ours, "LOCKGATE_PUBLISHED_PORT": str(port)}
 
@@ -102,7 +103,7 @@ class Stack:
         return found[1]
 
     def _compose(self, *arguments: str, timeout_s: float = DONE_WITHIN_S, shown: bool = False) -> "subprocess.CompletedProcess[str]":
-        command = ["docker", "compose", "--project-name", PROJECT, "--ansi", "never", *arguments]
+        command = [*self._command, *arguments]
         return subprocess.run(command, cwd=self._folder, env=self._env, capture_output=not shown, text=True, timeout=timeout_s, check=False)
 
 

@@ -1,0 +1,51 @@
+# One Spark application in a group: examples/window_counts.py, with Spark, its Kafka connector and the client. Built from the root of the
+# checkout: docker build -f deploy/docker/job.Dockerfile -t lockgate-job .
+FROM python:3.12-slim AS java
+
+# Debian's own, 17 or newer. The folder: its set-up wants to put manual pages there, which slim images have not.
+RUN mkdir -p /usr/share/man/man1 \
+ && apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
+
+
+FROM java AS spark
+
+COPY constraints/dev.txt /src/constraints.txt
+RUN python -m venv --without-pip /opt/spark \
+ && pip --python /opt/spark/bin/python install --no-cache-dir --constraint /src/constraints.txt pyspark
+# The connector for this very PySpark, brought as the test bed brings it, by the Ivy that is in PySpark. Among Spark's own jars no job has to name it.
+COPY testbed/src /src/testbed
+RUN PYTHONPATH=/src/testbed LOCKGATE_CACHE=/opt/jars /opt/spark/bin/python -c "from lockgate_testbed import jars; jars.kafka_connector()" \
+ && mv /opt/jars/*/*.jar /opt/spark/lib/python3.12/site-packages/pyspark/jars/
+
+
+FROM spark AS client
+
+COPY core /src/core
+COPY clients/spark /src/spark
+# In a folder of its own: what changes often is then a small layer.
+RUN pip --python /opt/spark/bin/python install --no-cache-dir --constraint /src/constraints.txt --target /opt/lockgate /src/core /src/spark
+
+
+FROM java
+
+# Where the sources are published: docker build --build-arg SOURCE=https://…
+ARG SOURCE=""
+LABEL org.opencontainers.image.title="lockgate job" \
+      org.opencontainers.image.description="A Spark job that counts records by windows of event time, in a group" \
+      org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.licenses="Apache-2.0"
+
+# Hadoop asks who runs it: a user without a name does not do. What a job keeps (checkpoint, results) lies in /data.
+RUN useradd --uid 10001 --no-create-home job && mkdir /data && chown job:job /data
+COPY --from=spark /opt/spark /opt/spark
+COPY --from=client /opt/lockgate /opt/lockgate
+COPY deploy/docker/job/spark-defaults.conf testbed/src/lockgate_testbed/log4j2.properties /opt/job/conf/
+COPY examples/window_counts.py /opt/job/
+ENV PATH=/opt/spark/bin:$PATH PYTHONPATH=/opt/lockgate PYTHONUNBUFFERED=1 SPARK_CONF_DIR=/opt/job/conf
+USER 10001:10001
+VOLUME /data
+WORKDIR /tmp
+
+ENTRYPOINT ["python", "/opt/job/window_counts.py"]
