@@ -1,7 +1,7 @@
 """Looks at a group again and again, from before it is there, beside whatever a test does."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import httpx
 
 BETWEEN_S = 0.2
+COUNTING = ("active", "lost")
+"""Who holds a group with a watermark, where lost readers do."""
 
 
 class Seen(NamedTuple):
@@ -19,7 +21,7 @@ class Seen(NamedTuple):
 
 
 class Looking:
-    """`looks` has for each look what each source's one reader was at; `holders` who held the group at some look."""
+    """`looks` has for each look where each source's one reader was, if it counted; `holders` who held the group at some look."""
 
     def __init__(self, url: str, group: str) -> None:
         self.looks: list[dict[str, Seen]] = []
@@ -38,6 +40,11 @@ class Looking:
                 self._ending.set()
                 running.result()
 
+    def beyond(self, watermarks: Mapping[str, int]) -> bool:
+        """Whether each of these sources is above its watermark now."""
+        last = self.looks[-1]
+        return all(source in last and last[source].watermark > watermark for source, watermark in watermarks.items())
+
     def first(self, source: str) -> int:
         """The watermark of a source that has read nothing yet: the lowest that was seen."""
         return min(look[source].watermark for look in self.looks if source in look)
@@ -53,6 +60,6 @@ class Looking:
                     self._keep(answer.json())
 
     def _keep(self, found: dict[str, Any]) -> None:
-        started = [(of["source"], reader) for of in found["sources"] for reader in of["readers"] if reader["state"] != "registered"]
-        self.looks.append({source: Seen(reader["watermark"], reader["drift_ms"]) for source, reader in started})
+        counting = [(of["source"], reader) for of in found["sources"] for reader in of["readers"] if reader["state"] in COUNTING]
+        self.looks.append({source: Seen(reader["watermark"], reader["drift_ms"]) for source, reader in counting})
         self.holders |= {holder["source"] for holder in found["alignment"]["held_by"]}

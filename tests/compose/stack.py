@@ -67,16 +67,16 @@ class Stack:
         """Everything but the images, the volumes too."""
         self.compose("down", "--volumes", "--remove-orphans")
 
-    def compose(self, *arguments: str) -> str:
+    def compose(self, *arguments: str, timeout_s: float = DONE_WITHIN_S) -> str:
         """What `docker compose …` prints on its standard output. Raises `AssertionError` with its errors if it fails."""
-        done = self._compose(*arguments)
+        done = self._compose(*arguments, timeout_s=timeout_s)
         assert done.returncode == 0, f"docker compose {' '.join(arguments)}: {done.stderr}\n{self.logs()}"
         return done.stdout
 
     def up(self, **env: str) -> None:
         """What has ended, or has another environment now, is started again; returns when all are healthy."""
         self._env |= env
-        self.compose("up", "--wait")
+        self.compose("up", "--wait", timeout_s=UP_WITHIN_S)
 
     def warnings(self) -> str:
         """What compose has against the file."""
