@@ -17,7 +17,7 @@ from lockgate import watermark
 from lockgate_spark import Alignment, align, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
+from lockgate_testbed.skew import EVENT_TIME_SQL, HOUR_MS, T0_MS, SkewedTopic
 from support.answers import wait_for
 from support.queries import WindowedCount, kafka_stream
 
@@ -85,8 +85,10 @@ def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
 # -- late rows --
 
 
-def behind(query: WindowedCount, topic: SkewedTopic) -> list[Counter[str]]:
-    """By batch, what lies at or below the watermark of the batch before: counted from Spark's offsets and the topic's own formula."""
+def behind(query: WindowedCount, topic: SkewedTopic, earlier_ms: int = 0) -> list[Counter[str]]:
+    """By batch, what lies at or below the watermark of the batch before: counted from Spark's offsets and the topic's own formula.
+    `earlier_ms`: by how much the query's event times are earlier than the topic's.
+    """
     assert query.query is not None
     found, below = [], 0
     for progress in query.query.recentProgress:
@@ -95,7 +97,7 @@ def behind(query: WindowedCount, topic: SkewedTopic) -> list[Counter[str]]:
         late: Counter[str] = Counter()
         for partition, until in end.items():
             times = (topic.event_time(int(partition), offset) for offset in range(start.get(partition, 0), until))
-            late[f"{topic.name}-{partition}"] = sum(time <= below for time in times)
+            late[f"{topic.name}-{partition}"] = sum(time - earlier_ms <= below for time in times)
         found.append(+late)
         below = watermark_of(progress)
     return found
@@ -130,6 +132,18 @@ def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
     assert sum(map(Counter.total, told_late(aligned))) == sum(map(Counter.total, behind(aligned, skewed))) == 0
     assert aligned.counted == RECORDS
     assert f"{late} rows were behind Spark's watermark" in caplog.text
+
+
+def test_late_rows_are_counted_by_the_event_time_in_the_payload(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    an_hour_before = f"{EVENT_TIME_SQL} - {HOUR_MS}"
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    observed = align(stream, Alignment(mode="observe", late_rows="count", event_time=an_hour_before))
+    native = WindowedCount(observed.selectExpr(f"timestamp_millis({an_hour_before}) AS timestamp")).start(tmp_path).finish(timeout_s=300)
+    told = told_late(native)
+    assert [+late for late in told] == behind(native, skewed, HOUR_MS)
+    assert sum(map(Counter.total, told)) > 0
 
 
 def test_a_batch_that_is_replayed_is_counted_with_the_watermark_of_the_batch_before_it(

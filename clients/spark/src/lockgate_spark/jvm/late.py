@@ -1,9 +1,10 @@
 """Rows that are behind Spark's watermark, counted as they are read: before any aggregation, by split.
 
 Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL expression gives that one. So the plan
-compares each row's event time with a table of one row, which lies in the driver; it is written before each batch, and read anew in
-each. What is behind is counted by `DataFrame.observe`, with a histogram that has a bin for every split: such a histogram is exact. Rows
-that are not behind cost a comparison.
+compares each row's event time with a literal, an array of one element, which is written before each batch: Spark optimises the plan of
+each batch anew, and finds there what was written. What is behind is counted by `DataFrame.observe`, with a histogram that has a bin for
+every split: such a histogram is exact. It looks at the rows as the source has made them, and none is copied; those that are not
+behind cost a comparison.
 """
 
 import itertools
@@ -15,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyspark.sql.functions as F
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.query import QueryRun
@@ -25,7 +26,6 @@ log = logging.getLogger("lockgate")
 MOST_SPLITS = 10_000
 """With late rows in more splits of one batch the histogram would merge neighbours."""
 
-_BEHIND = "__lockgate_behind"
 _CODE = "CAST(crc32(CAST(topic AS BINARY)) * 1048576L + partition AS DOUBLE)"  # below 2^53: exact
 
 _numbers = itertools.count(1)
@@ -42,11 +42,8 @@ class LateRows:
     def __init__(self, spark: Any, event_time: str, micros: bool) -> None:
         self._spark, self._event_time = spark, event_time if micros else f"timestamp_millis({event_time})"
         self._name = f"lockgate_late_rows_{next(_numbers)}"
-        self._below = spark.sql("SELECT * FROM VALUES (0L) AS t(below)")
-        node = self._below._jdf.queryExecution().analyzed()
-        while node.children().size():
-            node = node.children().apply(0)
-        self._row = node.data().apply(0)
+        longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 1)
+        self._below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)  # microseconds
         self._run: QueryRun | None = None
         self._counted = -1  # the last batch that was
         self.last: dict[str, int] = {}
@@ -54,11 +51,12 @@ class LateRows:
 
     def over(self, relation: Any) -> Any:
         """The plan that reads a source and counts on the way; its columns are the source's."""
-        classic = self._spark._jvm.org.apache.spark.sql.classic
-        df = DataFrame(classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
-        behind = F.expr(self._event_time) <= F.timestamp_millis(self._below.scalar())
-        bins = F.histogram_numeric(F.when(F.col(_BEHIND), F.expr(_CODE)), F.lit(MOST_SPLITS)).alias("splits")
-        return df.withColumn(_BEHIND, behind).observe(self._name, bins).drop(_BEHIND)._jdf.queryExecution().analyzed()
+        sql = self._spark._jvm.org.apache.spark.sql
+        df = DataFrame(sql.classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
+        literal = sql.catalyst.expressions.Literal(self._below, sql.types.DataType.fromDDL("ARRAY<TIMESTAMP>"))
+        behind = F.expr(self._event_time) <= Column(sql.classic.ExpressionUtils.column(literal))[0]
+        bins = F.histogram_numeric(F.when(behind, F.expr(_CODE)), F.lit(MOST_SPLITS)).alias("splits")
+        return df.observe(self._name, bins)._jdf.queryExecution().analyzed()
 
     def begin(self) -> None:
         """Counts for the run that the calling thread plans for. Raises `UnsupportedQuery` while another one is under way: the watermark is
@@ -74,7 +72,7 @@ class LateRows:
     def expect(self) -> None:
         """To be called before a batch: notes which watermark it is filtered with."""
         assert self._run is not None
-        self._row.setLong(0, self._run.late_below())
+        self._below.setLong(0, 1000 * self._run.late_below())
 
     def take(self, splits: Iterable[str]) -> None:
         """To be called after a batch: takes what was counted in it. `splits`: those of the batch."""
