@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import support
 from lockgate_spark import align
-from lockgate_spark.jvm.metrics import SparkGauges
+from lockgate_spark.jvm.metrics import SparkGauges, metrics_system
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -106,7 +106,7 @@ def registered(spark: SparkSession) -> Callable[[str], dict[str, str]]:
     jvm: Any = spark._jvm
 
     def values(name: str) -> dict[str, str]:
-        sources = jvm.org.apache.spark.SparkEnv.get().metricsSystem().getSourcesByName(name)
+        sources = metrics_system(jvm).getSourcesByName(name)
         found = [sources.apply(i).metricRegistry().getGauges() for i in range(sources.size())]
         return {key: str(of_source[key].getValue()) for of_source in found for key in of_source}
 

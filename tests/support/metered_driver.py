@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, Coordinator, align, alignment_of
+from lockgate_spark.jvm.metrics import metrics_system
 from lockgate_testbed.spark import session
 from support.answers import wait_for
 from support.drivers import Order
@@ -69,8 +70,7 @@ def by_csv(spark: SparkSession, written: Path) -> Found:
     """The gauges of each query by their names: the last line of a file each, written now."""
     for old in written.iterdir():
         old.unlink()
-    jvm: Any = spark._jvm
-    jvm.org.apache.spark.SparkEnv.get().metricsSystem().report()
+    metrics_system(spark._jvm).report()
     found: Found = {}
     for path in written.glob("app.driver.lockgate.*.csv"):
         query, _, gauge = path.name.removeprefix("app.driver.lockgate.").removesuffix(".csv").partition(".alignment.")

@@ -15,12 +15,23 @@ log = logging.getLogger("lockgate")
 _SWITCH = "spark.sql.streaming.metricsEnabled"
 
 
+def metrics_system(jvm: Any) -> Any:
+    """Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
+    # By method handles: py4j looks at all methods of a class before it calls one, and some of SparkEnv's name classes that are not in
+    # PySpark 4.3.
+    load, handles, typed = jvm.java.lang.Class.forName, jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType
+    env, system = load("org.apache.spark.SparkEnv"), load("org.apache.spark.metrics.MetricsSystem")
+    lookup = handles.publicLookup()
+    get, of_env = lookup.findStatic(env, "get", typed(env)), lookup.findVirtual(env, "metricsSystem", typed(system))
+    return handles.filterReturnValue(get, of_env).invokeWithArguments(jvm.java.util.ArrayList())
+
+
 class SparkGauges:
     """The gauges of one run. A metrics system that refuses costs a warning and no query."""
 
     def __init__(self, run: QueryRun, gateway: Any) -> None:
         self._run, self._refused = run, False
-        self._system = gateway.jvm.org.apache.spark.SparkEnv.get().metricsSystem()
+        self._system = metrics_system(gateway.jvm)
         # Spark removes a source by the beginning of its name: with an end of its own it is no other query's.
         name = f"lockgate.{run.name or run.query_id}.alignment"
         self._source = new_java(gateway, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
