@@ -7,6 +7,7 @@ from redis.asyncio import Redis
 from lockgate.errors import StaleEpoch, UnknownGroup
 from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate.group import Group
+from lockgate_coordinator.service import turns
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.turns import Turn, Turns
 from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
@@ -22,6 +23,23 @@ class CountingStore(MemoryStore):
         self.commits += 1
         await asyncio.sleep(0)
         return await super().commit(loaded, group)
+
+
+class BusyStore(MemoryStore):
+    """Memory in which others were faster with the next commit, once `overtaken` is set, and have claimed the group then."""
+
+    overtaken = False
+    claims = 0
+
+    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+        if self.overtaken:
+            self.overtaken = False
+            self._versions[loaded.name] = loaded.next_version
+        return await super().commit(loaded, group)
+
+    async def claim(self, name: str) -> int:
+        self.claims += 1
+        return 800 if self.claims == 1 else 0
 
 
 async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWatermarkEvent]:
@@ -62,6 +80,25 @@ async def test_time_that_changes_a_value_is_committed_for_all_to_see() -> None:
     seen = (await coordinator.look("g")).event
     assert seen.revision == now > told.revision
     assert (await Coordinator(store).look("g")).event == seen
+
+
+async def test_busy_turns_go_on_claiming_the_group_while_claims_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = BusyStore()
+    coordinator = Coordinator(store)
+    reports = await registered(coordinator, turns.CLAIM_FROM)
+    monkeypatch.setattr(turns, "CLAIMED_MS", 0)  # each turn wants a claim of its own
+    monkeypatch.setattr(turns, "CONTENDED_S", 0.5)  # less than the refused claim is waited for
+
+    async def turn(watermark: int) -> None:
+        await asyncio.gather(*(coordinator.report("g", "a", replace(report, watermark=watermark)) for report in reports))
+
+    store.overtaken = True
+    await turn(200)
+    assert store.claims == 0
+    monkeypatch.setattr(turns, "CONTENDED_S", 60.0)
+    await turn(300)
+    await turn(400)
+    assert store.claims == 3
 
 
 async def test_a_refused_command_takes_nothing_from_those_of_its_turn(store: Store) -> None:

@@ -65,7 +65,8 @@ class Connections:
         self._client, self._others = _clients(address, self._greeter)
         self._turnstile = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
-        self._linking = address.form is Form.CLUSTER  # which has no one server to be linked to
+        self._may_link = address.form is not Form.CLUSTER  # which has no one server to be linked to
+        self._linking = False
 
     @property
     def opened(self) -> int:
@@ -88,7 +89,7 @@ class Connections:
         return await self._pooled(words, TIMEOUT_S)
 
     async def close(self) -> None:
-        self._linking = True  # and nobody shall any more
+        self._may_link = False
         if self._link is not None:
             await self._link.close()
         for client in (self._client, *self._others):
@@ -120,7 +121,7 @@ class Connections:
             raise self._unavailable(error) from error
 
     async def _linked_anew(self) -> None:
-        if self._linking or (self._link is not None and not self._link.ended):
+        if not self._may_link or self._linking or (self._link is not None and not self._link.ended):
             return
         self._linking = True
         connection = self._client.connection_pool.make_connection()
