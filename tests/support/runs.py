@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
@@ -82,6 +83,17 @@ class JvmLogInMemory:
 
     def _others(self, log: list[int], passed: range) -> tuple[int, int, int]:
         return (len(passed), passed[0], log[passed[0]]) if passed else (0, -1, -1)
+
+    def sample(self, ranges: bytes) -> bytes:
+        values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
+        rows = [self._sampled(split, start, end) for split, start, end in zip(self.splits, values, values, strict=True)]
+        return b"".join(struct.pack(">3q", *row) for row in rows)
+
+    def _sampled(self, split: str, start: int, end: int) -> tuple[int, int, int]:
+        seen = [t for t in self.records[split][max(0, start) : min(end, start + self.window)] if self.credible.has(t)]
+        if start < 0 or not seen:
+            return -1, -1, -1
+        return max(high - t for high, t in zip(accumulate(seen, max), seen, strict=True)), min(seen), max(seen)
 
     def readsCommitted(self) -> bool:  # noqa: N802
         return False

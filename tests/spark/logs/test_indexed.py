@@ -11,6 +11,7 @@ from lockgate.survey import MOST_LOOK_UPS, Survey
 from lockgate_spark import Alignment
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
+from lockgate_spark.logs.kafka import SAMPLED
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.session import Session
@@ -119,6 +120,64 @@ def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
     assert points.disorder == 50
     points.add(Head(15, 990))
     assert points.disorder == 340
+
+
+def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_before_it() -> None:
+    points = Points()
+    points.sample(0, disorder=30, lowest=100, highest=500)
+    assert points.disorder == 30
+    points.sample(900, disorder=5, lowest=450, highest=700)
+    assert points.disorder == 50
+    points.sample(950, disorder=5, lowest=640, highest=650)
+    assert points.disorder == 60  # the highest so far is not in the last one
+    points.sample(950, disorder=900, lowest=0, highest=900)
+    assert points.disorder == 60  # the same once more: the split is paused
+    points.sample(0, disorder=0, lowest=5, highest=9)
+    assert points.disorder == 60  # made anew, its records are not behind the old ones
+
+
+def test_splits_take_turns_in_being_sampled_and_those_with_nothing_unread_are_left_out() -> None:
+    logs = [[100, 50, 90] for _ in range(3 * SAMPLED)]
+    log = indexed(*logs, window=3)
+    positions, ends = dict.fromkeys(log.disorders(), 0), dict.fromkeys(log.disorders(), 3)
+    positions["t-3"] = 2  # one record has no order
+    seen = []
+    for _ in range(3):
+        log.sample(positions, ends)
+        seen.append(sum(disorder == 50 for disorder in log.disorders().values()))
+    assert seen == [SAMPLED, 2 * SAMPLED, 3 * SAMPLED - 1]
+    assert log.disorders()["t-3"] == 0
+
+
+def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
+    """A session that has read a log, out of order by so much, to its end, and is held back by its horizon before another one's record."""
+    jittered = [10**9 + 10 * n + (jitter_ms if n % 3 else 0) for n in range(4_000)]
+    source = SourceInMemory({"t-0": jittered, "t-1": [2 * 10**9]})
+    source.jvm.window = 30
+    seconds = iter(range(10**6, 10**7, 5))
+    session, positions = Session(alignment, RunInMemory(), clock=lambda: next(seconds)), source.initial()
+    session.add(0, source)
+    for _ in range(batches):
+        positions = session.latest_offset(0, positions, 2_000)
+    return session
+
+
+def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen() -> None:
+    session, trusting = (planned(Alignment(max_drift="1 minute", future_bound=None, disorder=d), jitter_ms=5_000) for d in (None, 0))
+    assert session.view is not None and trusting.view is not None
+    assert 4_900 < session.disorder == session.view.disorder <= 5_000
+    assert session.view.ceiling == trusting.view.ceiling - session.disorder
+
+
+def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None:
+    session = planned(Alignment(max_drift="1 minute", future_bound=None, disorder="7 seconds"), jitter_ms=5_000)
+    assert session.disorder == 7_000
+
+
+def test_of_a_disorder_that_nobody_promised_the_plans_go_by_half_of_the_drift_at_most(caplog: pytest.LogCaptureFixture) -> None:
+    session = planned(Alignment(max_drift="1 minute", future_bound=None), jitter_ms=50_000)
+    assert session.disorder == 30_000
+    assert "the plans allow for 30 seconds" in caplog.text
 
 
 def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

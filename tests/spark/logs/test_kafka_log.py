@@ -233,6 +233,28 @@ def test_a_log_begins_after_its_deleted_records(open_log: Open, kafka: KafkaBrok
     assert log.first_after(at(15), starts(ends), ends) == heads(topic, p0=(2, 20))
 
 
+def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    logs = {"p0": [*range(50)], "p1": [10, 30, 12, FAR, 11, 40], "p2": [99, 20, 50, 45, 0], "p3": []}
+    ends = fill(kafka, topic, **logs)
+    log = open_log()
+    log.believe(Credible(0, at(10**6)))
+    log.follow(ends)
+    positions, asked = {**starts(ends), f"{topic}-2": 1}, log.look_ups
+    log.sample(positions, {**ends, f"{topic}-2": 4})
+    assert log.look_ups == asked + 1, "for all at once"
+    assert log.disorders() == {f"{topic}-0": 0, f"{topic}-1": 19_000, f"{topic}-2": 5_000, f"{topic}-3": 0}
+    assert log.heads(positions, ends) == heads(topic, p0=(0, 0), p1=(0, 10), p2=(1, 20)), "what comes next is read as ever"
+
+
+def test_a_sample_of_a_topic_that_is_gone_shows_nothing(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[30, 0])
+    log = open_log()
+    log.follow(ends)
+    topics.delete(kafka.bootstrap, topic)
+    log.sample(starts(ends), ends)
+    assert log.disorders() == {f"{topic}-0": 0}
+
+
 def test_a_hundred_splits_cost_as_many_requests_as_one(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, **{f"p{n}": [n, n + 1_000] for n in range(100)})
     log = open_log()

@@ -29,6 +29,7 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
         "alignmentLeftOut": "3",
         "alignmentPlanMs": "12",
         "alignmentLookUps": "4",
+        "alignmentDisorderMs": "0",
         "alignmentProducerLagMs": "2000",
     }
     assert source_metrics(replace(VIEW, rows_saved=12), 1)["alignmentRowsSavedEstimate"] == "12"

@@ -74,8 +74,8 @@ class Alignment:
 
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes, or the query's watermark
     delay if that is shorter; in a group the group's value rules). `idle_timeout`: how far behind the clock a live producer may be.
-    `disorder`: how far records of one split are out of order. `future_bound`, `past_bound`: a record that is stamped further ahead of the
-    clock, or further behind it, is left out of the alignment (None: no such bound).
+    `disorder`: how far records of one split are out of order (default: as far as was seen so far). `future_bound`, `past_bound`: a record
+    that is stamped further ahead of the clock, or further behind it, is left out of the alignment (None: no such bound).
     `slice`: batches end at multiples of this window, as many as the budget allows.
     `retention_margin`: a paused split is let go where less than this share of its topic's retention is left to its records (0: never).
     `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
@@ -88,7 +88,7 @@ class Alignment:
 
     max_drift: Duration | None = None
     idle_timeout: Duration = "1 minute"
-    disorder: Duration = 0
+    disorder: Duration | None = None
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
     retention_margin: float | str = 0.1
@@ -134,10 +134,10 @@ class Alignment:
 
     @property
     def bounds(self) -> Bounds:
-        """The planner's bounds, in ms."""
+        """The planner's bounds, in ms. Where no `disorder` is set, it is 0 until some is seen."""
         drift = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift)
         idle = milliseconds("Alignment(idle_timeout)", self.idle_timeout)
-        disorder = milliseconds("Alignment(disorder)", self.disorder)
+        disorder = 0 if self.disorder is None else milliseconds("Alignment(disorder)", self.disorder)
         if drift <= disorder:
             raise ConfigurationError(
                 f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater than disorder, and than 0"

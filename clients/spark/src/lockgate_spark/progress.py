@@ -62,7 +62,7 @@ def report_progress(batch: DataFrame) -> None:
         session.membership.source,
         _readers(session.membership, view),
         int(batch.sparkSession.sparkContext.getLocalProperty(_BATCH_ID) or 0),
-        session.alignment.bounds.disorder,
+        session.disorder,
     )
     _account(session, _sent(session, rows, send))
 

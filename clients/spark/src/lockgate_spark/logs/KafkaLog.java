@@ -26,6 +26,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
@@ -254,6 +255,47 @@ public class KafkaLog {
         }
         note(found, at + BELOW, offset(records, low), lowTime);
         if (above != NONE) note(found, at + ABOVE, offset(records, high), above);
+    }
+
+    /**
+     * Looks at some records in a row of a few splits: how far they are out of order. `ranges` as in `read`. Returns three longs a split: by how
+     * many ms a credible record lies below one before it, at most; the lowest and the highest event time. (-1, -1, -1) where nothing came,
+     * or what came is not credible: nobody waits for it.
+     */
+    public byte[] sample(byte[] ranges) {
+        if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
+        long[] found = new long[3 * splits.length];
+        java.util.Arrays.fill(found, NONE);
+        try {
+            long[] ends = new long[splits.length];
+            Map asked = seek(ByteBuffer.wrap(ranges), ends);
+            while (!asked.isEmpty()) {
+                ConsumerRecords sent = consumer.poll(Duration.ofMillis(100L));
+                if (sent.isEmpty()) return pack(found);
+                Iterator partitions = sent.partitions().iterator();
+                while (partitions.hasNext()) {
+                    TopicPartition split = (TopicPartition) partitions.next();
+                    Integer i = (Integer) asked.get(split);
+                    if (i == null) continue;
+                    compare(sent.records(split), ends[i.intValue()], found, 3 * i.intValue());
+                    settle(asked, split);
+                }
+            }
+        } catch (KafkaException untold) {
+            return pack(found); // what is wrong, a plan will meet, and say
+        }
+        return pack(found);
+    }
+
+    private void compare(List records, long end, long[] found, int at) {
+        for (int n = 0; n < records.size() && offset(records, n) < end; n++) {
+            long eventTime = eventTimeOf((ConsumerRecord) records.get(n));
+            if (!isCredible(eventTime)) continue;
+            boolean first = found[at] == NONE;
+            found[at] = first ? 0L : Math.max(found[at], found[at + 2] - eventTime);
+            found[at + 1] = first ? eventTime : Math.min(found[at + 1], eventTime);
+            found[at + 2] = Math.max(found[at + 2], eventTime);
+        }
     }
 
     private boolean isCredible(long eventTime) {

@@ -14,6 +14,7 @@ All calls to Kafka go through `KafkaLog.java`, with the source's own `kafka.*` o
 """
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -27,6 +28,8 @@ Offsets = dict[str, int]
 """Offset by split, the split named as in `KafkaPartitionSplit.split_id`."""
 
 MOST_READS = 64
+SAMPLED = 4
+"""Splits that are looked at at once for how far they are out of order."""
 MOST_PASSED = 20_000  # records without a credible event time, in one read
 
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
@@ -44,6 +47,7 @@ class JvmKafkaLog(Protocol):
     def sizes(self) -> bytes: ...
     def setCredible(self, earliest: int, latest: int) -> None: ...  # noqa: N802
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes: ...
+    def sample(self, ranges: bytes) -> bytes: ...
     def readsCommitted(self) -> bool: ...  # noqa: N802
     def close(self) -> None: ...
 
@@ -73,6 +77,7 @@ class KafkaSplitLog:
     _order: list[str] = field(default_factory=list)
     _learned: dict[str, Learned] = field(default_factory=dict)
     _last_target: int | None = None
+    _last_sampled: str = ""
     _highest_is_fresh: bool = False
     _highest_was_needed: bool = False
 
@@ -249,8 +254,23 @@ class KafkaSplitLog:
         """How many records without a credible event time are known to lie between two offsets. Not all are: only what a plan met."""
         return self._learned[split].points.met(start, end)
 
+    def sample(self, positions: Offsets, ends: Offsets) -> None:
+        """Looks at a stretch of records in a row behind the positions of a few splits, which take turns: how far they are out of order.
+        Raises nothing, and learns nothing where Kafka does not answer at once.
+        """
+        open_ = [split for split in self._order if ends[split] - positions[split] > 1]
+        later = bisect_right(open_, self._last_sampled)
+        if not (turn := (open_[later:] + open_[:later])[:SAMPLED]):
+            return
+        self._last_sampled = turn[-1]
+        packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}))
+        self.look_ups += 1
+        for split, (disorder, lowest, highest) in zip(self._order, struct.iter_unpack(">3q", packed), strict=True):
+            if disorder >= 0:
+                self._learned[split].points.sample(positions[split], disorder, lowest, highest)
+
     def disorders(self) -> dict[str, int]:
-        """By split, by how many ms a record was seen to be older than one before it, at most, among those that plans have read."""
+        """By split, by how many ms a record was seen to be older than one before it, at most, among those that were read or sampled."""
         return {split: learned.points.disorder for split, learned in self._learned.items()}
 
     def first_incredible(self) -> dict[str, Head]:
@@ -327,10 +347,13 @@ class KafkaSplitLog:
 
     def _readings(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
         self.look_ups += 1
-        asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
-        packed = self.jvm.read(struct.pack(f">{len(asked)}q", *asked), target, MOST_PASSED, _PATIENCE_MS)
+        packed = self.jvm.read(self._ranges(ranges), target, MOST_PASSED, _PATIENCE_MS)
         rows = zip(self._order, struct.iter_unpack(">11q", packed), strict=True)
         return {split: _reading(row) for split, row in rows if split in ranges}
+
+    def _ranges(self, ranges: Mapping[str, tuple[int, int]]) -> bytes:
+        asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
+        return struct.pack(f">{len(asked)}q", *asked)
 
     def _note(self, learned: Learned, reading: Reading) -> None:
         if reading.first_passed is not None:

@@ -22,6 +22,7 @@ class Points:
     first_met: Head | None = None  # the first one of the others that was met
     pace: float | None = None
     disorder: int = 0
+    _sampled: Head | None = None  # the highest event time of the stretches that were looked at, by the offset at which the last one began
     _position: Head | None = None
     _seen: list[Head] = field(default_factory=list)  # by offset
     _met: dict[int, tuple[Head, int]] = field(default_factory=dict)  # by the offset of the first: that record, and how many
@@ -47,6 +48,16 @@ class Points:
         before, self._position = self._position, head
         if before is not None and before.offset < head.offset and before.event_time < head.event_time:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
+
+    def sample(self, start: int, disorder: int, lowest: int, highest: int) -> None:
+        """Notes a stretch of records in a row from `start` on: by how much they fall, at most, and between which event times (ms) they lie.
+        Of the stretches behind the one before it shows too what fell over more records than one stretch holds.
+        """
+        if self._sampled is not None and self._sampled.offset == start:
+            return  # the same records once more
+        before = self._sampled.event_time if self._sampled is not None and self._sampled.offset < start else lowest
+        self.disorder = max(self.disorder, disorder, before - lowest)
+        self._sampled = Head(start, max(before, highest))
 
     def meet(self, first: Head, records: int = 1) -> None:
         """Notes that `records` without a credible event time lie from `first` on."""

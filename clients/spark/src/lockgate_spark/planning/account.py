@@ -44,7 +44,7 @@ class Account:
         """Learns from what is unread, and warns of what was met there."""
         self._lags.see(backlogs, survey.heads, bounds.idle_timeout)
         self._left_out.warn(self._sources, self._alignment)
-        self._out_of_order.warn(self._sources, bounds.disorder)
+        self._out_of_order.warn(self._sources, bounds, promised=self._alignment.disorder is not None)
 
     def planned(
         self,

@@ -20,6 +20,7 @@ from lockgate_spark.group.membership import Membership, Standing
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.account import Account
+from lockgate_spark.planning.out_of_order import measured, most
 from lockgate_spark.planning.pauses import Pauses
 from lockgate_spark.planning.retention import Retention
 from lockgate_spark.planning.run import Run
@@ -27,6 +28,7 @@ from lockgate_spark.planning.slices import BatchSlice, Slices
 from lockgate_spark.planning.start import check_event_time, delay_of, own_bounds, warn_at_start
 
 _FRESH_S = 1.0  # what was found is good for so long while no position and no end has moved
+_SAMPLE_S = 1.0  # and so far apart, at least, are the looks at how far records are out of order
 
 
 class JointPlanner:
@@ -46,6 +48,8 @@ class JointPlanner:
         self._found: tuple[float, Unread, Survey[Key]] | None = None
         self._learned: Curve | None = None
         self._own_bounds: Bounds | None = None  # known once the query's plan is
+        self._disorder = 0  # as far as was seen; counts where none was promised
+        self._sampled_at: float | None = None
         self._last: Plan[Key] | None = None  # that was carried out
         self._slices: Slices | None = None
         self._retention = Retention(alignment.retention_share)
@@ -84,6 +88,7 @@ class JointPlanner:
     def carry_out(self, plan: Plan[Key], seconds: float) -> dict[int, Offsets]:
         """Where each source's batch ends by the plan, which the logs, the slices and the account take note of."""
         assert self._found is not None
+        self._sample(plan, self._found[1])
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
         stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
         for (i, split), made in plan.splits.items():
@@ -94,9 +99,15 @@ class JointPlanner:
             source.log.planned(plan.target, stops[i])
         view = self.account.planned(plan, *self._found[1:], self._told, self._clock(), seconds)
         coordination = None if self._membership is None else self._membership.coordination
-        self.account.view = replace(self._retention.show(view, plan), slice=self._slice(plan), coordinator=coordination)
+        view = replace(self._retention.show(view, plan), slice=self._slice(plan), coordinator=coordination)
+        self.account.view = replace(view, disorder=self.disorder)
         self._last = plan
         return ends
+
+    @property
+    def disorder(self) -> int:
+        """How far out of order (ms) records of one split are taken to be: as was promised, else as was seen."""
+        return self._bounds().disorder
 
     def standings(self) -> dict[int, Standing] | None:
         """What to report of the last survey; None before the first one."""
@@ -142,7 +153,9 @@ class JointPlanner:
             made_at, before, survey = self._found
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
                 return before, survey
-        backlogs, bounds = unread.backlogs(), self._bounds()
+        backlogs = unread.backlogs()
+        self._disorder = measured(self._sources)
+        bounds = self._bounds()
         budgets = {i: source.budget for i, source in self._sources.items()}
         survey = Survey(backlogs, unread, bounds, budgets, self._learned)
         self._found, self._learned = (now, unread, survey), survey.curve
@@ -158,7 +171,17 @@ class JointPlanner:
         if self._own_bounds is None:
             self._own_bounds = own_bounds(self._alignment, delay_of(self._run))
         drift = None if self._membership is None else self._membership.max_drift
-        return self._own_bounds if drift is None else replace(self._own_bounds, max_drift=drift)
+        bounds = self._own_bounds if drift is None else replace(self._own_bounds, max_drift=drift)
+        return replace(bounds, disorder=min(self._disorder, most(bounds))) if self._alignment.disorder is None else bounds
+
+    def _sample(self, plan: Plan[Key], unread: Unread) -> None:
+        """Looks at a few of the records that the batch is about to read. What they show counts from the next plan on."""
+        now = self._clock()
+        if plan.offsets and (self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S):
+            self._sampled_at = now
+            for i, source in self._sources.items():
+                source.log.sample(unread.positions[i], unread.ends[i])
+            self._disorder = measured(self._sources)
 
     def _reach(self, survey: Survey[Key]) -> int | None:
         if self._membership is None or not self._membership.joint:

@@ -36,6 +36,7 @@ def figures(view: BatchAlignment, source: int) -> dict[str, int | str]:
         "LeftOut": sum(split.left_out for split in splits),
         "PlanMs": round(view.seconds * 1000),
         "LookUps": view.look_ups,
+        "DisorderMs": view.disorder,
     }
     if view.coordinator is not None:
         found["Coordinator"] = view.coordinator.value

@@ -75,6 +75,11 @@ class Session:
         return self._planner.account.view
 
     @property
+    def disorder(self) -> int:
+        """How far out of order (ms) records of one split are taken to be."""
+        return self._planner.disorder
+
+    @property
     def slice(self) -> BatchSlice | None:
         """Of the batch in hand, be it one that Spark replays; None where it is not known, or batches are not cut so."""
         if self.view is not None:

@@ -30,7 +30,7 @@ class SplitAlignment:
     lag: int | None = None
     paused_since: float | None = None
     let_go: int = 0  # offsets above the ceiling, which Kafka is about to delete
-    disorder: int = 0  # by how many ms a record was seen to be older than one before it, so far: plans look at few records
+    disorder: int = 0  # by how many ms a record was seen to be older than one before it, so far: few records are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class BatchAlignment:
     last that it told before an outage, or none (`told`, `holding`, `proceeding`); None without a coordinator.
     `slice`: the windows of the batch, where `Alignment(slice)` cuts it. `rows_saved`: an estimate of how many rows would have been late by
     now, had Spark split the budgets by backlog; None where the query has no watermark on what is aligned alone, and in mode observe.
+    `disorder`: how far out of order (ms) records of one split are taken to be: as was promised, else as was seen so far.
     """
 
     target: int
@@ -65,6 +66,7 @@ class BatchAlignment:
     bounded_by: str | None = None
     coordinator: Coordination | None = None
     rows_saved: int | None = None
+    disorder: int = 0
 
     @property
     def holder(self) -> str:
