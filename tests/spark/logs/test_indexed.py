@@ -1,5 +1,6 @@
 """A source that no look-up knows the event times of: its sparse index against a plain search, its bound, and how often it reads."""
 
+import logging
 from math import log2
 
 import pytest
@@ -14,6 +15,7 @@ from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
 from lockgate_spark.logs.kafka import SAMPLED
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
+from lockgate_spark.planning.out_of_order import OutOfOrder
 from lockgate_spark.planning.session import Session
 from support.logs_in_memory import LogsInMemory
 from support.runs import JvmLogInMemory, RunInMemory, SourceInMemory
@@ -132,8 +134,10 @@ def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_bef
     assert points.disorder == 60  # the highest so far is not in the last one
     points.sample(950, disorder=900, lowest=0, highest=900)
     assert points.disorder == 60  # the same once more: the split is paused
+    points.sample(990, disorder=0, lowest=630, highest=800)
+    assert points.disorder == 70
     points.sample(0, disorder=0, lowest=5, highest=9)
-    assert points.disorder == 60  # made anew, its records are not behind the old ones
+    assert points.disorder == 70  # made anew, its records are not behind the old ones
 
 
 def test_splits_take_turns_in_being_sampled_and_those_with_nothing_unread_are_left_out() -> None:
@@ -164,9 +168,21 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
 
 def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen() -> None:
     session, trusting = (planned(Alignment(max_drift="1 minute", future_bound=None, disorder=d), jitter_ms=5_000) for d in (None, 0))
-    assert session.view is not None and trusting.view is not None
+    assert session.view is not None
+    assert trusting.view is not None
     assert 4_900 < session.disorder == session.view.disorder <= 5_000
     assert session.view.ceiling == trusting.view.ceiling - session.disorder
+
+
+def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_allow_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="lockgate")
+    source, said = SourceInMemory({"t-0": [5_000, 0]}), OutOfOrder()
+    source.jvm.window = 2
+    source.log.follow(source.records)
+    source.log.sample({"t-0": 0}, {"t-0": 2})
+    for disorder in (0, 1_000, 1_900, 2_001):
+        said.warn({0: source}, Bounds(max_drift=10_000, idle_timeout=0, disorder=disorder), promised=False)
+    assert [record.args for record in caplog.records] == [("1 second",), ("2001 milliseconds",)]
 
 
 def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None:
