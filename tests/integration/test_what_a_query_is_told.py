@@ -216,6 +216,24 @@ def test_last_progress_and_the_log_tell_of_the_alignment(
     assert "limited by budget; 0 of 8 splits paused" in lines[0]
 
 
+def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    times = [T0_MS + n * HOUR_MS // 100 for n in range(2_000)]
+    late = [at - (HOUR_MS // 20 if n % 5 == 0 else 0) for n, at in enumerate(times)]
+    topics.produce(kafka.bootstrap, topic, [(p, at, None, b"x") for p, log in enumerate((times, late)) for at in log])
+    stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET), Alignment(max_drift="10 minutes"))
+    query = WindowedCount(stream).start(tmp_path).finish()
+    assert query.counted == 4_000
+    told = [(plan.disorder, *(split.disorder for split in plan.splits)) for plan in query.plans]
+    # A record is 36 s after the one before it, and every fifth is 3 minutes late.
+    assert told[0] == (144_000, 0, 144_000), "seen before the first batch is read"
+    assert set(told) == {told[0]}
+    assert query.query is not None
+    assert query.query.recentProgress[-1]["sources"][0]["metrics"]["alignmentDisorderMs"] == "144000"
+
+
 # -- several watermarks --
 
 

@@ -84,7 +84,7 @@ class JvmLogInMemory:
     def _others(self, log: list[int], passed: range) -> tuple[int, int, int]:
         return (len(passed), passed[0], log[passed[0]]) if passed else (0, -1, -1)
 
-    def sample(self, ranges: bytes) -> bytes:
+    def sample(self, ranges: bytes, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
         rows = [self._sampled(split, start, end) for split, start, end in zip(self.splits, values, values, strict=True)]
         return b"".join(struct.pack(">3q", *row) for row in rows)

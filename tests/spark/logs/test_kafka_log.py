@@ -1,5 +1,7 @@
 """The split logs of a Kafka source, by the real `KafkaLog.java` on a real broker, against what was produced."""
 
+import struct
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -194,8 +196,8 @@ def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(open_l
     log = open_log()
     log.follow(ends)
     assert log.heads(starts(ends), ends) == {f"{topic}-0": Head(0, 1)}
-    for time, found in ((-5, Head(0, 1)), (0, Head(0, 1)), (1, Head(1, T0))):
-        assert log.first_after(time, starts(ends), ends) == {f"{topic}-0": found}
+    for event_time, found in ((-5, Head(0, 1)), (0, Head(0, 1)), (1, Head(1, T0))):
+        assert log.first_after(event_time, starts(ends), ends) == {f"{topic}-0": found}
 
 
 def test_the_highest_is_that_of_the_records_below_the_end(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
@@ -355,6 +357,17 @@ def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_
     assert log.heads({f"{topic}-0": 1}, ends) == heads(topic, p0=(1, 20))
     assert log.heads({f"{topic}-0": 2}, ends) == {}
     assert log.first_after(at(15), {f"{topic}-0": 2}, ends) == {}
+
+
+def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(open_log: Open, transactions: Producer, topic: str) -> None:
+    transactions.begin_transaction()
+    send(transactions, topic, 0)
+    transactions.commit_transaction(30)
+    log = open_log(isolation__level="read_committed")
+    log.follow([f"{topic}-0"])
+    patience_ms, began = 600_000, time.monotonic()
+    assert struct.unpack(">3q", log.jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1)
+    assert time.monotonic() - began < patience_ms / 2_000
 
 
 def test_an_aborted_transaction_is_a_hole_that_is_passed_over(open_log: Open, transactions: Producer, topic: str) -> None:

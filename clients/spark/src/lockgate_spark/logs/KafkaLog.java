@@ -204,7 +204,13 @@ public class KafkaLog {
                 List records = sent.records(split);
                 if (take(records, found, WIDTH * i.intValue(), ends[i.intValue()], target, mostPassed)) settle(asked, split);
             }
-            if (sent.isEmpty()) passOverEnds(asked, ends, found);
+            if (sent.isEmpty()) {
+                Iterator passed = ended(asked, ends).iterator();
+                while (passed.hasNext()) {
+                    int i = ((Integer) passed.next()).intValue();
+                    found[WIDTH * i + UNTIL] = ends[i];
+                }
+            }
             if (System.currentTimeMillis() > deadline) throw new java.util.concurrent.TimeoutException("no answer for " + asked.keySet());
         }
         return pack(found);
@@ -259,19 +265,20 @@ public class KafkaLog {
 
     /**
      * Looks at some records in a row of a few splits: how far they are out of order. `ranges` as in `read`. Returns three longs a split: by how
-     * many ms a credible record lies below one before it, at most; the lowest and the highest event time. (-1, -1, -1) where nothing came,
-     * or what came is not credible: nobody waits for it.
+     * many ms a credible record lies below one before it, at most; the lowest and the highest event time. (-1, -1, -1) where nothing came
+     * within `patienceMs`, or what came is not credible.
      */
-    public byte[] sample(byte[] ranges) {
+    public byte[] sample(byte[] ranges, long patienceMs) {
         if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
         long[] found = new long[3 * splits.length];
         java.util.Arrays.fill(found, NONE);
         try {
             long[] ends = new long[splits.length];
             Map asked = seek(ByteBuffer.wrap(ranges), ends);
-            while (!asked.isEmpty()) {
+            long deadline = System.currentTimeMillis() + patienceMs;
+            while (!asked.isEmpty() && System.currentTimeMillis() < deadline) {
                 ConsumerRecords sent = consumer.poll(Duration.ofMillis(100L));
-                if (sent.isEmpty()) return pack(found);
+                if (sent.isEmpty()) ended(asked, ends);
                 Iterator partitions = sent.partitions().iterator();
                 while (partitions.hasNext()) {
                     TopicPartition split = (TopicPartition) partitions.next();
@@ -358,16 +365,18 @@ public class KafkaLog {
         consumer.pause(Collections.singleton(split));
     }
 
-    /** Transaction markers and compacted offsets bring no record, but the consumer's position passes over them. */
-    private void passOverEnds(Map asked, long[] ends, long[] found) {
+    /** The splits that are settled since nothing comes of them: their positions have passed over markers or compacted offsets. */
+    private List ended(Map asked, long[] ends) {
+        List passed = new ArrayList();
         Iterator left = new ArrayList(asked.keySet()).iterator();
         while (left.hasNext()) {
             TopicPartition split = (TopicPartition) left.next();
-            int i = ((Integer) asked.get(split)).intValue();
-            if (consumer.position(split) < ends[i]) continue;
-            found[WIDTH * i + UNTIL] = ends[i];
+            Integer i = (Integer) asked.get(split);
+            if (consumer.position(split) < ends[i.intValue()]) continue;
+            passed.add(i);
             settle(asked, split);
         }
+        return passed;
     }
 
     private static byte[] pack(long[] values) {

@@ -32,6 +32,7 @@ SAMPLED = 4
 """Splits that are looked at at once for how far they are out of order."""
 MOST_PASSED = 20_000  # records without a credible event time, in one read
 
+_SAMPLE_MS = 1_000  # a sample is waited for so long at most
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
@@ -47,7 +48,7 @@ class JvmKafkaLog(Protocol):
     def sizes(self) -> bytes: ...
     def setCredible(self, earliest: int, latest: int) -> None: ...  # noqa: N802
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes: ...
-    def sample(self, ranges: bytes) -> bytes: ...
+    def sample(self, ranges: bytes, patience_ms: int) -> bytes: ...
     def readsCommitted(self) -> bool: ...  # noqa: N802
     def close(self) -> None: ...
 
@@ -256,14 +257,14 @@ class KafkaSplitLog:
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
         """Looks at a stretch of records in a row behind the positions of a few splits, which take turns: how far they are out of order.
-        Raises nothing, and learns nothing where Kafka does not answer at once.
+        Raises nothing, and learns nothing where Kafka does not answer soon.
         """
         open_ = [split for split in self._order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
         if not (turn := (open_[later:] + open_[:later])[:SAMPLED]):
             return
         self._last_sampled = turn[-1]
-        packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}))
+        packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}), _SAMPLE_MS)
         self.look_ups += 1
         for split, (disorder, lowest, highest) in zip(self._order, struct.iter_unpack(">3q", packed), strict=True):
             if disorder >= 0:
