@@ -1,18 +1,24 @@
 """One query on a real broker: what native Spark loses, and that alignment loses nothing in any shape it is asked for."""
 
+import gc
 from pathlib import Path
+from typing import Any
 
 import pyspark.sql.functions as F
 import pytest
-from pyspark.sql import SparkSession
+from py4j.clientserver import ClientServerConnection, JavaClient
+from pyspark.sql import DataFrame, SparkSession
 
+from lockgate.planner import Limit
 from lockgate_spark import Alignment, align, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
 from support.queries import WindowedCount, kafka_stream
+from support.rows import Rows
 
 TEN_MINUTES = Alignment(max_drift="10 minutes")
+MINUTE_MS = 60_000
 RECORDS = 60_000
 BUDGET = 6_000
 
@@ -35,7 +41,7 @@ def test_native_spark_loses_rows_where_alignment_loses_none(
     assert aligned.counted == RECORDS
 
 
-def test_at_every_batch_boundary_all_splits_stand_at_one_event_time(
+def test_at_every_batch_boundary_all_splits_stand_at_one_event_time_as_far_on_as_the_budget_gets(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
@@ -45,8 +51,14 @@ def test_at_every_batch_boundary_all_splits_stand_at_one_event_time(
         for split in plan.splits:
             partition = int(split.split.rpartition("-")[2])
             assert split.end == 0 or skewed.event_time(partition, split.end - 1) <= plan.target
-            assert split.end == skewed.counts()[partition] or skewed.event_time(partition, split.end) > plan.target
-        assert sum(split.end - split.position for split in plan.splits) <= BUDGET
+            first_left = skewed.event_time(partition, split.end) if split.end < skewed.counts()[partition] else None
+            assert first_left is None or first_left > plan.target
+            assert split.next_event_time == first_left
+        left = [split.next_event_time for split in plan.splits if split.next_event_time is not None]
+        used = sum(split.end - split.position for split in plan.splits)
+        assert used <= BUDGET
+        assert plan.limit is (Limit.BUDGET if left else Limit.END)
+        assert not left or used >= 0.99 * BUDGET or used + left.count(min(left)) > BUDGET, "what comes next would have fitted"
 
 
 def test_a_stream_handed_over_after_transformations_is_aligned_too(
@@ -74,21 +86,31 @@ def test_two_topics_of_one_query_are_planned_together(spark: SparkSession, kafka
     assert all(split.end == 0 for split in first.splits if split.split.startswith(late.name)), "the later topic waits for the earlier"
 
 
-def test_a_join_of_two_aligned_topics_finds_every_pair(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
-    for side, weights in (("left", (1, 9)), ("right", (5, 5))):
-        topics.load(kafka.bootstrap, SkewedTopic(f"{topic}-{side}", weights=weights, records=5_000, span_hours=12))
-    streams = [kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=500) for side in ("left", "right")]
-    left, right = align_all(streams, TEN_MINUTES)
-    # `seq` numbers the records of a topic; each of the left finds the one of the right with its number only if neither was late.
+def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_some(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    names = f"{topic}-left", f"{topic}-right"
+    for name, behind_ms in zip(names, (0, 9 * MINUTE_MS), strict=True):
+        spec = SkewedTopic(name, weights=(1, 3), records=3_000, span_hours=12, late_start_hours=6, t0_ms=T0_MS + behind_ms)
+        topics.load(kafka.bootstrap, spec)
+    native = [kafka_stream(spark, kafka.bootstrap, name, maxOffsetsPerTrigger=500) for name in names]
+    found = [Rows(pairs(*native)).start(tmp_path / "native").finish()]
+    found.append(Rows(pairs(*align_all(native, TEN_MINUTES))).start(tmp_path / "aligned").finish())
+    assert len(set(found[0].all)) < 0.9 * 3_000
+    assert len(found[1].all) == len(set(found[1].all)) == 3_000
+    assert len(found[1].plans) >= 6
+    assert all(plan and {split.source for split in plan.splits} == {0, 1} for plan in found[1].plans)
+
+
+def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
+    """`seq` numbers the records of a topic: each of the left finds the one of the right with its number, which is 9 minutes younger, only
+    if neither was late.
+    """
     numbered = "CAST(conv(hex(substring(value, 13, 8)), 16, 10) AS BIGINT)"
-    a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time").withWatermark("a_time", "12 hours")
-    b = right.selectExpr(f"{numbered} AS b", "timestamp AS b_time").withWatermark("b_time", "12 hours")
-    near = (a["a_time"] - F.expr("INTERVAL 12 HOURS") <= b["b_time"]) & (b["b_time"] <= a["a_time"] + F.expr("INTERVAL 12 HOURS"))
-    pairs = a.join(b, (a["a"] == b["b"]) & near)
-    out = str(tmp_path / "pairs")
-    query = pairs.writeStream.format("parquet").option("path", out).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    assert query.trigger(availableNow=True).start().awaitTermination(120)
-    assert spark.read.parquet(out).select("a").distinct().count() == 5_000
+    a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time", "topic", "partition", "offset").withWatermark("a_time", "10 minutes")
+    b = right.selectExpr(f"{numbered} AS b", "timestamp AS b_time").withWatermark("b_time", "10 minutes")
+    near = F.expr("a = b AND b_time BETWEEN a_time AND a_time + INTERVAL 10 MINUTES")
+    return a.join(b, near).select("topic", "partition", "offset")
 
 
 def test_a_self_union_stays_one_source(spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path) -> None:
@@ -104,6 +126,25 @@ def test_one_aligned_dataframe_started_twice_is_two_runs(
     stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=20_000), TEN_MINUTES)
     runs = [WindowedCount(stream).start(tmp_path / name) for name in ("one", "two")]
     assert [run.finish().counted for run in runs] == [RECORDS, RECORDS]
+
+
+def test_what_java_is_answered_lives_until_java_has_it(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget, call = JavaClient.garbage_collect_object, ClientServerConnection._call_proxy
+
+    def at_once(self: Any, target_id: str, enqueue: bool = True) -> None:  # else a thread does it, within a second
+        forget(self, target_id, enqueue=False)
+
+    def before_it_is_sent(*arguments: Any) -> Any:
+        answer = call(*arguments)
+        gc.collect(1)
+        return answer
+
+    monkeypatch.setattr(JavaClient, "garbage_collect_object", at_once)
+    monkeypatch.setattr(ClientServerConnection, "_call_proxy", before_it_is_sent)
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name))).start(tmp_path).finish()
+    assert query.counted == RECORDS
 
 
 def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(

@@ -6,6 +6,7 @@ Every class here is a py4j proxy that forwards each call to Spark's object. Only
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,8 @@ from lockgate_spark.planning.session import Session
 
 log = logging.getLogger("lockgate")
 
+_LENT = 64  # more than the threads of Java that ask one proxy at once
+
 _CONNECTOR = "org.apache.spark.sql.connector."
 
 OpenSession = Callable[[], Session]
@@ -38,11 +41,20 @@ class _Forward:
 
     def __init__(self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None, late: LateRows | None) -> None:
         self._java, self._gateway, self._open_session, self.event_time, self.late = java, gateway, open_session, event_time, late
+        self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.__dict__["_java"], name)
+        method = getattr(self.__dict__["_java"], name)
+        return lambda *arguments: self._lend(method(*arguments))
+
+    def _lend(self, answer: Any) -> Any:
+        """An answer for Java, which is kept for a while: py4j lets Java forget an object once Python has, and where that is before Java has
+        looked the answer up, Java gets null.
+        """
+        self._lent.append(answer)
+        return answer
 
     def toString(self) -> str:
         return f"aligned {self._java.toString()}"
@@ -119,7 +131,7 @@ class Stream(_Forward):
             end = self._decide(start, limit)
             if self.late is not None and not end.equals(start):
                 self.late.expect()
-            return end
+            return self._lend(end)
 
     def _decide(self, start: Any, limit: Any) -> Any:
         if self._session.alignment.observes:
@@ -150,7 +162,7 @@ class Stream(_Forward):
                 found.put(name, value)
         except Exception as error:
             log.debug("no metrics of the alignment: %s", error)  # it tells, and must not stop what it tells of
-        return found
+        return self._lend(found)
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
         told = self._session.tell_progress(self._index)
