@@ -1,23 +1,50 @@
-"""Sources that have nothing more to bring in this run hold nobody."""
+"""A source that is read to its end beside one that is not: in a replay it holds nobody, a live one holds, under AvailableNow too."""
+
+import pytest
 
 from lockgate.planner import Limit
 from lockgate_spark import Alignment
 from lockgate_spark.planning.session import Session
 from support.runs import RunInMemory, SourceInMemory
 
-HOUR = 3_600_000
+HOUR, MINUTE = 3_600_000, 60_000
 NOW_MS = 100 * 24 * HOUR
 
 
-def test_under_available_now_a_source_that_is_done_holds_nobody() -> None:
-    done = SourceInMemory({"a-0": [0]}).available_now(NOW_MS)
-    goes_on = SourceInMemory({"b-0": list(range(0, 50 * HOUR, HOUR))}, budget=10).available_now(NOW_MS)
-    one = Session(Alignment(), RunInMemory(available_now=True), clock=lambda: NOW_MS / 1000)
-    one.add(0, done)
-    one.add(1, goes_on)
+def session(one: SourceInMemory, other: SourceInMemory, now_ms: int, available_now: bool, alignment: Alignment) -> Session:
+    made = Session(alignment, RunInMemory(available_now=available_now), clock=lambda: now_ms / 1000)
+    for i, source in enumerate((one, other)):
+        made.add(i, source.available_now(now_ms) if available_now else source)
+    return made
+
+
+@pytest.mark.parametrize("available_now", [True, False])
+def test_in_a_replay_a_source_that_is_done_holds_nobody(available_now: bool) -> None:
+    done, goes_on = SourceInMemory({"a-0": [0]}), SourceInMemory({"b-0": list(range(0, 50 * HOUR, HOUR))}, budget=10)
+    one = session(done, goes_on, NOW_MS, available_now, Alignment())
     a, b, plans = {"a-0": 0}, {"b-0": 0}, []
     for _ in range(5):
         a, b = one.latest_offset(0, a, None), one.latest_offset(1, b, 10)
         assert one.view is not None
         plans.append((b["b-0"], one.view.limit, one.view.paused))
     assert plans == [(n, Limit.BUDGET if n < 50 else Limit.END, ()) for n in (10, 20, 30, 40, 50)]
+
+
+def test_under_available_now_what_a_live_source_that_is_done_forbids_to_read_is_left_to_the_next_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    done = SourceInMemory({"a-0": [NOW_MS - 30 * MINUTE]})
+    goes_on = SourceInMemory({"b-0": [NOW_MS - n * MINUTE for n in range(40, 0, -1)]})
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="1 hour")
+    first = session(done, goes_on, NOW_MS, True, alignment)
+    a, b, ends = {"a-0": 0}, {"b-0": 0}, []
+    for _ in range(2):  # no answer above the start is the end of the run for Spark
+        a, b = first.latest_offset(0, a, None), first.latest_offset(1, b, None)
+        ends.append((a["a-0"], b["b-0"]))
+    assert ends == [(1, 20)] * 2, "10 minutes above the last record of the other, which may still get one as old"
+    assert first.view is not None
+    assert (first.view.limit, first.view.paused) == (Limit.HORIZON, ("b-0",))
+    assert "is left to the next run: a live split may still bring older records" in caplog.text
+    second = session(done, goes_on, NOW_MS + 2 * HOUR, True, alignment)
+    assert second.latest_offset(0, a, None) == {"a-0": 1}
+    assert second.latest_offset(1, b, None) == {"b-0": 40}
