@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any
@@ -290,6 +291,36 @@ async def test_sigterm_answers_the_report_that_is_under_way_and_ends_streams_and
         wait_for(lambda: coordinator.pid is None, 5)
     with Redis.from_url(redis.url, decode_responses=True) as client:
         assert '"watermark":6' in str(client.hgetall(keys.state("g")))
+
+
+async def test_sigterm_while_redis_hangs_refuses_new_connections_and_ends_within_5_seconds(redis: RedisServer) -> None:
+    with CoordinatorProcess(redis.url) as coordinator:
+        async with AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(httpx.AsyncClient(base_url=coordinator.url, timeout=30)) for _ in range(3)]
+            reporter = Replica(clients[0], {})
+            await reporter.registers("a")
+            poll = asyncio.create_task(clients[1].get(f"{GROUP}/alignment", params={"after": 2**62, "wait_ms": 60_000}))
+            await asyncio.wait_for(_asked(clients[2]), 10)
+            with stopped(redis):
+                under_way = asyncio.create_task(reporter.answers("a", 6))
+                await asyncio.wait_for(_asked(clients[2]), 10)
+                assert coordinator.pid is not None
+                told = time.monotonic()
+                os.kill(coordinator.pid, signal.SIGTERM)
+                with pytest.raises(httpx.ConnectError):
+                    await _connected_anew(coordinator.url)
+                assert coordinator.pid is not None, "it was to refuse before it ended"
+                assert (await asyncio.wait_for(poll, 5)).status_code in (204, 503)
+                assert (await asyncio.wait_for(under_way, 5)).status_code == 503
+                await asyncio.to_thread(wait_for, lambda: coordinator.pid is None, 5)
+                assert time.monotonic() - told < 5
+
+
+async def _connected_anew(url: str) -> None:
+    """Asks over new connections for as long as they are taken."""
+    while True:
+        async with httpx.AsyncClient() as http:
+            await http.get(f"{url}/livez")
 
 
 async def _asked(http: httpx.AsyncClient) -> None:

@@ -101,6 +101,21 @@ async def test_a_request_that_does_not_end_ends_the_connection(port: int, reques
     assert await answered(port, request_) == b""
 
 
+async def test_a_body_that_is_cut_off_is_not_taken_and_nothing_is_logged_of_it(
+    port: int, report: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    for whole in (post("watermarks", report + b" "), post("progress", report + b" "), post("readers", b'{"subtask":1} ')):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(whole[:-1])  # JSON to its end, but not to the end that was announced
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.read(), 20) == b""
+        writer.close()
+    seen = await answered(port, b"GET /v1/groups/g/sources/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    (only,) = json.loads(seen.partition(b"\r\n\r\n")[2])["readers"]
+    assert (only["subtask"], only["state"]) == (0, "registered")
+    assert [record for record in caplog.records if record.levelname != "INFO"] == []
+
+
 async def test_a_long_poll_outlives_it(port: int) -> None:
     put = b"PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
     poll = b"GET /v1/groups/g/alignment?after=9223372036854775807&wait_ms=600 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

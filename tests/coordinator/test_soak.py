@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from redis import Redis
 
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
+from support.answers import wait_for
+from support.children import doing_first
 
 pytestmark = [pytest.mark.long, pytest.mark.redis]
 
@@ -21,6 +24,16 @@ SECONDS = float(os.environ.get("LOCKGATE_SOAK_SECONDS", "600"))
 WORKERS, SAMPLES = 12, 20
 CONFIG = {"lease_ms": 2_000, "update_interval_ms": 50, "max_drift_ms": 100}
 MEBIBYTE = 1024 * 1024
+TASKS = """
+import asyncio, gc, os, signal
+def tell(*_):
+    with open({file!r} + ".new", "w") as told:
+        told.write(str(sum(type(each) is asyncio.Task and not each.done() for each in gc.get_objects())))
+    os.replace({file!r} + ".new", {file!r})
+signal.signal(signal.SIGUSR1, tell)
+"""
+"""A child that runs this first tells how many tasks are under way in it."""
+
 THREADS = 50  # those that scrapes are written out on come and go, 40 at most
 
 
@@ -32,10 +45,11 @@ class Sample:
     descriptors: int
     threads: int
     watchers: int
+    tasks: int
     keys: int
 
     @classmethod
-    def of(cls, process: CoordinatorProcess, redis: "Redis[bytes]") -> "Sample":
+    def of(cls, process: CoordinatorProcess, redis: "Redis[bytes]", tasks: Path) -> "Sample":
         folder = Path(f"/proc/{process.pid}")
         status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines() if ":\t" in line)
         return cls(
@@ -43,8 +57,18 @@ class Sample:
             descriptors=len(list((folder / "fd").iterdir())),
             threads=int(status["Threads"]),
             watchers=watchers(process.url),
+            tasks=told(process, tasks),
             keys=redis.dbsize(),
         )
+
+
+def told(process: CoordinatorProcess, tasks: Path) -> int:
+    """How many tasks are under way."""
+    tasks.unlink(missing_ok=True)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGUSR1)
+    wait_for(tasks.exists, 30)
+    return int(tasks.read_text())
 
 
 def watchers(url: str) -> int:
@@ -53,21 +77,24 @@ def watchers(url: str) -> int:
     return int(sum(float(line.split()[-1]) for line in metrics if line.startswith("lockgate_subscribers")))
 
 
-async def test_what_comes_and_goes_leaves_nothing(redis_server: RedisServer) -> None:
-    with Redis.from_url(redis_server.url) as redis, CoordinatorProcess(redis_server.url) as process:
+async def test_what_comes_and_goes_leaves_nothing(redis_server: RedisServer, tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks"
+    env = doing_first(tmp_path, TASKS.format(file=str(tasks)))
+    with Redis.from_url(redis_server.url) as redis, CoordinatorProcess(redis_server.url, env=env) as process:
         redis.flushall()
         samples = []
         for number in range(SAMPLES):
             await busy(process.url, SECONDS / SAMPLES, seed=number)
-            samples.append(Sample.of(process, redis))
+            samples.append(Sample.of(process, redis, tasks))
             print(f"{number + 1} of {SAMPLES}: {samples[-1]}", flush=True)
     settled = samples[SAMPLES // 4 :]
-    first, last = settled[: len(settled) // 3], settled[-len(settled) // 3 :]
+    begin, last = settled[: len(settled) // 3], settled[-len(settled) // 3 :]
     assert max(sample.watchers for sample in settled) == 0
-    assert max(sample.keys for sample in last) <= max(sample.keys for sample in first) + 2
-    assert max(sample.descriptors for sample in last) <= max(sample.descriptors for sample in first) + 4
+    assert max(sample.tasks for sample in last) <= max(sample.tasks for sample in begin) + 4
+    assert max(sample.keys for sample in last) <= max(sample.keys for sample in begin) + 2
+    assert max(sample.descriptors for sample in last) <= max(sample.descriptors for sample in begin) + 4
     assert max(sample.threads for sample in settled) < THREADS
-    assert min(sample.resident for sample in last) <= max(sample.resident for sample in first) + 4 * MEBIBYTE
+    assert min(sample.resident for sample in last) <= max(sample.resident for sample in begin) + 4 * MEBIBYTE
 
 
 async def busy(url: str, seconds: float, seed: int) -> None:

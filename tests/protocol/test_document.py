@@ -2,10 +2,12 @@
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from lockgate import codec
-from lockgate.events import GroupConfig, ReportedWatermarkEvent
+from lockgate.events import GroupConfig, ProgressEvent, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitProgress, SplitReport
 from lockgate_coordinator.api.errors import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
@@ -34,6 +36,40 @@ def test_the_openapi_document_describes_the_events_field_by_field() -> None:
     named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
     assert named - schemas.keys() == set()
     assert {"ReaderRegistrationEvent", "RegistrationAnswer", "ProgressEvent", "WatermarkAlignmentEvent"} <= named
+
+
+def test_the_body_of_each_route_is_described_with_every_field_that_is_taken() -> None:
+    document = create_app(MemoryStore()).openapi()
+
+    def described(schema: dict[str, Any]) -> dict[str, Any]:
+        """The fields of an object, a reference to it resolved."""
+        found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
+        return found
+
+    bodies = {
+        f"{method.upper()} {path}": described(operation["requestBody"]["content"]["application/json"]["schema"])
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if "requestBody" in operation
+    }
+    of_source = "POST /v1/groups/{group}/sources/{source}"
+    of_batch = bodies.pop("POST /v1/groups/{group}/watermarks")
+    batch = described(of_batch["reports"]["items"])
+    assert set(of_batch) == {"reports"}
+    expected = {
+        "PUT /v1/groups/{group}": GroupConfig,
+        f"{of_source}/readers": ReaderRegistrationEvent,
+        f"{of_source}/watermarks": ReportedWatermarkEvent,
+        f"{of_source}/progress": ProgressEvent,
+    }
+    assert {route: set(body) for route, body in bodies.items()} == {route: names(event) for route, event in expected.items()}
+    assert set(batch) == {"source", *names(ReportedWatermarkEvent)}
+    assert set(described(bodies[f"{of_source}/watermarks"]["splits"]["additionalProperties"])) == names(SplitReport)
+    assert set(described(bodies[f"{of_source}/progress"]["splits"]["additionalProperties"])) == names(SplitProgress)
+
+
+def names(event: Any) -> set[str]:
+    return {field.name for field in fields(event)}
 
 
 def test_every_type_of_problem_is_in_the_text() -> None:

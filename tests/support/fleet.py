@@ -25,16 +25,20 @@ START = 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Death:
-    """`at` ms after the start; back `back_after` ms later, or never, and then from a checkpoint `batches_back` older."""
+    """`at` ms after the start; back `back_after` ms later, or never, and then from a checkpoint `batches_back` older, perhaps with another
+    `budget`.
+    """
 
     at: int
     back_after: int | None
     batches_back: int = 0
+    budget: int | None = None  # as before
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A query. `logs`: event times by split; `appended`: when each record came (None: all were there). `rate`: records per ms.
+    """A query. `logs`: event times by split; `appended`: when each record came (None: all were there). `opens`: after how long a split is
+    there, where that is not from the start. `rate`: records per ms.
 
     `overhead`: what a batch takes besides. `http`: one way of a message; `announce`: how late a change is heard of. `obeys`: goes by an
     announcement without a report of its own first. `waits`: a plan that is held waits for news, else it is asked again at the next trigger.
@@ -43,6 +47,7 @@ class Member:
     name: str
     logs: Mapping[str, Sequence[int]]
     appended: Mapping[str, Sequence[int]] | None = None
+    opens: Mapping[str, int] = field(default_factory=dict)
     bounds: Bounds
     budget: int | None
     rate: float
@@ -57,15 +62,16 @@ class Member:
     deaths: tuple[Death, ...] = ()
 
     def ends(self, now: int) -> dict[str, int]:
-        """The end of each split's log."""
+        """The end of the log of each split that is there."""
+        there = [split for split in self.logs if self.opens.get(split, 0) <= now - START]
         if self.appended is None:
-            return {split: len(log) for split, log in self.logs.items()}
-        return {split: bisect_right(walls, now - START) for split, walls in self.appended.items()}
+            return {split: len(self.logs[split]) for split in there}
+        return {split: bisect_right(self.appended[split], now - START) for split in there}
 
     @property
     def all_there(self) -> int:
         """From when on nothing is appended any more."""
-        return START + max((walls[-1] for walls in (self.appended or {}).values() if walls), default=0)
+        return START + max([0, *self.opens.values(), *(walls[-1] for walls in (self.appended or {}).values() if walls)])
 
 
 class EvenLogs(LogsInMemory):
@@ -185,7 +191,7 @@ class Query:
 
     def __init__(self, member: Member, fleet: "Fleet") -> None:
         self.member, self.fleet = member, fleet
-        self.positions = dict.fromkeys(member.logs, 0)
+        self.positions: Mapping[str, int] = dict.fromkeys(member.ends(START), 0)
         self.highest = watermark.MIN  # event time of any record in a batch that is done
         self.history = [(self.positions, self.highest)]
         self.rewinds = 0
@@ -217,6 +223,8 @@ class Query:
             self.positions, self.highest = self.history[-1]
             self._batch = None
             self.rewinds += 1
+        if death.budget is not None:
+            self.member = replace(self.member, budget=death.budget)
         if death.back_after is not None:
             self.fleet.after(death.back_after, self.begin)
 
@@ -274,8 +282,9 @@ class Query:
 
     def _survey(self) -> tuple[Survey[str], dict[str, int]]:
         now, ends = self.fleet.now, self.member.ends(self.fleet.now)
-        view = self.fleet.view(self.member.logs, self.positions, ends)
-        backlogs = {s: Backlog(source=0, position=self.positions[s], end=ends[s], known_until=now) for s in ends}
+        self.positions = positions = {split: self.positions.get(split, 0) for split in ends}
+        view = self.fleet.view({split: self.member.logs[split] for split in ends}, positions, ends)
+        backlogs = {s: Backlog(source=0, position=positions[s], end=ends[s], known_until=now) for s in ends}
         return Survey(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
 
     def _report(self, word: Word, then: Callable[[], None]) -> None:

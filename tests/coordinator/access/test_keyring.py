@@ -1,5 +1,7 @@
 """The tokens in force, and how they change under a running service."""
 
+import gc
+import hmac
 import os
 from pathlib import Path
 
@@ -7,7 +9,8 @@ import pytest
 
 from lockgate_coordinator.access import keyring
 from lockgate_coordinator.access.keyring import Keyring
-from support.tokens import FILE, SECRETS, Clock
+from lockgate_coordinator.access.tokens import Token, digest_of
+from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 READER = f"Bearer {SECRETS['reader']}".encode()
 ADMIN = f"Bearer {SECRETS['admin']}".encode()
@@ -87,3 +90,32 @@ def test_guesses_are_not_remembered_and_good_headers_not_without_end(file: Path,
     for number in range(20):
         assert keys.find(b"Bearer" + b" " * (number + 1) + SECRETS["admin"].encode()) is not None
         assert len(keys._known) <= 3
+
+
+def test_every_token_is_compared_with_what_comes_and_in_constant_time(file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, compared = Keyring(file, "", clock), list[tuple[bytes, bytes]]()
+    digests = [token.digest for token in TOKENS]
+
+    def equal(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return equal_really(one, other)
+
+    equal_really = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", equal)
+    for secret in (b"a guess", SECRETS["reader"].encode()):  # the reader's is the first in the file
+        compared.clear()
+        keys.find(b"Bearer " + secret)
+        assert compared == [(digest, digest_of(secret)) for digest in digests]
+    monkeypatch.setattr(hmac, "compare_digest", lambda one, other: False)
+    assert keys.find(ADMIN) is None  # nothing else decides
+
+
+def test_no_token_stays_in_memory(file: Path, clock: Clock) -> None:
+    keys = Keyring(file, f"report={SECRETS['boss']}-listed", clock)
+    for header in (READER, f"Bearer {SECRETS['boss']}-listed".encode()):
+        assert keys.find(header) is keys.find(header) is not None
+    held: list[object] = [keys]
+    for each in held:  # all that it leads to, but for code
+        held += [found for found in gc.get_referents(each) if isinstance(found, str | bytes | tuple | list | dict | Token)]
+    assert len(held) > len(TOKENS)
+    assert not [each for each in held if isinstance(each, str | bytes) and any(secret in str(each) for secret in SECRETS.values())]

@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from dataclasses import replace
 from typing import TypeVar
@@ -134,6 +136,26 @@ async def test_streams_end_with_their_group_and_with_the_service(coordinator: Co
     coordinator.end_waiting()
     with pytest.raises(StopAsyncIteration):
         await soon(anext(again))
+
+
+async def test_a_group_that_is_gone_leaves_nothing_to_the_collector(coordinator: Coordinator) -> None:
+    """It comes seldom."""
+    gc.collect()
+    gc.disable()
+    try:
+        events = await following(coordinator)
+        await soon(anext(events))
+        task = coordinator._announcer._watches["g"].follower
+        assert task is not None
+        follower = weakref.ref(task)
+        await coordinator.forget("g")
+        with pytest.raises(StopAsyncIteration):
+            await soon(anext(events))
+        del events, task
+        await asyncio.sleep(0)
+        assert follower() is None
+    finally:
+        gc.enable()
 
 
 async def test_who_leaves_leaves_nothing_behind(coordinator: Coordinator) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from hashlib import sha1
 
 import pytest
 from anyio import fail_after
@@ -232,6 +233,17 @@ async def test_a_replica_that_knows_more_than_a_redis_that_went_back_in_time_bel
         assert set((await loaded_group(second)).readers) == set((await loaded_group(first)).readers) == {("a", 0), ("a", 2)}
         for store in (first, second):
             await store.close()
+
+
+async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_written(client: Redis, replicas: tuple[Store, Store]) -> None:
+    store, other = replicas
+    await other.ping()
+    ready = store._ready  # type: ignore[attr-defined]  # a script of this Redis sees what one of Redis 6 would: no number of a version
+    ready.text = f"local redis = {{call = redis.call}}\n{ready.text}"
+    ready.sha = sha1(ready.text.encode()).hexdigest()
+    with pytest.raises(StoreUnavailable, match="this Redis is older than 7"):
+        await store.ping()
+    assert await client.keys() == []
 
 
 async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_are_nobody_elses(redis_server: RedisServer) -> None:

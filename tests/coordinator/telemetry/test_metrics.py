@@ -9,12 +9,14 @@ import httpx
 import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
+from redis import Redis
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service import figures
 from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore, Store
+from lockgate_coordinator.store import MemoryStore, Store, open_store
 from lockgate_coordinator.telemetry import totals
+from lockgate_testbed.redis import RedisServer
 
 CONFIG = {"lease_ms": 30_000, "max_drift_ms": 10, "catch_up": "strict"}
 Series = dict[str, float]
@@ -189,11 +191,73 @@ async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> 
 async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
     await service.starts("dies", 5_000)
     await service.starts("lives", 5_000)
+    before = await service.scrape()  # a series that began with 1 would have no increase
+    assert (before["source_lost_readers_total{group=g,source=dies}"], before["state_changes_total{kind=reader_lost}"]) == (0, 0)
     for _ in range(6):
         await service.reports("lives", 5_000, later_ms=6_000)
     seen = await service.scrape()
     assert seen["source_lost_readers_total{group=g,source=dies}"] == 1
     assert (seen["group_readers{group=g,state=lost}"], seen["state_changes_total{kind=reader_lost}"]) == (1, 1)
+
+
+async def test_who_waits_too_long_is_overdue_and_whom_it_waited_for_is_passed_over_until_it_is_near(service: Service) -> None:
+    await service.http.put("/v1/groups/g", json={**CONFIG, "max_hold_ms": 500, "on_max_hold": "proceed"})
+    await service.starts("slow", 5_000)
+    await service.starts("fast", 9_000)
+    await service.reports("fast", 9_000, later_ms=499)
+    seen = await service.scrape()
+    assert [seen[f"source_overdue_readers{{group=g,source={source}}}"] for source in ("fast", "slow")] == [0, 0]
+    assert seen["source_passed_over_readers_total{group=g,source=slow}"] == 0
+    await service.http.put("/v1/groups/h", json={**CONFIG, "max_hold_ms": 500})
+    await service.starts("slow", 5_000, "h")
+    await service.starts("fast", 9_000, "h")
+    await service.reports("slow", 5_000, later_ms=501)
+    await service.reports("fast", 9_000, "h")
+    seen = await service.scrape()
+    assert [seen[f"source_overdue_readers{{group=h,source={source}}}"] for source in ("fast", "slow")] == [1, 0]
+    assert [seen[f"source_passed_over_readers_total{{group={group},source=slow}}"] for group in ("g", "h")] == [1, 0]
+    assert seen["group_readers{group=g,state=passed_over}"] == 1
+    assert [seen[f"state_changes_total{{kind={kind}}}"] for kind in ("reader_overdue", "reader_passed_over")] == [2, 1]
+
+
+async def test_missing_sources_are_those_expected_that_have_not_reported(service: Service) -> None:
+    await service.http.put("/v1/groups/g", json={**CONFIG, "expected_sources": ["a", "b", "c"]})
+    missing = [(await service.scrape())["group_missing_sources{group=g}"]]
+    for source in ("a", "other", "b", "c"):
+        await service.starts(source, 5_000)
+        missing.append((await service.scrape())["group_missing_sources{group=g}"])
+    assert missing == [3, 2, 2, 1, 0]
+
+
+async def test_changes_of_state_are_counted_each_by_its_kind(service: Service) -> None:
+    await service.starts("a", 5_000)
+    await service.starts("b", 5_000)
+    await service.reports("b", 6_000)  # no change of state
+    await service.reports("b", 6_000, idle=True)
+    await service.reports("b", 6_000, idle=True)
+    await service.http.put("/v1/groups/g", json={**CONFIG, "max_drift_ms": 11})
+    await service.http.delete("/v1/groups/g/sources/a/readers/0?force=true")
+    seen = await service.scrape()
+    once = ("group_created", "group_configured", "reader_idle", "reader_evicted")
+    expected = {**dict.fromkeys(once, 1), "reader_registered": 2, "reader_started": 2}
+    found = {name: value for name, value in seen.items() if name.startswith("state_changes_total") and value}
+    assert found == {f"state_changes_total{{kind={kind}}}": count for kind, count in expected.items()}
+
+
+async def test_a_conflict_is_a_commit_that_lost_against_another_replicas(
+    started: Callable[..., Service], redis_server: RedisServer
+) -> None:
+    with Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    first, second = (started(store=open_store(redis_server.url)) for _ in range(2))
+
+    await first.starts("a", 5)
+    await second.starts("b", 5)
+    for watermark in (6, 7):  # each but the other's first report finds the group changed since its own
+        await first.reports("a", watermark)
+        await first.reports("a", watermark)
+        await second.reports("b", watermark)
+    assert [(await each.scrape())["store_conflicts_total"] for each in (first, second)] == [2, 2]
 
 
 async def test_a_deleted_group_has_no_series_any_more(service: Service) -> None:

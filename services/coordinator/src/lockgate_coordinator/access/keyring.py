@@ -1,9 +1,10 @@
 """The tokens in force: those of the environment, and those of a file that is read again whenever it has changed.
 
-**Nothing leaks through time.** A header is looked up among those that were good before: a dict compares bytes only where their 64-bit
-hashes, keyed anew in each process, are the same, so a guess is compared with nothing at all. A header that is not among them is hashed
-with SHA-256 and compared with *every* token's digest by `hmac.compare_digest`, without an end at the first that fits. How far two digests
-agree would say nothing about the token either.
+**Nothing leaks through time.** A header is looked up among those that were good before, by its SHA-256: how far two digests agree says
+nothing about the token. What is not among them is compared, again by its digest, with *every* token's by `hmac.compare_digest`, without an
+end at the first that fits.
+
+**Nothing is kept** but digests: neither a token nor a header that held one.
 """
 
 import hmac
@@ -44,10 +45,11 @@ class Keyring:
         """The token of an `Authorization` header; None if it holds none that is known."""
         if self._file is not None and self._clock() >= self._looks_at:
             self._look(self._file)
-        known = self._known.get(authorization)
-        return known if known is not None else self._recognised(authorization)
+        header = digest_of(authorization)
+        known = self._known.get(header)
+        return known if known is not None else self._recognised(authorization, header)
 
-    def _recognised(self, authorization: bytes) -> Token | None:
+    def _recognised(self, authorization: bytes, header: bytes) -> Token | None:
         scheme, _, secret = authorization.partition(b" ")
         if scheme.lower() != b"bearer":
             return None
@@ -58,7 +60,7 @@ class Keyring:
         if found is not None:  # what is not good is never kept: guesses cost no memory and push nobody out
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            self._known[authorization] = found
+            self._known[header] = found
         return found
 
     def _look(self, file: Path) -> None:

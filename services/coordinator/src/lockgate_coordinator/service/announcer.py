@@ -56,7 +56,9 @@ class _Watcher:
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """One group that somebody watches. `failure` is why the last look failed. `poked`: look now."""
+    """One group that somebody watches. `failure` is why the last look failed, without its traceback: the frames there hold this, and
+    whoever is told of it would add his. `poked`: look now.
+    """
 
     watchers: set[_Watcher] = field(default_factory=set)
     newest: WatermarkAlignmentEvent | None = None
@@ -121,7 +123,7 @@ class Announcer:
             try:
                 while not self._closing:
                     if watch.failure is not None:
-                        raise watch.failure
+                        raise watch.failure.with_traceback(None)
                     event = watch.above(after)
                     if event is not None or expired:
                         return event
@@ -191,14 +193,14 @@ class Announcer:
             try:
                 watch.wakes_at = self._next_look(await self._look(name))
             except Refused as failure:
-                watch.failure = failure
+                watch.failure = failure.with_traceback(None)
                 self._drop(name, watch)
                 watch.tell()
                 return
             except Exception as failure:  # a fault, too: if it ended the follower, all who watch would wait for ever
                 if not isinstance(failure, StoreUnavailable) and type(failure) is not type(watch.failure):
                     log.exception("group %s: a look at it has failed, and is repeated", name)
-                watch.failure, watch.wakes_at = failure, loop.time() + LOOK_AGAIN_S
+                watch.failure, watch.wakes_at = failure.with_traceback(None), loop.time() + LOOK_AGAIN_S
                 watch.tell()
             if loop.time() >= beat_at:
                 beat_at = loop.time() + HEARTBEAT_S

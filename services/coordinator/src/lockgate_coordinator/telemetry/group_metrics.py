@@ -1,13 +1,13 @@
 """The metrics of groups and their sources. A group that is deleted has none any more."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from lockgate.events import SplitState
 from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.telemetry.figures import Found, GroupFigures
-from lockgate_coordinator.telemetry.totals import SourceTotals, Totals
+from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
 READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_over", "lost")
 
@@ -19,7 +19,7 @@ def families_of(found: Found, totals: Totals) -> Iterator[Metric]:
     )
     yield from _groups(found.groups)
     yield from _sources(found.groups)
-    yield from _totals(totals)
+    yield from _totals(totals.beside((group.name, source) for group in found.groups for source in group.sources if source != OTHER))
     if any(group.named_splits for group in found.groups):
         yield from _splits(found.groups)
 
@@ -64,8 +64,8 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
     yield from (drift, waiting, overdue)
 
 
-def _totals(totals: Totals) -> Iterator[Metric]:
-    by_source = sorted(totals.by_source.items())
+def _totals(totals: Mapping[tuple[str, str], SourceTotals]) -> Iterator[Metric]:
+    by_source = sorted(totals.items())
 
     def total(name: str, text: str, value: Callable[[SourceTotals], float]) -> Metric:
         family = CounterMetricFamily(name, text, labels=["group", "source"])

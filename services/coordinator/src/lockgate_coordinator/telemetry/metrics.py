@@ -14,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 
 from lockgate_coordinator.store.base import Store
+from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.figures import Found
 from lockgate_coordinator.telemetry.group_metrics import families_of
 from lockgate_coordinator.telemetry.histogram import Histogram
@@ -89,7 +90,7 @@ def _rules(journal: Journal, turns: int, commands: int) -> Iterator[Metric]:
     yield CounterMetricFamily("lockgate_turns", "Turns of groups: one evaluation and at most one commit each", value=turns)
     text = "Commands of readers and operators, looks among them, that turns were taken for"
     yield CounterMetricFamily("lockgate_commands", text, value=commands)
-    counts = {kind.value: count for kind, count in sorted(journal.counts.items())}
+    counts = {kind.value: journal.counts[kind] for kind in Kind}  # 0 too: what begins with 1 has risen for nobody who asks
     yield _counter("lockgate_state_changes", "Changes of state that this process made, by kind", "kind", counts)
 
 

@@ -6,7 +6,9 @@ replica, and the sum over all replicas is right, later than the clock by no more
 the end of which a reader is lost is not counted: nobody knows what it did.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from lockgate.readers import Moved, Reader
 
@@ -52,6 +54,12 @@ class Totals:
         """Other replicas delete groups as well."""
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
+
+    def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
+        """The totals, and nothing for those of these sources that have none yet: what begins with 1 has risen for nobody who asks."""
+        room = MOST_SOURCES - len(self.by_source)
+        without = (key for key in sources if key not in self.by_source)
+        return self.by_source | {key: SourceTotals() for key in islice(without, max(0, room))}
 
     def _of(self, group: str, source: str) -> SourceTotals:
         found = self.by_source.get((group, source))
