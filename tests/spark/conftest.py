@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lockgate_spark.group.membership import Membership
 from lockgate_testbed.coordinator import CoordinatorProcess
-from support.members import create
+from support.members import at, create, member
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +20,11 @@ def group(url: str, topic: str) -> str:
     """Strict, and so slow that nothing happens by itself."""
     create(url, topic)
     return topic
+
+
+@pytest.fixture
+def peer(url: str, group: str) -> Iterator[Membership]:
+    """Somebody else in the group, who stands at 0; so the ceiling is a minute."""
+    with member(url, group, "peer") as peer:
+        peer.exchange(at(0))
+        yield peer

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,18 +12,10 @@ from lockgate_spark import Alignment, ConfigurationError, Coordinator, gate
 from lockgate_spark.group.membership import Membership
 from support.answers import wait_for
 from support.gated import Gated, write_batches
-from support.members import MINUTE, at, inspect, member, state
+from support.members import MINUTE, at, inspect, reported, state
 
 NEVER = "http://127.0.0.1:9"
 IN_2099 = 4_070_908_800_000
-
-
-@pytest.fixture
-def peer(url: str, group: str) -> Iterator[Membership]:
-    """Somebody else in the group, who stands at 0; so the ceiling is a minute."""
-    with member(url, group, "peer") as peer:
-        peer.exchange(at(0))
-        yield peer
 
 
 @pytest.fixture(autouse=True)
@@ -34,18 +25,12 @@ def nothing_left_running(spark: SparkSession) -> Iterator[None]:
         query.stop()
 
 
-def watermark_of(url: str, group: str, source: str = "gated") -> int:
-    """What the gate has reported; -1 while it is not there."""
-    answer = httpx.get(f"{url}/v1/groups/{group}/sources/{source}")
-    return int(answer.json()["readers"][0]["watermark"]) if answer.status_code == 200 else -1
-
-
 def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
 ) -> None:
     batches = [[30_000, 10_000], [90_000, 400_000], [85_000]]
     gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group).start(tmp_path / "checkpoint")
-    wait_for(lambda: watermark_of(url, group) == 89_999)
+    wait_for(lambda: reported(url, group, "gated") == 89_999)
     assert len(gated.handed) == 1
     peer.exchange(at(MINUTE // 2))
     gated.finish()
@@ -63,7 +48,7 @@ def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
     gated = Gated(spark, write_batches(tmp_path / "files", [[90_000]]), url, group)
     for _ in range(2):
         gated.start(tmp_path / "checkpoint")
-        wait_for(lambda: watermark_of(url, group) == 89_999 and state(url, group, "gated") == "active")
+        wait_for(lambda: reported(url, group, "gated") == 89_999 and state(url, group, "gated") == "active")
         assert gated.query is not None
         began = time.monotonic()
         gated.query.stop()
@@ -93,7 +78,7 @@ def test_what_has_no_event_time_or_an_absurd_one_holds_nobody_and_is_handed_on(
     batches = [[None, None], [IN_2099], [IN_2099, 30_000, None]]
     gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group).start(tmp_path / "checkpoint", available_now=False)
     gated.has(3)
-    wait_for(lambda: watermark_of(url, group) == 29_999)
+    wait_for(lambda: reported(url, group, "gated") == 29_999)
     assert gated.query is not None
     gated.query.stop()
     assert [len(batch) for batch in gated.handed] == [2, 1, 3]
@@ -142,7 +127,7 @@ def test_in_mode_observe_a_gate_tells_what_it_would_hold_and_holds_nothing(
         "mode observe: the batch from 1970-01-01T00:01:30.000Z on would be held at 1970-01-01T00:01:00.000Z;"
         " held by peer/0 at 1970-01-01T00:00:00.000Z (1 of 2 batches so far)"
     ]
-    assert watermark_of(url, group) == -1
+    assert reported(url, group, "gated") == -1
 
 
 def test_switched_off_by_the_conf_the_function_is_given_back(spark: SparkSession) -> None:

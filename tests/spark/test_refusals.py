@@ -136,6 +136,12 @@ def test_a_budget_of_nothing_is_refused(spark: SparkSession, kafka: KafkaBroker,
     nothing = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=0)))
     with pytest.raises(StreamingQueryException, match="maxOffsetsPerTrigger"):
         nothing.start(tmp_path).finish()
+    assert all_ended()
+
+
+def all_ended() -> bool:
+    """Of a query that cannot begin Spark stops no source, so nobody else would end what was opened for it."""
+    return all(session.closed for session in import_module("lockgate_spark.align")._sessions.values())
 
 
 def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:
@@ -144,6 +150,17 @@ def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) ->
     assert _most_rows(limits.allAvailable()) is None
     with pytest.raises(UnsupportedQuery, match="ReadMaxBytes, which is no number of offsets"):
         _most_rows(limits.maxBytes(1_000_000))
+
+
+def test_streams_of_one_query_that_are_to_be_aligned_differently_are_refused(
+    spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path
+) -> None:
+    again = kafka_stream(spark, kafka.bootstrap, topic, startingOffsets="latest")
+    unequal = align(stream, Alignment(max_drift="1 minute")).union(align(again, Alignment(max_drift="2 minutes", late_rows="count")))
+    differ = r"Alignment\(max_drift='1 minute', late_rows='ignore'\) and Alignment\(max_drift='2 minutes', late_rows='count'\)"
+    with pytest.raises(StreamingQueryException, match=differ):
+        WindowedCount(unequal).start(tmp_path).finish()
+    assert all_ended()
 
 
 def test_one_bad_stream_of_several_refuses_all(spark: SparkSession, stream: DataFrame) -> None:

@@ -30,9 +30,8 @@ class Gated:
     """A query over such files. `handed`: the event times of each batch that came through, None for what is no time."""
 
     def __init__(self, spark: SparkSession, folder: Path, url: str, group: str, **alignment: Any) -> None:
-        coordinator = Coordinator(url, group=group, **{key: alignment.pop(key) for key in ("park",) if key in alignment})
         self._stream = spark.readStream.schema("ts TIMESTAMP").option("maxFilesPerTrigger", 1).json(str(folder))
-        self._gate = gate(self.take, event_time="ts", alignment=Alignment(coordinator=coordinator, **alignment))
+        self._gate = gate(self.take, event_time="ts", alignment=Alignment(coordinator=Coordinator(url, group=group), **alignment))
         self.handed: list[list[int | None]] = []
         self.views: list[BatchAlignment | None] = []
         self.query: StreamingQuery | None = None

@@ -30,7 +30,9 @@ class Requests(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if "/alignment" in request.url.path:
             self.listened.append(request.url.path.rpartition("/")[2])
-            return await self._http.handle_async_request(request) if self._streams or "wait_ms" in str(request.url) else httpx.Response(405)
+            refused = not self._streams and "wait_ms" not in str(request.url)
+            # With a stream of its own: one without counts as read already, which no answer from a socket is.
+            return httpx.Response(405, stream=httpx.ByteStream(b"")) if refused else await self._http.handle_async_request(request)
         self.sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
         answer = await self._http.handle_async_request(request)
         body = await answer.aread()
@@ -50,23 +52,34 @@ def inspect(url: str, group: str, source: str = "orders") -> dict[str, Any]:
     return found
 
 
+def reported(url: str, group: str, source: str = "orders") -> int:
+    """The watermark that its reader has reported; -1 while it is not there."""
+    answer = httpx.get(f"{url}/v1/groups/{group}/sources/{source}")
+    return int(answer.json()["readers"][0]["watermark"]) if answer.status_code == 200 else -1
+
+
 def state(url: str, group: str, source: str = "orders") -> str:
     return str(inspect(url, group, source)["readers"][0]["state"])
 
 
-@contextmanager
-def member(url: str, group: str, source: str = "orders", session: GroupSession | None = None, **more: Any) -> Iterator[Membership]:
+def membership(url: str, group: str, source: str = "orders", session: GroupSession | None = None, **more: Any) -> Membership:
     who = {"owner": f"query of {source}", "run": "1", **{key: more.pop(key) for key in ("owner", "run") if key in more}}
     means = {key: more.pop(key) for key in ("transport", "now") if key in more}
     theirs = {key: more.pop(key) for key in ("timeout", "catch_up", "on_outage", "hold_for", "max_batch", "park") if key in more}
     coordinator = Coordinator(url, group=group, **theirs)
     if session is None:
         session = GroupSession(coordinator, **means)
-    membership = Membership(session, Alignment(coordinator=coordinator, **more), source, **who)
+    return Membership(session, Alignment(coordinator=coordinator, **more), source, **who)
+
+
+@contextmanager
+def member(*args: Any, **more: Any) -> Iterator[Membership]:
+    """A `membership` that is closed in the end."""
+    made = membership(*args, **more)
     try:
-        yield membership
+        yield made
     finally:
-        membership.close()
+        made.close()
 
 
 @contextmanager

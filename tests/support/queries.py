@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 import lockgate_spark
 from lockgate_spark import BatchAlignment
+from support.answers import wait_for
 
 PATIENCE_S = 120.0
 
@@ -53,6 +54,17 @@ class WindowedCount:
         with self._changed:
             assert self._changed.wait_for(lambda: fulfilled(self) or not self.running, timeout_s), f"counted {self.counted} only"
         assert fulfilled(self), f"the query ended; counted {self.counted}: {self.query and self.query.exception()}"
+
+    def wait_until_idle(self) -> None:
+        """Waits until Spark has looked, after the batches so far, and found nothing more to read."""
+        query = self.query
+        assert query is not None
+
+        def has_looked() -> bool:
+            status = query.status  # of a trigger that has only begun it says that no data is available, too
+            return not status["isDataAvailable"] and status["message"].startswith("Waiting for")
+
+        wait_for(has_looked)
 
     def stop(self) -> None:
         if self.query is not None:

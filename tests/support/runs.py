@@ -18,7 +18,6 @@ class JvmLogInMemory:
     records: dict[str, list[int]]
     splits: list[str] = field(default_factory=list)
     closed: bool = False
-    broken: bool = False
     bytes_a_record: int = 100  # below 0: nobody tells
     config: str = ""  # the values of the four keys that are asked for, tabs between
     credible: Credible = field(default_factory=Credible)
@@ -87,13 +86,14 @@ class JvmLogInMemory:
     def sample(self, ranges: bytes, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
         rows = [self._sampled(split, start, end) for split, start, end in zip(self.splits, values, values, strict=True)]
-        return b"".join(struct.pack(">3q", *row) for row in rows)
+        return b"".join(struct.pack(">4q", *row) for row in rows)
 
-    def _sampled(self, split: str, start: int, end: int) -> tuple[int, int, int]:
-        seen = [t for t in self.records[split][max(0, start) : min(end, start + self.window)] if self.credible.has(t)]
+    def _sampled(self, split: str, start: int, end: int) -> tuple[int, int, int, int]:
+        stop = min(end, start + self.window)
+        seen = [t for t in self.records[split][max(0, start) : stop] if self.credible.has(t)]
         if start < 0 or not seen:
-            return -1, -1, -1
-        return max(high - t for high, t in zip(accumulate(seen, max), seen, strict=True)), min(seen), max(seen)
+            return -1, -1, -1, -1
+        return max(high - t for high, t in zip(accumulate(seen, max), seen, strict=True)), min(seen), max(seen), stop
 
     def readsCommitted(self) -> bool:  # noqa: N802
         return False
@@ -102,8 +102,6 @@ class JvmLogInMemory:
         self.closed = True
 
     def _each(self, ask: Callable[[list[int]], tuple[int, int]]) -> bytes:
-        if self.broken:
-            raise ConnectionError("the broker is gone")
         found = [value for split in self.splits for value in ask(self.records[split])]
         return struct.pack(f">{len(found)}q", *found)
 

@@ -181,16 +181,22 @@ def test_the_lease_of_a_query_that_hangs_in_a_batch_ends_where_a_bound_was_set(u
 # -- news --
 
 
-def test_a_paused_query_goes_on_by_the_news_without_a_request_of_its_own(url: str, group: str) -> None:
-    requests = Requests()
-    with member(url, group, transport=requests) as orders, member(url, group, "payments") as payments:
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_paused_query_goes_on_by_the_news_without_a_request_of_its_own(url: str, group: str, streams: bool) -> None:
+    requests = Requests(streams=streams)
+    # A clock that stands, so that no report falls due, and a stream that is waited for however busy the machine is.
+    with (
+        member(url, group, transport=requests, now=lambda: 0.0, timeout="1 minute") as orders,
+        member(url, group, "payments") as payments,
+    ):
         payments.exchange(at(1_000))
         assert orders.exchange(at(500_000)) == 1_000 + MINUTE
         sent = len(requests.sent)
         payments.exchange(at(400_000))
-        assert orders.wait_for_change(10_000)
+        assert orders.wait_for_change(60_000)
         assert orders.exchange(at(500_000)) == 400_000 + MINUTE
         assert len(requests.sent) == sent
+        assert ("alignment" in requests.listened) is not streams, "long polls, and only where no stream comes through"
 
 
 def test_a_ceiling_that_falls_between_two_plans_counts(url: str, group: str) -> None:

@@ -126,17 +126,18 @@ def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
 
 def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_before_it() -> None:
     points = Points()
-    points.sample(0, disorder=30, lowest=100, highest=500)
+    points.sample(0, 10, disorder=30, lowest=100, highest=500)
     assert points.disorder == 30
-    points.sample(900, disorder=5, lowest=450, highest=700)
+    points.sample(900, 940, disorder=5, lowest=450, highest=700)
     assert points.disorder == 50
-    points.sample(950, disorder=5, lowest=640, highest=650)
+    points.sample(940, 980, disorder=5, lowest=640, highest=650)
     assert points.disorder == 60  # the highest so far is not in the last one
-    points.sample(950, disorder=900, lowest=0, highest=900)
-    assert points.disorder == 60  # the same once more: the split is paused
-    points.sample(990, disorder=0, lowest=630, highest=800)
+    for start in (940, 960):
+        points.sample(start, 990, disorder=5, lowest=0, highest=900)
+        assert points.disorder == 60  # some of these once more: the split is paused, or was read on by less than a stretch
+    points.sample(980, 1_000, disorder=0, lowest=630, highest=800)
     assert points.disorder == 70
-    points.sample(0, disorder=0, lowest=5, highest=9)
+    points.sample(0, 10, disorder=0, lowest=5, highest=9)
     assert points.disorder == 70  # made anew, its records are not behind the old ones
 
 

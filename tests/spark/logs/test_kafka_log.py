@@ -1,70 +1,16 @@
 """The split logs of a Kafka source, by the real `KafkaLog.java` on a real broker, against what was produced."""
 
-import struct
-import time
-from collections.abc import Callable, Iterator
-
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from pyspark.sql import SparkSession
 
 from lockgate.planner import Head
-from lockgate.watermark import MIN
-from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.logs.crossing import Credible
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
+from support.real_logs import T0, Open, append, at, fill, heads, starts
 
-T0 = 1_767_225_600_000
 FAR = 4_070_908_800_000  # 2099
-Open = Callable[..., KafkaSplitLog]
-
-
-@pytest.fixture
-def open_log(spark: SparkSession, kafka: KafkaBroker) -> Iterator[Open]:
-    """Opens logs with Kafka's client params, dots written as two underscores; they are closed at the end."""
-    opened: list[KafkaSplitLog] = []
-    gateway = spark.sparkContext._gateway  # type: ignore[attr-defined]
-
-    def open_(**params: str) -> KafkaSplitLog:
-        java = gateway.jvm.java.util.HashMap()
-        deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
-        fixed = {"bootstrap__servers": kafka.bootstrap, "key__deserializer": deserializer, "value__deserializer": deserializer}
-        for key, value in {**fixed, "auto__offset__reset": "earliest", "max__poll__records": "1", **params}.items():
-            java.put(key.replace("__", "."), value)
-        connector = gateway.jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider()
-        opened.append(KafkaSplitLog(new_kafka_log(gateway, connector, java)))
-        return opened[-1]
-
-    yield open_
-    for log in opened:
-        log.close()
-
-
-def fill(kafka: KafkaBroker, topic: str, **logs: list[int]) -> Offsets:
-    """Creates the topic with a log a partition (`p0=[…]`: event times in s after T0); gives the ends."""
-    topics.create(kafka.bootstrap, topic, len(logs))
-    append(kafka, topic, **logs)
-    return {f"{topic}-{name[1:]}": len(times) for name, times in logs.items()}
-
-
-def append(kafka: KafkaBroker, topic: str, **logs: list[int]) -> None:
-    records = [(int(name[1:]), at(second), None, b"x") for name, times in logs.items() for second in times]
-    topics.produce(kafka.bootstrap, topic, records)
-
-
-def at(second: int) -> int:
-    return second if second > 10**9 else T0 + 1_000 * second
-
-
-def heads(topic: str, **found: tuple[int, int]) -> dict[str, Head]:
-    return {f"{topic}-{name[1:]}": Head(offset, at(second)) for name, (offset, second) in found.items()}
-
-
-def starts(ends: Offsets) -> Offsets:
-    return dict.fromkeys(ends, 0)
 
 
 def test_the_first_record_above_a_time_is_found_in_every_split_at_once(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
@@ -189,6 +135,23 @@ def test_a_long_stretch_without_a_credible_record_is_gone_through_in_parts(
     assert log.end_of_search(split, ends[split]) == 2_501
 
 
+def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    topics.produce(kafka.bootstrap, topic, [(0, timestamp, None, b"x") for timestamp in (-1, T0, -1, at(10))])
+    log, split = open_log(), f"{topic}-0"
+    ends = {split: 4}
+    log.believe(TODAY)
+    log.follow(ends)
+    assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
+    assert log.first_incredible() == {split: Head(0, -1)}
+    assert log.incredible(split, 0, 4) == 1
+    assert log.first_after(T0 - 1, starts(ends), ends)[split].event_time == T0
+    assert log.first_after(T0, starts(ends), ends)[split].event_time == at(10)
+    assert log.heads({split: 2}, ends) == heads(topic, p0=(2, 10))
+    assert log.incredible(split, 2, 4) == 1
+    assert log.highest(ends) == {split: at(10)}
+
+
 def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, 1, None, b"x"), (0, T0, None, b"x")])
@@ -246,6 +209,8 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(open_log: Open
     assert log.look_ups == asked + 1, "for all at once"
     assert log.disorders() == {f"{topic}-0": 0, f"{topic}-1": 19_000, f"{topic}-2": 5_000, f"{topic}-3": 0}
     assert log.heads(positions, ends) == heads(topic, p0=(0, 0), p1=(0, 10), p2=(1, 20)), "what comes next is read as ever"
+    log.sample({**ends, f"{topic}-0": 1}, ends)
+    assert log.disorders()[f"{topic}-0"] == 0, "a stretch that begins within the one before is not below it"
 
 
 def test_a_sample_of_a_topic_that_is_gone_shows_nothing(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
@@ -277,56 +242,6 @@ def test_splits_come_and_go(open_log: Open, kafka: KafkaBroker, topic: str) -> N
         assert log.heads(starts(mine), mine) == heads(topic, **{f"p{n}": (0, n) for n in followed})
 
 
-# -- transactions --
-
-
-@pytest.fixture
-def transactions(kafka: KafkaBroker, topic: str) -> Producer:
-    """A producer with a transaction begun; its topic has one partition."""
-    topics.create(kafka.bootstrap, topic, 1)
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "linger.ms": 0})
-    producer.init_transactions(30)
-    return producer
-
-
-def send(producer: Producer, topic: str, *seconds: int) -> None:
-    for second in seconds:
-        producer.produce(topic, b"x", partition=0, timestamp=at(second))
-    producer.flush()
-
-
-def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committed(
-    open_log: Open, transactions: Producer, topic: str
-) -> None:
-    split = f"{topic}-0"
-    log = open_log(isolation__level="read_committed")
-    log.follow([split])
-
-    def look(now: int, end: int) -> int:
-        log.witness(now, {split: 0}, {split: end}, log.uncommitted_ends(), None)
-        return log.known_until(split)
-
-    assert look(1_000, 0) == 1_000
-    transactions.begin_transaction()
-    send(transactions, topic, 10)
-    assert look(2_000, 0) == 1_000
-    assert look(3_000, 0) == 1_000
-    transactions.commit_transaction(30)
-    assert look(4_000, 2) == 4_000, "a record and the marker"
-
-
-def test_without_isolation_an_open_transaction_hides_nothing(open_log: Open, transactions: Producer, topic: str) -> None:
-    split = f"{topic}-0"
-    log = open_log()
-    log.follow([split])
-    transactions.begin_transaction()
-    send(transactions, topic, 10)
-    assert log.uncommitted_ends() == {split: 1}
-    log.witness(2_000, {split: 0}, {split: 1}, None, None)
-    assert log.known_until(split) == 2_000
-    transactions.abort_transaction(30)
-
-
 def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, p0=[0], p1=[0])
     log = open_log()
@@ -336,50 +251,18 @@ def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(o
     assert (log.known_until(f"{topic}-0"), log.known_until(f"{topic}-1")) == (9_000, 5_000)
 
 
-def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Producer, topic: str) -> None:
-    split = f"{topic}-0"
-    log = open_log(isolation__level="read_committed")
-    log.follow([split])
-    transactions.begin_transaction()
-    send(transactions, topic, 10)
-    log.witness(2_000, {split: 0}, {split: 0}, log.uncommitted_ends(), None)
-    assert log.known_until(split) == MIN
-    transactions.abort_transaction(30)
-
-
-def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_log: Open, transactions: Producer, topic: str) -> None:
-    transactions.begin_transaction()
-    send(transactions, topic, 10, 20)
-    transactions.commit_transaction(30)
-    log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 3}
+def test_a_record_that_is_not_credible_is_no_marker(
+    open_log: Open, kafka: KafkaBroker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "lockgate")
+    ends = fill(kafka, topic, p0=[0, 10, FAR, 20, 30])
+    log = open_log()
+    log.believe(TODAY)
     log.follow(ends)
-    assert log.uncommitted_ends() == ends
-    assert log.heads({f"{topic}-0": 1}, ends) == heads(topic, p0=(1, 20))
-    assert log.heads({f"{topic}-0": 2}, ends) == {}
-    assert log.first_after(at(15), {f"{topic}-0": 2}, ends) == {}
-
-
-def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(open_log: Open, transactions: Producer, topic: str) -> None:
-    transactions.begin_transaction()
-    send(transactions, topic, 0)
-    transactions.commit_transaction(30)
-    log = open_log(isolation__level="read_committed")
-    log.follow([f"{topic}-0"])
-    patience_ms, began = 600_000, time.monotonic()
-    assert struct.unpack(">3q", log.jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1)
-    assert time.monotonic() - began < patience_ms / 2_000
-
-
-def test_an_aborted_transaction_is_a_hole_that_is_passed_over(open_log: Open, transactions: Producer, topic: str) -> None:
-    for seconds, end in (((10,), "commit"), ((20, 21, 22), "abort"), ((30,), "commit")):
-        transactions.begin_transaction()
-        send(transactions, topic, *seconds)
-        transactions.commit_transaction(30) if end == "commit" else transactions.abort_transaction(30)
-    log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 8}
-    log.follow(ends)
-    assert log.uncommitted_ends() == ends
-    assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(6, 30))
-    assert log.heads({f"{topic}-0": 2}, {f"{topic}-0": 6}) == {}
+    log.sample(starts(ends), ends)
+    log.heads(starts(ends), ends)
+    assert log.first_after(at(15), starts(ends), ends) == heads(topic, p0=(2, 20))
+    assert caplog.messages == []
 
 
 def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(open_log: Open, kafka: KafkaBroker, topic: str) -> None:

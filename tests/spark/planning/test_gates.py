@@ -10,7 +10,7 @@ import pytest
 from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.planning.gates import Gate, Span
-from support.members import MINUTE, at, create, inspect, member, state
+from support.members import MINUTE, at, create, member, reported, state
 from support.runs import GaugesInMemory
 
 
@@ -46,23 +46,11 @@ def no_wait() -> None:
 
 
 @contextmanager
-def gate(
-    url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, max_batch: str | None = None, **more: Any
-) -> Iterator[Gate]:
+def gate(url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, **more: Any) -> Iterator[Gate]:
     clock, shown = now or Clock(), more.pop("shown", None)
-    with member(url, group, source, now=clock, max_batch=max_batch) as membership:
+    theirs = {key: more.pop(key) for key in ("max_batch", "park") if key in more}
+    with member(url, group, source, now=clock, **theirs) as membership:
         yield Gate(Alignment(**more), run or Run(), membership, clock, shown=shown)
-
-
-@pytest.fixture
-def peer(url: str, group: str) -> Iterator[Membership]:
-    with member(url, group, "peer") as peer:
-        peer.exchange(at(0))
-        yield peer
-
-
-def reported(url: str, group: str, source: str = "gated") -> int:
-    return int(inspect(url, group, source)["readers"][0]["watermark"])
 
 
 def test_whoever_holds_the_group_finds_its_own_batch_below_the_ceiling(url: str, group: str) -> None:
@@ -79,19 +67,19 @@ def test_whoever_holds_the_group_finds_its_own_batch_below_the_ceiling(url: str,
 def test_a_batch_is_reported_by_its_lowest_event_time_and_then_as_done(url: str, group: str, peer: Membership) -> None:
     with gate(url, group) as own:
         own.admit(Span(20_000, 50_000), no_wait)
-        assert reported(url, group) == 19_999
+        assert reported(url, group, "gated") == 19_999
         own.done()
-        assert reported(url, group) == 49_999
+        assert reported(url, group, "gated") == 49_999
 
 
 def test_what_may_still_come_out_of_order_is_kept_back(url: str, group: str, peer: Membership) -> None:
     with gate(url, group, disorder="10 seconds") as own:
         own.admit(Span(50_000, 50_000), no_wait)
-        assert reported(url, group) == 39_999
+        assert reported(url, group, "gated") == 39_999
         own.done()
-        assert reported(url, group) == 39_999
+        assert reported(url, group, "gated") == 39_999
         own.admit(Span(41_000, 45_000), no_wait)
-        assert reported(url, group) == 39_999
+        assert reported(url, group, "gated") == 39_999
 
 
 def test_while_it_holds_a_batch_it_offers_to_reach_its_end(url: str, topic: str) -> None:
@@ -114,12 +102,12 @@ def test_without_a_batch_it_is_idle_after_a_while_and_holds_nobody_until_the_nex
         own.done()
         now.s += 89
         own.tick()
-        assert reported(url, group) == -1
+        assert reported(url, group, "gated") == -1
         now.s += 1
         own.tick()
         assert state(url, group, "gated") == "idle"
         own.admit(Span(30_000, 30_000), no_wait)
-        assert (state(url, group, "gated"), reported(url, group)) == ("active", 29_999)
+        assert (state(url, group, "gated"), reported(url, group, "gated")) == ("active", 29_999)
 
 
 def test_a_batch_that_hangs_loses_its_lease_where_max_batch_says_so(url: str, group: str, peer: Membership) -> None:
@@ -129,6 +117,19 @@ def test_a_batch_that_hangs_loses_its_lease_where_max_batch_says_so(url: str, gr
         now.s = 61
         own.tick()
         assert not own.membership.is_due(0)
+
+
+def test_a_batch_that_waits_for_longer_than_max_batch_keeps_its_lease(url: str, group: str, peer: Membership) -> None:
+    now = Clock()
+    with gate(url, group, now=now, max_batch="1 minute") as own:
+
+        def step() -> None:
+            assert own.membership.is_due(0), "who is not will not be heard again"
+            now.s += 50
+            if now.s == 500:
+                peer.exchange(at(MINUTE))
+
+        own.admit(Span(2 * MINUTE, 2 * MINUTE), waiting(own, step))
 
 
 def test_empty_batches_pass_and_do_not_keep_a_gate_from_being_idle(url: str, group: str, peer: Membership) -> None:
@@ -158,11 +159,21 @@ def test_under_available_now_it_waits_no_longer_than_max_hold(url: str, group: s
         own.admit(Span(2 * MINUTE, 2 * MINUTE), step)
 
 
-@pytest.mark.parametrize(("run", "after"), [(Run(), "finished"), (Run(error=True), "active")])
-def test_at_the_end_it_is_finished_and_after_a_failure_its_lease_is_kept(
-    url: str, group: str, peer: Membership, run: Run, after: str
+@pytest.mark.parametrize(
+    ("run", "park", "after"),
+    [
+        (Run(), None, "finished"),
+        (Run(error=True), None, "active"),
+        (Run(available_now=True), None, "finished"),
+        (Run(available_now=True), "1 hour", "parked"),
+        (Run(available_now=True, error=True), "1 hour", "active"),
+        (Run(), "1 hour", "finished"),
+    ],
+)
+def test_at_the_end_it_is_finished_or_parked_and_after_a_failure_its_lease_is_kept(
+    url: str, group: str, peer: Membership, run: Run, park: str | None, after: str
 ) -> None:
-    with gate(url, group, run=run) as own:
+    with gate(url, group, run=run, park=park) as own:
         own.admit(Span(0, 0), no_wait)
         own.done()
         own.watch()

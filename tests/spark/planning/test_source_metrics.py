@@ -7,7 +7,7 @@ import pytest
 
 from lockgate.events import HeldBy
 from lockgate.planner import Limit, SplitState
-from lockgate_spark import BatchAlignment, SplitAlignment
+from lockgate_spark import BatchAlignment, Coordination, SplitAlignment
 from lockgate_spark.planning.metrics import ChangeLog, late_metrics, source_metrics
 
 AHEAD = SplitAlignment(0, "a-1", 0, 0, SplitState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
@@ -35,6 +35,13 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
     assert source_metrics(replace(VIEW, rows_saved=12), 1)["alignmentRowsSavedEstimate"] == "12"
     other = source_metrics(VIEW, 1)
     assert (other["alignmentPausedSplits"], other["alignmentLeftOut"], "alignmentProducerLagMs" in other) == ("0", "0", False)
+
+
+@pytest.mark.parametrize(
+    ("coordination", "told"), [(Coordination.TOLD, "told"), (Coordination.HOLDING, "holding"), (Coordination.PROCEEDING, "proceeding")]
+)
+def test_in_a_group_it_is_told_by_what_the_query_goes(coordination: Coordination, told: str) -> None:
+    assert source_metrics(replace(VIEW, coordinator=coordination), 1)["alignmentCoordinator"] == told
 
 
 def test_who_holds_is_a_split_of_its_own_or_the_group_s_readers() -> None:

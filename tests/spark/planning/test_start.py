@@ -8,7 +8,7 @@ from lockgate.planner import Bounds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.planning.session import Session
-from lockgate_spark.planning.start import check_event_time, delay_of, own_bounds
+from lockgate_spark.planning.start import TooShort, check_event_time, delay_of, own_bounds
 from lockgate_spark.planning.watermarks import Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
 
@@ -57,6 +57,41 @@ def test_a_delay_on_a_source_that_is_not_aligned_says_nothing() -> None:
 def test_without_a_drift_of_the_user_s_own_it_is_no_longer_than_the_delay(alignment: Alignment, delay: str | None, drift: str) -> None:
     bounds = own_bounds(alignment, None if delay is None else milliseconds("delay", delay))
     assert bounds == Bounds(max_drift=milliseconds("drift", drift), idle_timeout=MINUTE, disorder=alignment.bounds.disorder)
+
+
+@pytest.mark.parametrize(
+    ("alignment", "seen", "drift", "disorder"),
+    [
+        (Alignment(disorder="30 seconds"), 0, 90_000, 30_000),
+        (Alignment(disorder="1 minute"), 0, 120_000, 60_000),  # no drift would do
+        (Alignment(), 30_000, 90_000, 30_000),
+        (Alignment(), 10**9, 80_000, 40_000),
+        (Alignment(max_drift="2 minutes"), 10**9, 120_000, 60_000),
+    ],
+)
+def test_in_the_payload_the_delay_has_to_hold_the_disorder_beside_the_drift(
+    alignment: Alignment, seen: int, drift: int, disorder: int
+) -> None:
+    bounds = own_bounds(alignment, 2 * MINUTE, seen, in_payload=True)
+    assert (bounds.max_drift, bounds.disorder) == (drift, disorder)
+    assert own_bounds(alignment, 2 * MINUTE, seen).max_drift == 2 * MINUTE
+
+
+def test_of_a_group_s_drift_what_was_seen_takes_half_at_most() -> None:
+    bounds = own_bounds(Alignment(coordinator=Coordinator("http://c", group="g")), None, 10**9, group_drift=10_000)
+    assert (bounds.max_drift, bounds.disorder) == (10_000, 5_000)
+
+
+def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_that_has_doubled(caplog: pytest.LogCaptureFixture) -> None:
+    short = TooShort()
+    for disorder in (0, 1_000, 2_000, 9_999, 10_000, 11_000):
+        short.warn(10_500, Bounds(max_drift=20_000 if disorder >= 10_000 else 10_000, idle_timeout=0, disorder=disorder), in_payload=True)
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line.partition("Make")[2] for line in lines] == [
+        " the delay at least 11 seconds, or max_drift at most 9500 milliseconds",
+        " the delay at least 30 seconds; max_drift must stay above disorder (10 seconds)",
+    ]
+    assert "beside a disorder of 1 second in the payload" in lines[0]
 
 
 def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(caplog: pytest.LogCaptureFixture) -> None:

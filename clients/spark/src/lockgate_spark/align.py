@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pyspark
@@ -35,7 +35,7 @@ TESTED = ("4.0", "4.1", "4.2", "4.3")
 
 _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
-_sessions: dict[tuple[str, str, Alignment], Session] = {}  # by query and run
+_sessions: dict[tuple[str, str], Session] = {}  # by query and run
 _sessions_lock = threading.Lock()
 
 
@@ -112,14 +112,24 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
 def _session(spark: Any, alignment: Alignment) -> Session:
     """The session of the run that the calling thread plans for. State is made per run, so an aligned DataFrame may be started twice."""
     run = QueryRun.current(spark)
-    key = (run.query_id, run.run_id, alignment)
+    key = (run.query_id, run.run_id)
     with _sessions_lock:
         for old in [known for known, session in _sessions.items() if session.closed]:
             del _sessions[old]
         if key not in _sessions:
             membership = joined(alignment, run)
             _sessions[key] = Session(alignment, run, membership, gauges=spark_gauges(run, spark.sparkContext._gateway))
-        return _sessions[key]
+        session = _sessions[key]
+    if session.alignment != alignment:
+        session.end()
+        raise ConfigurationError(_unequal(session.alignment, alignment))
+    return session
+
+
+def _unequal(one: Alignment, other: Alignment) -> str:
+    differ = [each.name for each in fields(Alignment) if getattr(one, each.name) != getattr(other, each.name)]
+    values = " and ".join(f"Alignment({', '.join(f'{name}={getattr(each, name)!r}' for name in differ)})" for each in (one, other))
+    return f"streams of one query are aligned with {values}: one query has one plan. Give all of them the same, or hand them to align_all"
 
 
 def joined(alignment: Alignment, run: QueryRun) -> Membership | None:

@@ -95,12 +95,19 @@ class Scan(_Forward):
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
         with _Told():
             session = self._open_session()
-            index = source_index(checkpoint)
-            stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late)
-            session.add(index, stream)
-            if self.late is not None:
-                self.late.begin()
-            return stream
+            try:
+                return self._opened(session, checkpoint)
+            except Exception:
+                session.end()
+                raise
+
+    def _opened(self, session: Session, checkpoint: str) -> "Stream":
+        index = source_index(checkpoint)
+        stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late)
+        session.add(index, stream)
+        if self.late is not None:
+            self.late.begin()
+        return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
         with _Told():

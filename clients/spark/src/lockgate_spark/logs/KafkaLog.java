@@ -264,13 +264,13 @@ public class KafkaLog {
     }
 
     /**
-     * Looks at some records in a row of a few splits: how far they are out of order. `ranges` as in `read`. Returns three longs a split: by how
-     * many ms a credible record lies below one before it, at most; the lowest and the highest event time. (-1, -1, -1) where nothing came
-     * within `patienceMs`, or what came is not credible.
+     * Looks at some records in a row of a few splits: how far they are out of order. `ranges` as in `read`. Returns four longs a split: by how
+     * many ms a credible record lies below one before it, at most; the lowest and the highest event time; the offset behind the last one.
+     * All are -1 where nothing came within `patienceMs`, or what came is not credible.
      */
     public byte[] sample(byte[] ranges, long patienceMs) {
         if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
-        long[] found = new long[3 * splits.length];
+        long[] found = new long[4 * splits.length];
         java.util.Arrays.fill(found, NONE);
         try {
             long[] ends = new long[splits.length];
@@ -284,7 +284,7 @@ public class KafkaLog {
                     TopicPartition split = (TopicPartition) partitions.next();
                     Integer i = (Integer) asked.get(split);
                     if (i == null) continue;
-                    compare(sent.records(split), ends[i.intValue()], found, 3 * i.intValue());
+                    compare(sent.records(split), ends[i.intValue()], found, 4 * i.intValue());
                     settle(asked, split);
                 }
             }
@@ -302,6 +302,7 @@ public class KafkaLog {
             found[at] = first ? 0L : Math.max(found[at], found[at + 2] - eventTime);
             found[at + 1] = first ? eventTime : Math.min(found[at + 1], eventTime);
             found[at + 2] = Math.max(found[at + 2], eventTime);
+            found[at + 3] = offset(records, n) + 1L;
         }
     }
 

@@ -6,6 +6,10 @@ either the split is ahead of that time, which its first unread record tells, or 
 hides all behind it for good. What a look-up cannot see is found by reading single records (`crossing`), of all such splits at once,
 and what was found is kept (`points`).
 
+To a look-up the marker at the end of a transaction is a record of the broker's time, and an aborted record is one like any other. Where
+records bear the time at which they were made long before, such a marker hides all behind it like a record from 2099. So once samples have
+shown that look-ups find what is no record (`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
+
 **Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch, as long as it has one. What it
 must still know, it asks: up to four event times (the one in hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads
 at most.
@@ -13,16 +17,19 @@ at most.
 All calls to Kafka go through `KafkaLog.java`, with the source's own `kafka.*` options.
 """
 
+import logging
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from lockgate.planner import Head
 from lockgate.watermark import MIN
 from lockgate_spark.logs.crossing import Credible, Crossing, Reading, Tail
+from lockgate_spark.logs.jvm import JvmKafkaLog
 from lockgate_spark.logs.points import Points
+
+log = logging.getLogger("lockgate")
 
 Offsets = dict[str, int]
 """Offset by split, the split named as in `KafkaPartitionSplit.split_id`."""
@@ -33,24 +40,8 @@ SAMPLED = 4
 MOST_PASSED = 20_000  # records without a credible event time, in one read
 
 _SAMPLE_MS = 1_000  # a sample is waited for so long at most
+_MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
-
-
-class JvmKafkaLog(Protocol):
-    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `read` eleven."""
-
-    def setSplits(self, lines: str) -> None: ...  # noqa: N802 – a Java method
-    def firstAt(self, event_time: int) -> bytes: ...  # noqa: N802
-    def highest(self) -> bytes: ...
-    def begins(self) -> bytes: ...
-    def uncommittedEnds(self) -> bytes: ...  # noqa: N802
-    def configs(self, topics: str, keys: str) -> str: ...
-    def sizes(self) -> bytes: ...
-    def setCredible(self, earliest: int, latest: int) -> None: ...  # noqa: N802
-    def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes: ...
-    def sample(self, ranges: bytes, patience_ms: int) -> bytes: ...
-    def readsCommitted(self) -> bool: ...  # noqa: N802
-    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -81,6 +72,7 @@ class KafkaSplitLog:
     _last_sampled: str = ""
     _highest_is_fresh: bool = False
     _highest_was_needed: bool = False
+    _distrusts_look_ups: bool = False
 
     def follow(self, splits: Iterable[str]) -> None:
         """Sets the splits that all other calls are about."""
@@ -147,7 +139,7 @@ class KafkaSplitLog:
             learned, end = self._learned[split], ends[split]
             seen = since_fixed if live_ends is None else now if end >= live_ends[split] else hidden
             learned.known_until = max(learned.known_until, seen)
-            if learned.highest_at is not None and learned.highest_at.offset < end and self.credible.has(learned.highest_at.event_time):
+            if learned.highest_at is not None and learned.highest_at.offset < end and self._believes(learned.highest_at):
                 learned.highest = max(learned.highest_at.event_time, MIN if learned.highest is None else learned.highest)
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
 
@@ -165,7 +157,7 @@ class KafkaSplitLog:
         if not self._highest_is_fresh:
             self._ask_highest()
         for split, learned in self._learned.items():
-            if learned.highest_at is None or not self.credible.has(learned.highest_at.event_time):
+            if learned.highest_at is None or not self._believes(learned.highest_at):
                 continue
             if learned.highest_at.offset < ends[split]:
                 learned.highest = learned.highest_at.event_time
@@ -179,7 +171,7 @@ class KafkaSplitLog:
     def last_met(self, ends: Offsets) -> dict[str, Head]:
         """The record with the highest event time below each end, as far as `highest` has told it. Asks nothing."""
         met = {split: learned.highest_at for split, learned in self._learned.items() if learned.highest_at is not None}
-        return {split: head for split, head in met.items() if head.offset < ends[split] and self.credible.has(head.event_time)}
+        return {split: head for split, head in met.items() if head.offset < ends[split] and self._believes(head)}
 
     def _look_at_tails(self, ends: Offsets) -> None:
         """Where the highest lies beyond the end or is not credible, the last credible record below the end is a bound as good, but for
@@ -197,7 +189,7 @@ class KafkaSplitLog:
 
     def _needs_tail(self, split: str, end: int) -> bool:
         learned = self._learned[split]
-        hidden = learned.highest_at is not None and not self.credible.has(learned.highest_at.event_time)
+        hidden = learned.highest_at is not None and not self._believes(learned.highest_at)
         return hidden or learned.highest is None
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
@@ -221,21 +213,25 @@ class KafkaSplitLog:
 
     def _look_up_heads(self, positions: Offsets) -> None:
         """One look-up tells the heads of most splits: what the last plan left begins above its target."""
-        if self._last_target is None:
+        if self._last_target is None or self._distrusts_look_ups:
             return
         for split, head in self._first_at(self._last_target + 1).items():
             self._meet(split, head)
-            if head.offset == positions[split] and self.credible.has(head.event_time):
+            if head.offset == positions[split] and self._believes(head):
                 self._learned[split].head = (head.offset, head)
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
         found, hidden = {}, {}
-        for split, head in self._first_at(min(event_time, self.credible.latest) + 1).items():
+        answers = self._first_at(min(event_time, self.credible.latest) + 1)
+        if any(self._believes(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS) for split, head in answers.items()):
+            self._distrust_look_ups()
+            self.heads(positions, ends)
+        for split, head in answers.items():
             if head.offset >= ends[split] or positions[split] >= ends[split]:
                 continue
             self._meet(split, head)
-            if head.offset >= positions[split] and self.credible.has(head.event_time):
+            if head.offset >= positions[split] and self._believes(head):
                 found[split] = head
                 self._learned[split].points.add(head)
             elif (first := self._head_of(split)) is not None:
@@ -266,9 +262,11 @@ class KafkaSplitLog:
         self._last_sampled = turn[-1]
         packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}), _SAMPLE_MS)
         self.look_ups += 1
-        for split, (disorder, lowest, highest) in zip(self._order, struct.iter_unpack(">3q", packed), strict=True):
-            if disorder >= 0:
-                self._learned[split].points.sample(positions[split], disorder, lowest, highest)
+        seen = {split: row for split, row in zip(self._order, struct.iter_unpack(">4q", packed), strict=True) if row[0] >= 0}
+        if any(self._is_contradicted(split, positions[split], lowest + disorder) for split, (disorder, lowest, _, _) in seen.items()):
+            self._distrust_look_ups()
+        for split, (disorder, lowest, highest, stop) in seen.items():
+            self._learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def disorders(self) -> dict[str, int]:
         """By split, by how many ms a record was seen to be older than one before it, at most, among those that were read or sampled."""
@@ -294,6 +292,25 @@ class KafkaSplitLog:
             self._learned[split].highest_at = head
             self._meet(split, head)
         self._highest_is_fresh = True
+
+    def _believes(self, head: Head) -> bool:
+        """Whether what a look-up has found is taken for a record."""
+        return not self._distrusts_look_ups and self.credible.has(head.event_time)
+
+    def _is_contradicted(self, split: str, position: int, highest: int) -> bool:
+        """Whether the first unread record, as it is remembered, is further up than the first one that was sampled can be."""
+        known = self._learned[split].head
+        if known is None or known[0] != position or known[1] is None:
+            return False
+        return known[1].event_time > highest + _MARKER_LAG_MS
+
+    def _distrust_look_ups(self) -> None:
+        """From now on no look-up is believed, and what they told is forgotten."""
+        self._distrusts_look_ups = True
+        log.info("Kafka's look-ups by time find markers of transactions: records are read instead, to find where each split stands")
+        for learned in self._learned.values():
+            learned.head = learned.highest = learned.highest_at = None
+            learned.points.forget()
 
     def _remembers(self, split: str, position: int, end: int) -> bool:
         learned = self._learned[split]

@@ -22,7 +22,7 @@ class Points:
     first_met: Head | None = None  # the first one of the others that was met
     pace: float | None = None
     disorder: int = 0
-    _sampled: Head | None = None  # the highest event time of the stretches that were looked at, by the offset at which the last one began
+    _sampled: tuple[int, int, int] | None = None  # begin and end of the last stretch that was looked at, the highest event time up to there
     _position: Head | None = None
     _seen: list[Head] = field(default_factory=list)  # by offset
     _met: dict[int, tuple[Head, int]] = field(default_factory=dict)  # by the offset of the first: that record, and how many
@@ -49,15 +49,29 @@ class Points:
         if before is not None and before.offset < head.offset and before.event_time < head.event_time:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
-    def sample(self, start: int, disorder: int, lowest: int, highest: int) -> None:
-        """Notes a stretch of records in a row from `start` on: by how much they fall, at most, and between which event times (ms) they lie.
-        Of the stretches behind the one before it shows too what fell over more records than one stretch holds.
+    def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
+        """Notes a stretch of records in a row from `start` up to `stop`: by how much they fall, at most, and between which event times (ms)
+        they lie. Of a stretch behind the one before it shows too what fell over more records than one stretch holds.
         """
-        if self._sampled is not None and self._sampled.offset == start:
-            return  # the same records once more
-        before = self._sampled.event_time if self._sampled is not None and self._sampled.offset < start else lowest
-        self.disorder = max(self.disorder, disorder, before - lowest)
-        self._sampled = Head(start, max(before, highest))
+        self.disorder = max(self.disorder, disorder)
+        before = lowest
+        if self._sampled is not None and self._sampled[0] <= start:
+            _, known, before = self._sampled
+            if start < known:
+                return  # some of these were in the one before, and are not behind it
+        self.disorder = max(self.disorder, before - lowest)
+        self._sampled = start, stop, max(before, highest)
+
+    def lacks(self, head: Head, by_ms: int) -> bool:
+        """Whether it lies in the stretch that was looked at last, and is more than `by_ms` above all that was found there or before."""
+        if self._sampled is None:
+            return False
+        start, stop, highest = self._sampled
+        return start <= head.offset < stop and head.event_time > highest + by_ms
+
+    def forget(self) -> None:
+        """Forgets the records, but not how far they are out of order."""
+        self._seen, self._position, self.pace = [], None, None
 
     def meet(self, first: Head, records: int = 1) -> None:
         """Notes that `records` without a credible event time lie from `first` on."""

@@ -7,6 +7,7 @@ that its readers were last told, but for what Kafka is about to delete (`retenti
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from lockgate import watermark
 from lockgate.events import SplitReport, WatermarkAlignmentEvent
@@ -20,12 +21,12 @@ from lockgate_spark.group.membership import Membership, Standing
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.account import Account
-from lockgate_spark.planning.out_of_order import measured, most
+from lockgate_spark.planning.out_of_order import measured
 from lockgate_spark.planning.pauses import Pauses
 from lockgate_spark.planning.retention import Retention
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import BatchSlice, Slices
-from lockgate_spark.planning.start import check_event_time, delay_of, own_bounds, warn_at_start
+from lockgate_spark.planning.start import TooShort, check_event_time, delay_of, own_bounds, warn_at_start
 
 _FRESH_S = 1.0  # what was found is good for so long while no position and no end has moved
 _SAMPLE_S = 1.0  # and so far apart, at least, are the looks at how far records are out of order
@@ -47,7 +48,7 @@ class JointPlanner:
         self._clock = clock
         self._found: tuple[float, Unread, Survey[Key]] | None = None
         self._learned: Curve | None = None
-        self._own_bounds: Bounds | None = None  # known once the query's plan is
+        self._too_short = TooShort()
         self._disorder = 0  # as far as was seen; counts where none was promised
         self._sampled_at: float | None = None
         self._last: Plan[Key] | None = None  # that was carried out
@@ -88,7 +89,6 @@ class JointPlanner:
     def carry_out(self, plan: Plan[Key], seconds: float) -> dict[int, Offsets]:
         """Where each source's batch ends by the plan, which the logs, the slices and the account take note of."""
         assert self._found is not None
-        self._sample(plan, self._found[1])
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
         stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
         for (i, split), made in plan.splits.items():
@@ -153,9 +153,10 @@ class JointPlanner:
             made_at, before, survey = self._found
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
                 return before, survey
+        self._sample(unread, now)
         backlogs = unread.backlogs()
-        self._disorder = measured(self._sources)
         bounds = self._bounds()
+        self._too_short.warn(self._delay, bounds, self._in_payload)
         budgets = {i: source.budget for i, source in self._sources.items()}
         survey = Survey(backlogs, unread, bounds, budgets, self._learned)
         self._found, self._learned = (now, unread, survey), survey.curve
@@ -168,20 +169,25 @@ class JointPlanner:
         return self._membership.exchange(self._standings())
 
     def _bounds(self) -> Bounds:
-        if self._own_bounds is None:
-            self._own_bounds = own_bounds(self._alignment, delay_of(self._run))
         drift = None if self._membership is None else self._membership.max_drift
-        bounds = self._own_bounds if drift is None else replace(self._own_bounds, max_drift=drift)
-        return replace(bounds, disorder=min(self._disorder, most(bounds))) if self._alignment.disorder is None else bounds
+        return own_bounds(self._alignment, self._delay, self._disorder, in_payload=self._in_payload, group_drift=drift)
 
-    def _sample(self, plan: Plan[Key], unread: Unread) -> None:
-        """Looks at a few of the records that the batch is about to read. What they show counts from the next plan on."""
-        now = self._clock()
-        if plan.offsets and (self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S):
+    @cached_property
+    def _delay(self) -> int | None:
+        """Of the query's watermark; known once its plan is."""
+        return delay_of(self._run)
+
+    @property
+    def _in_payload(self) -> bool:
+        return any(source.event_time is not None for source in self._sources.values())
+
+    def _sample(self, unread: Unread, now: float) -> None:
+        """Looks now and then at a few of the records that are about to be read."""
+        if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
             self._sampled_at = now
             for i, source in self._sources.items():
                 source.log.sample(unread.positions[i], unread.ends[i])
-            self._disorder = measured(self._sources)
+        self._disorder = measured(self._sources)
 
     def _reach(self, survey: Survey[Key]) -> int | None:
         if self._membership is None or not self._membership.joint:

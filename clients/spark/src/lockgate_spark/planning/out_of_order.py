@@ -22,9 +22,9 @@ def measured(sources: Mapping[int, Source]) -> int:
     return max((disorder for source in sources.values() for disorder in source.log.disorders().values()), default=0)
 
 
-def most(bounds: Bounds) -> int:
+def most(max_drift: int) -> int:
     """The most (ms) that plans go by where nothing was promised."""
-    return bounds.max_drift // 2
+    return max_drift // 2
 
 
 class OutOfOrder:
@@ -45,7 +45,7 @@ class OutOfOrder:
         """Names each split in which a record was seen to be older than one before it by more than plans can allow for. `promised`: the user
         has set the disorder of `bounds`; else it is what was seen, and is made known.
         """
-        allowed = bounds.disorder if promised else most(bounds)
+        allowed = bounds.disorder if promised else most(bounds.max_drift)
         if not promised and bounds.disorder > 2 * self._told:
             self._told = bounds.disorder
             log.info("records are out of order by %s at least: the plans go by that, since no disorder is set", readable(bounds.disorder))

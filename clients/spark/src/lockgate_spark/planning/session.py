@@ -130,7 +130,12 @@ class Session:
         failed: then they keep their leases for the run that follows.
         """
         self._open -= 1
-        if self._open > 0 or self._closed.is_set():
+        if self._open <= 0:
+            self.end()
+
+    def end(self) -> None:
+        """The end, whoever still reads. Of a run that cannot begin Spark stops no source, so that one is to be ended by this."""
+        if self._closed.is_set():
             return
         self._closed.set()
         self._planner.sum_up()

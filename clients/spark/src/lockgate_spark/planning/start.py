@@ -1,9 +1,10 @@
 """What a query is told once, when its first plan is made: rows that are lost already, a watermark delay that is too short, and a
 watermark on another event time than the one that is aligned.
 
-**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; why, stands in `lockgate.planner`. `delay` is that of
-the query's own `withWatermark`, which is known once the query runs. Of several Spark takes the lowest watermark, and the longest
-delay counts; with `multipleWatermarkPolicy=max` the shortest.
+**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; why, stands in `lockgate.planner`. Where event time
+is in the payload a batch may hold records that are later than its target by `disorder` (`logs.crossing`), and `max_drift + disorder ≤
+delay` is wanted. `delay` is that of the query's own `withWatermark`, which is known once the query runs. Of several Spark takes the lowest
+watermark, and the longest delay counts; with `multipleWatermarkPolicy=max` the shortest.
 """
 
 import logging
@@ -17,6 +18,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.duration import readable
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
+from lockgate_spark.planning.out_of_order import most
 from lockgate_spark.planning.watermarks import KAFKAS, POLICY, QueryWatermark
 
 log = logging.getLogger("lockgate")
@@ -43,15 +45,43 @@ def delay_of(run: Checkpointed) -> int | None:
     return min(delays) if run.takes_highest() else max(delays)
 
 
-def own_bounds(alignment: Alignment, delay: int | None) -> Bounds:
-    """The query's bounds. Where the user gave no `max_drift` it is the watermark delay, if that is shorter than the default; in a group
-    the group's value rules. `idle_timeout` is what producers do, of which a delay says nothing.
+def needed_delay(bounds: Bounds, in_payload: bool) -> int:
+    """The watermark delay (ms) with which no row is late."""
+    return bounds.max_drift + (bounds.disorder if in_payload else 0)
+
+
+def own_bounds(
+    alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
+) -> Bounds:
+    """The query's bounds. Where the user gave no `max_drift` it is what the watermark delay leaves, if that is less than the default; in a
+    group the group's value rules. Where the user gave no `disorder` it is what was `seen`, up to half of the drift. `idle_timeout` is what
+    producers do, of which a delay says nothing.
     """
-    bounds = alignment.bounds
-    free = alignment.max_drift is None and alignment.coordinator is None
-    if free and delay is not None and bounds.disorder < delay < bounds.max_drift:
-        return replace(bounds, max_drift=delay)
-    return bounds
+    set_by_user = alignment.bounds
+    drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
+    room = delay if alignment.max_drift is None and alignment.coordinator is None else None
+    if room is not None and disorder < room < drift:
+        drift = room
+    if alignment.disorder is None:
+        # In the payload the drift gives way to it, and it is to be half of what is left.
+        disorder = min(seen, most(drift), seen if room is None or not in_payload else room // 3)
+    if room is not None and in_payload and disorder < room - disorder < drift:
+        drift = room - disorder
+    return replace(set_by_user, max_drift=drift, disorder=disorder)
+
+
+class TooShort:
+    """Warns where the delay of a run is too short for what its plans go by; once more where that has doubled."""
+
+    def __init__(self) -> None:
+        self._told = 0
+
+    def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
+        """`delay`: of the query's watermark, ms; None without one. `in_payload`: that is where event time is."""
+        needed = needed_delay(bounds, in_payload)
+        if delay is not None and delay < needed and needed >= 2 * self._told:
+            self._told = needed
+            log.warning("%s", _too_short(delay, bounds, in_payload))
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
@@ -66,19 +96,19 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
             lost,
         )
     delay = delay_of(run)
-    if delay is not None and delay < bounds.max_drift:
-        log.warning("%s", _too_short(delay, bounds))
-    elif delay is not None:
+    if delay is not None and delay >= bounds.max_drift:
         _offer_highest(run, bounds)
 
 
-def _too_short(delay: int, bounds: Bounds) -> str:
+def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
+    beside = bounds.disorder if in_payload else 0
+    out_of_order = f", beside a disorder of {readable(beside)} in the payload" if beside else ""
     told = (
-        f"the query's watermark delay is {readable(delay)}, and max_drift is {readable(bounds.max_drift)}: rows can be late and dropped."
-        f" Make the delay at least {readable(bounds.max_drift)}"
+        f"the query's watermark delay is {readable(delay)}, and max_drift is {readable(bounds.max_drift)}{out_of_order}: rows can be late"
+        f" and dropped. Make the delay at least {readable(needed_delay(bounds, in_payload))}"
     )
-    if delay > bounds.disorder:
-        return f"{told}, or max_drift at most {readable(delay)}"
+    if delay - beside > bounds.disorder:
+        return f"{told}, or max_drift at most {readable(delay - beside)}"
     return f"{told}; max_drift must stay above disorder ({readable(bounds.disorder)})"
 
 

@@ -1,0 +1,136 @@
+"""The split logs of transactional topics: what is not committed yet, what was aborted, and markers, which are no records."""
+
+import struct
+import time
+
+import pytest
+from confluent_kafka import Producer
+
+from lockgate.watermark import MIN
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_testbed.kafka import KafkaBroker
+from support.real_logs import Open, at, heads, starts
+from support.transactions import send_to, transactional
+
+
+@pytest.fixture
+def transactions(kafka: KafkaBroker, topic: str) -> Producer:
+    """A producer for a topic with one partition."""
+    return transactional(kafka, topic, 1)
+
+
+def send(producer: Producer, topic: str, *seconds: int) -> None:
+    send_to(producer, topic, 0, map(at, seconds))
+
+
+def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committed(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
+    split = f"{topic}-0"
+    log = open_log(isolation__level="read_committed")
+    log.follow([split])
+
+    def look(now: int, end: int) -> int:
+        log.witness(now, {split: 0}, {split: end}, log.uncommitted_ends(), None)
+        return log.known_until(split)
+
+    assert look(1_000, 0) == 1_000
+    transactions.begin_transaction()
+    send(transactions, topic, 10)
+    assert look(2_000, 0) == 1_000
+    assert look(3_000, 0) == 1_000
+    transactions.commit_transaction(30)
+    assert look(4_000, 2) == 4_000, "a record and the marker"
+
+
+def test_without_isolation_an_open_transaction_hides_nothing(open_log: Open, transactions: Producer, topic: str) -> None:
+    split = f"{topic}-0"
+    log = open_log()
+    log.follow([split])
+    transactions.begin_transaction()
+    send(transactions, topic, 10)
+    assert log.uncommitted_ends() == {split: 1}
+    log.witness(2_000, {split: 0}, {split: 1}, None, None)
+    assert log.known_until(split) == 2_000
+    transactions.abort_transaction(30)
+
+
+def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Producer, topic: str) -> None:
+    split = f"{topic}-0"
+    log = open_log(isolation__level="read_committed")
+    log.follow([split])
+    transactions.begin_transaction()
+    send(transactions, topic, 10)
+    log.witness(2_000, {split: 0}, {split: 0}, log.uncommitted_ends(), None)
+    assert log.known_until(split) == MIN
+    transactions.abort_transaction(30)
+
+
+def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_log: Open, transactions: Producer, topic: str) -> None:
+    transactions.begin_transaction()
+    send(transactions, topic, 10, 20)
+    transactions.commit_transaction(30)
+    log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 3}
+    log.follow(ends)
+    assert log.uncommitted_ends() == ends
+    assert log.heads({f"{topic}-0": 1}, ends) == heads(topic, p0=(1, 20))
+    assert log.heads({f"{topic}-0": 2}, ends) == {}
+    assert log.first_after(at(15), {f"{topic}-0": 2}, ends) == {}
+
+
+def commit_in_turns(producer: Producer, topic: str, *transactions: range) -> Offsets:
+    """Records of long ago (s after T0), with a marker of now behind each transaction; gives the end."""
+    for seconds in transactions:
+        producer.begin_transaction()
+        send(producer, topic, *seconds)
+        producer.commit_transaction(30)
+    return {f"{topic}-0": sum(len(seconds) + 1 for seconds in transactions)}
+
+
+def test_a_marker_in_what_was_sampled_is_no_record_and_hides_none(open_log: Open, transactions: Producer, topic: str) -> None:
+    ends = commit_in_turns(transactions, topic, range(10), range(10, 20), range(20, 30))
+    log = open_log()
+    log.follow(ends)
+    log.sample(starts(ends), ends)
+    assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
+    for second, offset in ((5, 6), (12, 14), (9, 11), (19, 22), (28, 31)):
+        assert log.first_after(at(second), starts(ends), ends) == heads(topic, p0=(offset, second + 1))
+    assert log.first_after(at(29), starts(ends), ends) == {}
+    assert log.highest(ends) == {f"{topic}-0": at(29)}, "and not the marker's, which is of now"
+
+
+def test_a_marker_that_a_plan_has_stopped_at_is_found_out_by_the_next_sample(open_log: Open, transactions: Producer, topic: str) -> None:
+    ends = commit_in_turns(transactions, topic, range(10), range(10, 20))
+    log, behind = open_log(), {f"{topic}-0": 10}
+    log.follow(ends)
+    log.heads(starts(ends), ends)
+    ((split, marker),) = log.first_after(at(12), starts(ends), ends).items()
+    assert marker.offset == 10, "what Kafka says"
+    log.planned(at(12), {split: marker})
+    assert log.heads(behind, ends) == {split: marker}
+    log.sample(behind, ends)
+    assert log.heads(behind, ends) == heads(topic, p0=(11, 10))
+    assert log.first_after(at(12), behind, ends) == heads(topic, p0=(14, 13))
+
+
+def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(open_log: Open, transactions: Producer, topic: str) -> None:
+    transactions.begin_transaction()
+    send(transactions, topic, 0)
+    transactions.commit_transaction(30)
+    log = open_log(isolation__level="read_committed")
+    log.follow([f"{topic}-0"])
+    patience_ms, began = 600_000, time.monotonic()
+    assert struct.unpack(">4q", log.jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1, -1)
+    assert time.monotonic() - began < patience_ms / 2_000
+
+
+def test_an_aborted_transaction_is_a_hole_that_is_passed_over(open_log: Open, transactions: Producer, topic: str) -> None:
+    for seconds, end in (((10,), "commit"), ((20, 21, 22), "abort"), ((30,), "commit")):
+        transactions.begin_transaction()
+        send(transactions, topic, *seconds)
+        transactions.commit_transaction(30) if end == "commit" else transactions.abort_transaction(30)
+    log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 8}
+    log.follow(ends)
+    assert log.uncommitted_ends() == ends
+    assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(6, 30))
+    assert log.heads({f"{topic}-0": 2}, {f"{topic}-0": 6}) == {}

@@ -1,0 +1,54 @@
+"""Sessions over logs in memory, by a wall clock that stands: at NOW_MS, 30 days after T0."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from lockgate_spark import Alignment, HeldTooLong
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.planning.session import Session
+from support.members import MINUTE
+from support.runs import RunInMemory, SourceInMemory
+
+T0 = 1_767_225_600_000
+NOW_MS = T0 + 30 * 24 * 60 * MINUTE
+
+
+def minutes(*of: float) -> list[int]:
+    """Event times so many minutes after T0."""
+    return [T0 + int(m * MINUTE) for m in of]
+
+
+def live(*behind: float) -> list[int]:
+    """Event times so many minutes before now."""
+    return [NOW_MS - int(m * MINUTE) for m in behind]
+
+
+def session(
+    *sources: SourceInMemory,
+    run: RunInMemory | None = None,
+    membership: Membership | None = None,
+    clock: Callable[[], float] = lambda: NOW_MS / 1000,
+    **alignment: Any,
+) -> Session:
+    """To be closed once for each source."""
+    made = Session(Alignment(**alignment), run or RunInMemory(), membership, clock)
+    for i, source in enumerate(sources):
+        made.add(i, source)
+    return made
+
+
+def asked_aside(one: Session, start: Offsets) -> tuple[threading.Thread, list[Any]]:
+    """Asks on a thread of its own, as Spark does; the answer, or what it failed with, is in the list."""
+    answers: list[Any] = []
+
+    def ask() -> None:
+        try:
+            answers.append(one.latest_offset(0, start, None))
+        except HeldTooLong as error:
+            answers.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread, answers
