@@ -49,6 +49,7 @@ SAMPLE = {
     "spark/test_refusals.py": (),
     "spark/logs/test_event_time.py": (),
     "spark/logs/test_kafka_log.py": (),
+    "spark/logs/test_kafka_transactions.py": (),
 }
 """What leans on Spark's internals: of a file the tests with one of these in their names, or all."""
 

@@ -1,9 +1,13 @@
 """The examples run as they stand."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import httpx
@@ -46,6 +50,33 @@ def test_the_foreach_batch_example_prints_what_was_paused_and_resumed_and_its_ex
     assert "held by" in text
 
 
+BATCH = re.compile(r"batch \d+: \d+ rows, (\S+) to (\S+); the group is at (\S+)")
+
+
+def ms_of(iso: str) -> int:
+    return int(datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+def application(*arguments: object) -> "subprocess.Popen[str]":
+    """One of the example's two, in a process group of its own."""
+    command = [sys.executable, "-c", LAUNCH, *map(str, [EXAMPLES / "two_applications.py", *arguments])]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+
+def lines_until(child: "subprocess.Popen[str]", words: str) -> Iterator[str]:
+    """What it says, up to a line with these words. It is killed where none comes."""
+    assert child.stdout is not None
+    timer = threading.Timer(400, os.killpg, (child.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        for line in child.stdout:
+            yield line
+            if words in line:
+                return
+    finally:
+        timer.cancel()
+
+
 def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish(kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
     spec = SkewedTopic(topic, records=2_000, span_hours=2)
     topics.load(kafka.bootstrap, spec)
@@ -53,27 +84,24 @@ def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish
     with CoordinatorProcess() as coordinator:
         config = {"max_drift_ms": HOUR_MS // 4, "catch_up": "strict", "expected_sources": ["kafka", "files"]}
         httpx.put(f"{coordinator.url}/v1/groups/two-applications", json=config).raise_for_status()
-        running = []
-        for what, where in (("kafka", [kafka.bootstrap, topic]), ("files", [files])):
-            arguments = [
-                EXAMPLES / "two_applications.py",
-                what,
-                *where,
-                "--coordinator",
-                coordinator.url,
-                "--checkpoint",
-                tmp_path / f"of {what}",
-            ]
-            command = [sys.executable, "-c", LAUNCH, *map(str, arguments)]
-            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True))
+        common = ["--coordinator", coordinator.url, "--checkpoint"]
+        running = {"kafka": application("kafka", kafka.bootstrap, topic, *common, tmp_path / "of kafka")}
         try:
-            said = [application.communicate(timeout=400)[0] for application in running]
+            said = {"kafka": "".join(lines_until(running["kafka"], "held by files/0")), "files": ""}
+            running["files"] = application("files", files, *common, tmp_path / "of files")
+            for what, child in running.items():
+                said[what] += child.communicate(timeout=400)[0]
         finally:
-            for application in running:
-                if application.poll() is None:
-                    os.killpg(application.pid, signal.SIGKILL)
+            for child in running.values():
+                if child.poll() is None:
+                    os.killpg(child.pid, signal.SIGKILL)
         sources = httpx.get(f"{coordinator.url}/v1/groups/two-applications").json()["sources"]
-    assert [application.returncode for application in running] == [0, 0], said
-    assert all("the group is at" in text for text in said)
-    assert said[1].count("1 rows") == 8
+    assert [child.returncode for child in running.values()] == [0, 0], said
+    assert "kafka is paused at" in said["kafka"], said
+    assert said["files"].count("1 rows") == 8
+    for what, text in said.items():
+        # Kafka is read up to where the group allows, and a file is handed on where the group allows its first row.
+        ahead = [ms_of(latest if what == "kafka" else first) - ms_of(group) for first, latest, group in BATCH.findall(text)]
+        assert len(ahead) >= 8, text
+        assert max(ahead) <= HOUR_MS // 4, text
     assert {source["source"]: source["readers"][0]["state"] for source in sources} == {"kafka": "finished", "files": "finished"}

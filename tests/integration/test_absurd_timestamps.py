@@ -126,7 +126,7 @@ def test_without_a_bound_a_split_stops_at_a_record_from_2099_and_the_run_says_wh
 
 
 def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_1970(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     append(kafka, topic, 0, [1, 1, now_ms() - MINUTE])
@@ -136,3 +136,7 @@ def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_
     first = query.plans[0].splits[0]
     assert (first.end, first.left_out) == (3, 2)
     assert first.watermark > now_ms() - 60 * MINUTE
+    assert [text.split(". ")[0] for text in warnings(caplog) if "left out" in text] == [
+        f"topic {topic}, partition 0: the record at offset 0 is stamped 1970-01-01T00:00:00.001Z, more than past_bound (365 days) behind"
+        " the clock"
+    ]

@@ -5,11 +5,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from benchmarks.group.announced import Announced
 
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -39,6 +41,14 @@ class Applications:
 
     def configure(self, **config: Any) -> None:
         httpx.put(f"{self.urls[0]}/v1/groups/{self._group}", json={**GROUP, **config}).raise_for_status()
+
+    def listen(self) -> list[Announced]:
+        """Somebody who takes no part, at each coordinator: one may tell of a change before the other has heard of it."""
+        heard = [Announced(url, self._group) for url in self.urls]
+        for each in heard:
+            self._ends.callback(each.close)
+        wait_for(lambda: all(each.highest_until(time.time()) is not None for each in heard))
+        return heard
 
     def readers(self) -> dict[str, str]:
         """The state of each source's reader, by the other coordinator."""
@@ -89,6 +99,7 @@ def exact(order: Order) -> Written:
 
 def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttled(applications: Applications) -> None:
     applications.configure(expected_sources=["fast", "throttled"])
+    heard = applications.listen()
     orders = applications.order("fast"), applications.order("throttled", per_second=RECORDS / 5)
     drivers = [applications.start(order) for order in orders]
     for driver in drivers:
@@ -96,6 +107,9 @@ def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttl
     fast, throttled = map(exact, orders)
     assert 0 < worst_drift(fast, throttled, DAY.event_time, COUNTS) <= DRIFT_MS
     assert worst_drift(throttled, fast, DAY.event_time, COUNTS) <= DRIFT_MS
+    for plan in (*fast.plans, *throttled.plans):
+        announced = [each.highest_until(plan.planned_at) for each in heard]
+        assert max(plan.target, plan.highest) <= max(ceiling for ceiling in announced if ceiling is not None)
     assert {plan.coordinator for plan in fast.plans} == {"told"}
     assert applications.readers() == {"fast": "finished", "throttled": "finished"}
 
@@ -123,20 +137,30 @@ def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_
     orders = {name: applications.order(name, per_second=slow.get(name)) for name in names}
     drivers = {name: applications.start(order) for name, order in orders.items()}
     drivers["restarted"].read_until("begins 2")
+    restarted_at = time.time()
     drivers["restarted"].kill()
     drivers["restarted"] = applications.start(orders["restarted"])
     drivers["killed"].read_until("begins 2")
-    drivers["killed"].kill()
     killed_at = time.time()
+    drivers["killed"].kill()
     for name in ("fast", "throttled", "restarted"):
         drivers[name].finish()
     left = Written.to(Path(orders["killed"].out))
     assert set(left.rows.values()) <= {1}
     assert left.rows.total() < RECORDS
-    for name in ("fast", "throttled", "restarted"):
-        written = exact(orders[name])
-        # Its last report may have been made a third of a lease before it died; until its lease ended nobody went further than it allows.
-        assert worst_drift(until(written, killed_at + LEASE_S * 2 / 3), left, DAY.event_time, COUNTS) <= DRIFT_MS
+    written = {name: exact(orders[name]) for name in ("fast", "throttled", "restarted")}
+    # A last report may have been made a third of a lease before one died; until its lease ended nobody went further than it allows.
+    lasts_s = LEASE_S * 2 / 3
+    for each in written.values():
+        assert worst_drift(until(each, killed_at + lasts_s), left, DAY.event_time, COUNTS) <= DRIFT_MS
+    planned_again = next(plan for plan in written["restarted"].plans if plan.planned_at > restarted_at)
+    again_at, _ = written["restarted"].batches[planned_again.batch_id]  # by the end of which all have heard of it
+    for one, other in permutations(written, 2):
+        since_s = 0.0
+        if other == "restarted":  # between the end of its lease and its return nobody waits for it
+            assert worst_drift(until(written[one], restarted_at + lasts_s), written[other], DAY.event_time, COUNTS) <= DRIFT_MS, one
+            since_s = again_at
+        assert worst_drift(written[one], written[other], DAY.event_time, COUNTS, since_s) <= DRIFT_MS, (one, other)
     assert applications.readers()["killed"] == "lost"
 
 

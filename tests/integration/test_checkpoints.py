@@ -1,6 +1,7 @@
 """A checkpoint goes from native to aligned and back, survives kill -9, and what it lost before is said."""
 
 import logging
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from lockgate_testbed.skew import SkewedTopic
 from support.drivers import Driver, Order
 from support.exact_sink import Written, all_rows
 from support.queries import WindowedCount, kafka_stream
+from support.rows import Row, Rows
 
 
 @pytest.mark.parametrize("moment", ["begins 2", "wrote 3"])
@@ -72,13 +74,24 @@ def test_a_delay_shorter_than_the_drift_is_said_with_both_figures(
         assert any("delay is 5 minutes, and max_drift is 10 minutes" in r.getMessage() for r in caplog.records) == warned
 
 
-def test_partitions_added_while_the_query_is_down_are_read_from_their_first_record(
+def test_a_partition_added_while_the_query_is_down_counts_from_its_first_record_on_however_old_it_is(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
+    minute, t0 = 60_000, 1_767_225_600_000
+    times = [[t0 + n * minute for n in range(40)], [t0 - 10 * minute + n * 2 * minute for n in range(30)]]
     topics.create(kafka.bootstrap, topic, 1)
-    topics.produce(kafka.bootstrap, topic, [(0, 3_600_000 + n, None, b"x") for n in range(10)])
-    stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=5))
-    WindowedCount(stream).start(tmp_path).finish()
-    topics.widen(kafka.bootstrap, topic, 3)
-    topics.produce(kafka.bootstrap, topic, [(n % 3, 3_600_100 + n, None, b"x") for n in range(30)])
-    assert WindowedCount(stream).start(tmp_path).finish().counted == 40
+    topics.produce(kafka.bootstrap, topic, [(0, at, None, b"x") for at in times[0][:10]])
+    stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=10))
+    assert len(Rows(stream).start(tmp_path).finish().all) == 10
+    topics.widen(kafka.bootstrap, topic, 2)
+    topics.produce(kafka.bootstrap, topic, [(0, at, None, b"x") for at in times[0][10:]])
+    topics.produce(kafka.bootstrap, topic, [(1, at, None, b"x") for at in times[1]])
+    rows = Rows(stream).start(tmp_path).finish()
+    first = rows.plans[0]
+    assert first is not None
+    assert [(split.split, split.position) for split in first.splits] == [(f"{topic}-0", 10), (f"{topic}-1", 0)]
+    assert {row.partition for row in rows.batches[0]} == {1}, "10 records of the new one are older than what is left of the other"
+    assert sorted(rows.all) == [Row(topic, p, offset) for p, offsets in ((0, range(10, 40)), (1, range(30))) for offset in offsets]
+    read = [[times[row.partition][row.offset] for row in batch] for batch in rows.batches if batch]
+    assert all(max(batch) < min(later) for batch, later in pairwise(read))
+    assert all(len(batch) <= 10 for batch in read)

@@ -12,10 +12,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import lockgate_spark
-from lockgate_spark import Alignment, BatchSlice, align
+from lockgate_spark import Alignment, BatchAlignment, BatchSlice, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.skew import HOUR_MS, SkewedTopic
+from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
 from support.queries import PATIENCE_S, kafka_stream
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "hourly_partitions.py"
@@ -35,12 +35,15 @@ class Sliced:
 
     def __init__(self) -> None:
         self.slices: list[BatchSlice] = []
+        self.plans: list[BatchAlignment] = []
         self.hours: list[dict[int, int]] = []
         self.stragglers: list[int] = []
 
     def take(self, batch: DataFrame, _: int) -> None:
-        found = lockgate_spark.slice_of(batch)
+        plan, found = lockgate_spark.alignment_of(batch), lockgate_spark.slice_of(batch)
+        assert plan is not None
         assert found is not None
+        self.plans.append(plan)
         hour = F.floor(F.unix_millis("timestamp") / HOUR_MS).alias("hour")
         self.slices.append(found)
         self.hours.append({row["hour"]: row["count"] for row in found.rows(batch).groupBy(hour).count().collect()})
@@ -58,6 +61,9 @@ def test_each_hour_of_a_backfill_is_whole_in_one_batch(spark: SparkSession, kafk
     found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=4_000), HOUR), tmp_path)
     assert len(found.slices) > 4
     assert all(made.complete for made in found.slices)
+    assert [plan.slice for plan in found.plans] == found.slices
+    assert [made.start for made in found.slices] == [T0_MS, *(made.end for made in found.slices[:-1])]
+    assert all(plan.slice and plan.slice.end % HOUR_MS == 0 and plan.target == plan.slice.end - 1 for plan in found.plans)
     assert sum(found.stragglers) == 0
     hours = [hour for batch in found.hours for hour in batch]
     assert len(hours) == len(set(hours)) == 24

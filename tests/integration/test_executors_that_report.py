@@ -18,6 +18,7 @@ from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import HOUR_MS, T0_MS
+from support.answers import wait_for
 from support.drivers import Driver, Order
 from support.queries import kafka_stream
 from support.rows import Rows
@@ -38,8 +39,8 @@ def coordinator() -> Iterator[CoordinatorProcess]:
         yield process
 
 
-def create(coordinator: CoordinatorProcess, *expected: str) -> None:
-    httpx.put(f"{coordinator.url}/v1/groups/g", json={**GROUP, "expected_sources": expected}).raise_for_status()
+def create(coordinator: CoordinatorProcess, *expected: str, **more: int) -> None:
+    httpx.put(f"{coordinator.url}/v1/groups/g", json={**GROUP, "expected_sources": expected, **more}).raise_for_status()
 
 
 def reader(coordinator: CoordinatorProcess, source: str = "busy") -> dict[str, Any]:
@@ -65,10 +66,11 @@ def aligned(
     return align(stream, Alignment(coordinator=group, **alignment))
 
 
-def test_the_other_query_goes_on_while_a_long_batch_of_the_first_is_under_way(
+def test_the_other_query_goes_on_while_a_long_batch_of_the_first_is_under_way_and_no_further_when_that_outlasts_its_lease(
     spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path
 ) -> None:
-    create(coordinator, "busy", "other")
+    lease_ms = 4_000
+    create(coordinator, "busy", "other", lease_ms=lease_ms)
     produce(kafka, f"{topic}-busy", TIMES)
     produce(kafka, f"{topic}-other", TIMES)
     at_work, may_tell, may_end = threading.Event(), threading.Event(), threading.Event()
@@ -89,6 +91,9 @@ def test_the_other_query_goes_on_while_a_long_batch_of_the_first_is_under_way(
         assert len(other.all) == first == 30, "both stand at the first ceiling"
         may_tell.set()
         other.wait_until(lambda rows: len(rows.all) > first)
+        wait_for(lambda: (reader(coordinator, "other")["waiting_ms"] or 0) > lease_ms)
+        assert reader(coordinator)["state"] == "active"
+        assert reader(coordinator)["progress_age_ms"] > lease_ms
         assert [len(busy.batches), len(other.all)] == [1, 59], "the drift above 1 ms below the 30th record"
     finally:
         may_tell.set()

@@ -4,12 +4,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from benchmarks.bench_idle import Meter
 from pyspark.sql import SparkSession
 
-from lockgate_spark import align
+from lockgate_spark import Alignment, Coordinator, align
 from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import WindowedCount, kafka_stream
 
@@ -17,22 +19,47 @@ NOW_MS = int(time.time() * 1000)
 
 
 @pytest.fixture
-def idle(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, topic: str) -> Iterator[WindowedCount]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What this process has asked of coordinators."""
+    found: list[str] = []
+    send = httpx.AsyncHTTPTransport.handle_async_request
+
+    async def noted(transport: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+        found.append(request.url.path)
+        return await send(transport, request)
+
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", noted)
+    return found
+
+
+@pytest.fixture
+def alignment(topic: str, asked: list[str]) -> Iterator[Alignment]:
+    """In a group, which costs requests as well."""
+    with CoordinatorProcess() as coordinator:
+        yield Alignment(coordinator=Coordinator(coordinator.url, group=topic))
+
+
+@pytest.fixture
+def idle(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, topic: str, alignment: Alignment) -> Iterator[WindowedCount]:
     """A query that has read ten records in four partitions."""
     topics.create(kafka.bootstrap, topic, 4)
     topics.produce(kafka.bootstrap, topic, [(n % 4, NOW_MS + n, None, b"x") for n in range(10)])
-    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic), alignment)).start(tmp_path, available_now=False)
     query.wait_until(lambda q: q.counted == 10)
     yield query
     query.stop()
 
 
-def test_an_idle_query_asks_the_broker_less_than_twenty_times_a_second(spark: SparkSession, idle: WindowedCount) -> None:
+def test_an_idle_query_asks_broker_and_coordinator_less_than_twenty_times_a_second(
+    spark: SparkSession, idle: WindowedCount, asked: list[str]
+) -> None:
     meter = Meter(spark)
-    began, (_, _, before) = time.monotonic(), meter.read()
+    began, (_, _, before), asked_before = time.monotonic(), meter.read(), len(asked)
+    assert asked_before, "nobody counts"
     assert idle.query is not None
     assert not idle.query.awaitTermination(5)
-    assert (meter.read()[2] - before) / (time.monotonic() - began) < 20
+    of_the_broker, of_the_coordinator = meter.read()[2] - before, len(asked) - asked_before
+    assert (of_the_broker + of_the_coordinator) / (time.monotonic() - began) < 20, (of_the_broker, of_the_coordinator)
 
 
 def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(kafka: KafkaBroker, idle: WindowedCount, topic: str) -> None:

@@ -2,13 +2,15 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQueryException
+from pyspark.sql.streaming import StreamingQueryException, StreamingQueryListener
 
+from lockgate import watermark
 from lockgate_spark import Alignment, BatchAlignment, Coordinator, align, align_all, report_progress
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -26,6 +28,37 @@ def running() -> Iterator[list[WindowedCount]]:
     queries: list[WindowedCount] = []
     yield queries
     stop_all(queries)
+
+
+class Heard(StreamingQueryListener):
+    """A listener that keeps the metrics of each batch's first source, by query and batch."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[tuple[str, int], Mapping[str, str]] = {}
+
+    def onQueryStarted(self, event: Any) -> None: ...  # noqa: N802 – Spark's names
+
+    def onQueryIdle(self, event: Any) -> None: ...  # noqa: N802
+
+    def onQueryTerminated(self, event: Any) -> None: ...  # noqa: N802
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        self.metrics[str(event.progress.id), event.progress.batchId] = event.progress.sources[0].metrics
+
+    def of(self, query: WindowedCount) -> list[tuple[BatchAlignment, Mapping[str, str]]]:
+        """Plan and metrics of each batch so far; the listener hears of the last one a moment later."""
+        assert query.query is not None
+        id_, plans = query.query.id, list(query.plans)
+        wait_for(lambda: (id_, len(plans) - 1) in self.metrics)
+        return [(plan, self.metrics[id_, batch]) for batch, plan in enumerate(plans)]
+
+
+@pytest.fixture
+def heard(spark: SparkSession) -> Iterator[Heard]:
+    listener = Heard()
+    spark.streams.addListener(listener)
+    yield listener
+    spark.streams.removeListener(listener)
 
 
 def now_ms() -> int:
@@ -49,7 +82,7 @@ def last_plan(query: WindowedCount) -> BatchAlignment:
 
 
 def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_where_native_spark_does(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount], heard: Heard
 ) -> None:
     begin, rounds, step = now_ms() - 3 * HOUR, 22, 9 * MINUTE
     names = [f"{topic}-{n}" for n in "ab"]
@@ -75,15 +108,24 @@ def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_w
                 query.wait_until(lambda query, n=n: query.counted > n)  # type: ignore[misc]
         for query in aligned:
             query.wait_until(lambda query: query.counted >= on_time + rounds)
-        wait_for(lambda: native.query is not None and not native.query.status["isDataAvailable"])
+        native.wait_until_idle()
     assert [query.counted for query in aligned] == [on_time + rounds] * 2
     assert [dropped(query) for query in aligned] == [0, 0]
-    assert any(plan.paused for query in aligned for plan in query.plans)
+    for query in aligned:
+        held = [(plan, metrics) for plan, metrics in heard.of(query) if plan.paused]
+        assert len(held) > 1
+        for plan, metrics in held:
+            assert metrics["alignmentTarget"] == watermark.iso(plan.target)
+            assert metrics["alignmentPausedSplits"] == str(len(plan.paused))
+            assert metrics["alignmentPausedMs"] == str(plan.paused_ms)
+            assert metrics["alignmentPlanMs"] == str(round(plan.seconds * 1000))
+        assert max(int(metrics["alignmentPausedMs"]) for _, metrics in held) > 0
+        assert max(int(metrics["alignmentPlanMs"]) for _, metrics in held) > 0
     assert native.counted < on_time + rounds  # how many of them it loses hangs on the pace of its batches
 
 
-def test_with_defaults_new_records_are_read_at_once_and_a_silent_split_holds_nobody(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
+def test_with_defaults_new_records_are_read_at_once_a_silent_split_holds_nobody_and_a_late_producer_is_told_of(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount], caplog: pytest.LogCaptureFixture
 ) -> None:
     topics.create(kafka.bootstrap, topic, 3)  # partition 2 stays empty
     append(kafka, topic, 1, [now_ms() - HOUR])
@@ -94,6 +136,31 @@ def test_with_defaults_new_records_are_read_at_once_and_a_silent_split_holds_nob
         append(kafka, topic, 0, [now_ms()])
         query.wait_until(lambda query, n=n: query.counted == n, timeout_s=45)  # type: ignore[misc]
     assert last_plan(query).paused == ()
+    # A look at the log after the last batch finds nothing: as of then at least, all that was there is known.
+    query.wait_until_idle()
+    read_at = max(plan.planned_at for plan in query.plans if any(split.end > split.position for split in plan.splits))
+    assert lag_warnings(caplog) == []
+    late = int(read_at * 1000) - 3 * MINUTE
+    append(kafka, topic, 0, [late])
+    most = now_ms() - late
+    query.wait_until(lambda query: query.counted == 5)
+    # A batch is counted before Spark tells of it, and some batches have no rows: the last one that is told of can be an earlier one.
+    lags: list[int] = []
+    wait_for(lambda: lags.extend(producer_lags(query)) or any(lags))
+    assert 3 * MINUTE <= max(lags) <= most
+    (warning,) = lag_warnings(caplog)
+    assert f"topic {topic}, partition 0: a record came" in warning
+    assert "idle_timeout is 1 minute" in warning
+
+
+def producer_lags(query: WindowedCount) -> list[int]:
+    """By batch, of those that Spark has told of (ms)."""
+    assert query.query is not None
+    return [int(progress["sources"][0]["metrics"].get("alignmentProducerLagMs", 0)) for progress in query.query.recentProgress]
+
+
+def lag_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if "idle_timeout is" in record.getMessage()]
 
 
 def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
@@ -108,6 +175,8 @@ def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
     for partition in range(3):
         append(kafka, topic, partition, [now_ms()] * 5)
     query.wait_until(lambda query: query.counted == 16)
+    began = {split.split: split.position for plan in reversed(query.plans) for split in plan.splits}
+    assert began == {f"{topic}-{partition}": 0 for partition in range(3)}
 
 
 # -- absurd timestamps --

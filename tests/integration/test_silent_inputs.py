@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, Coordinator, align, align_all
@@ -68,31 +70,87 @@ def test_scheduled_runs_over_inputs_of_which_another_one_is_empty_each_time_lose
     assert counted["aligned"] == 122
 
 
-def test_rows_of_one_timestamp_at_the_very_watermark_are_kept(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
-    topics.create(kafka.bootstrap, topic, 1)
-    append(kafka, topic, [T0_MS + n // 30 for n in range(90)])
-    stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=10), Alignment(max_drift=1))
-    counted = WindowedCount(stream, delay="1 millisecond", window="1 millisecond").start(tmp_path).finish()
-    assert len(counted.plans) >= 9
-    assert sorted(counted.windows.values()) == [30, 30, 30]
-
-
-def test_a_query_that_has_nothing_to_read_holds_nobody_in_its_group(
+def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    names = {"empty": f"{topic}-empty", "full": f"{topic}-full"}
+    """SPARK-50046 again, between two queries of a group."""
+    now = int(time.time() * 1000)
+    with CoordinatorProcess() as coordinator:
+        config = {"max_drift_ms": 10 * MINUTE_MS, "catch_up": "strict", "update_interval_ms": 200}
+        httpx.put(f"{coordinator.url}/v1/groups/g", json=config).raise_for_status()
+
+        def run(name: str, **more: str) -> Rows:
+            of = Coordinator(coordinator.url, group="g", source=name, park="1 hour")
+            stream = kafka_stream(spark, kafka.bootstrap, f"{topic}-{name}")
+            return Rows(align(stream, Alignment(coordinator=of, idle_timeout="3 hours", **more))).start(tmp_path / name)
+
+        def brings(name: str, *minutes: int) -> None:
+            append(kafka, f"{topic}-{name}", [now - n * MINUTE_MS for n in minutes])
+
+        for name in "ab":
+            topics.create(kafka.bootstrap, f"{topic}-{name}", 1)
+        brings("a", 100)
+        assert len(run("a").finish().all) == 1
+        brings("a", 60)
+        brings("b", 100, 95, 60)
+        alone = run("b", max_hold="1 second")
+        with pytest.raises(StreamingQueryException, match=r"max_hold is '1 second'; held by a/0"):
+            alone.finish()
+        assert [row.offset for row in alone.all] == [0, 1], "as far as the drift allows above where the other one stands"
+        both = [run(name) for name in "ab"]
+        assert [[row.offset for row in rows.finish().all] for rows in both] == [[1], [2]]
+
+
+def test_rows_of_one_timestamp_at_the_very_watermark_are_kept_where_native_spark_drops_them(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    starts_late = [(1, T0_MS + n // 12, None, b"x") for n in range(24, 48)]
+    topics.produce(kafka.bootstrap, topic, [*((0, T0_MS + n // 12, None, b"x") for n in range(48)), *starts_late])
+    native = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=10)
+    found = {}
+    for way, stream in (("native", native), ("aligned", align(native, Alignment(max_drift=1)))):
+        # Drops what is at the watermark, which is 1 ms below the highest timestamp of the batches before.
+        distinct = stream.withWatermark("timestamp", "1 millisecond").dropDuplicates(["partition", "offset", "timestamp"])
+        found[way] = Rows(distinct).start(tmp_path / way).finish()
+    assert len(found["native"].all) < 72
+    assert len(found["aligned"].all) == len(set(found["aligned"].all)) == 72
+    assert [len(batch) for batch in found["aligned"].batches if batch] == [10, 2, 10, 2, 10, 10, 4, 10, 10, 4]
+
+
+def test_a_live_query_that_has_nothing_to_read_holds_its_group_to_the_clock_less_its_idle_timeout_and_no_further(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    now, names = int(time.time() * 1000), {"empty": f"{topic}-empty", "full": f"{topic}-full"}
     for name in names.values():
         topics.create(kafka.bootstrap, name, 1)
-    append(kafka, names["full"], [T0_MS + n * HOUR_MS for n in range(24)])
+    # Two hours less the drift: what is older than one may be read.
+    append(kafka, names["full"], [*(T0_MS + n * HOUR_MS for n in range(5)), now - 70 * MINUTE_MS, now - 30 * MINUTE_MS])
     with CoordinatorProcess() as coordinator:
-        config = {"max_drift_ms": HOUR_MS, "catch_up": "strict", "expected_sources": list(names)}
-        httpx.put(f"{coordinator.url}/v1/groups/g", json=config).raise_for_status()
-        queries = {}
-        for name, of in names.items():
-            stream = kafka_stream(spark, kafka.bootstrap, of, maxOffsetsPerTrigger=5)
-            alignment = Alignment(coordinator=Coordinator(coordinator.url, group="g", source=name))
-            queries[name] = Rows(align(stream, alignment)).start(tmp_path / name)
-        assert [len(query.finish().all) for query in queries.values()] == [0, 24]
+        group = f"{coordinator.url}/v1/groups/g"
+        httpx.put(group, json={"max_drift_ms": HOUR_MS, "catch_up": "strict", "expected_sources": list(names)}).raise_for_status()
+
+        def query(name: str, **more: str) -> Rows:
+            stream = kafka_stream(spark, kafka.bootstrap, names[name], maxOffsetsPerTrigger=5)
+            of = Coordinator(coordinator.url, group="g", source=name)
+            return Rows(align(stream, Alignment(coordinator=of, idle_timeout="2 hours", **more)))
+
+        def empty_is() -> str:
+            found = httpx.get(f"{group}/sources/empty").json()
+            return str(found["readers"][0]["state"]) if found.get("readers") else ""
+
+        empty = query("empty").start(tmp_path / "empty", available_now=False)
+        try:
+            wait_for(lambda: empty_is() in ("active", "idle"))
+            full = query("full", max_hold="2 seconds").start(tmp_path / "full")
+            with pytest.raises(StreamingQueryException, match=r"max_hold is '2 seconds'; held by empty/0"):
+                full.finish()
+            assert [row.offset for row in full.all] == [*range(6)]
+            assert empty_is() in ("active", "idle"), "neither finished nor lost"
+            assert empty.running
+        finally:
+            empty.stop()
+        assert empty.all == []
 
 
 def test_a_query_restarted_from_an_older_checkpoint_takes_its_group_back_and_the_other_waits_for_it(

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,14 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
+from lockgate.planner import Limit
 from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
 from support.queries import kafka_stream
 from support.rows import Row, Rows
+from support.transactions import send_to, transactional
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -96,12 +98,17 @@ def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[Rows], fail: bool
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)
-    append(kafka, topic, 0, minutes_ago(180))
-    append(kafka, topic, 1, minutes_ago(*range(180, 120, -1)))
+    slow, fast = minutes_ago(180), minutes_ago(*range(180, 120, -1))
+    append(kafka, topic, 0, slow)
+    append(kafka, topic, 1, fast)
     source = kafka_stream(spark, kafka.bootstrap, topic, failOnDataLoss=str(fail).lower())
     paused = Rows(align(source, HOURS_BEHIND)).start(tmp_path, available_now=False)
     running.append(paused)
     paused.wait_until(lambda rows: len(rows.all) == 11)
+    plan = paused.plans[0]
+    assert plan is not None
+    assert (plan.limit, plan.bounded_by, plan.paused) == (Limit.HORIZON, f"{topic}-0", (f"{topic}-1",))
+    assert {split.split: split.next_event_time for split in plan.splits} == {f"{topic}-0": None, f"{topic}-1": fast[10]}
     wait_for((tmp_path / "commits" / "0").exists)  # else the batch is repeated
     paused.stop()  # Spark's executors may hold records that Kafka has no more; a query that starts anew has none of them
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
@@ -163,7 +170,7 @@ def test_records_stamped_by_the_broker_are_warned_of(
 def test_a_compacted_topic_is_read_level_over_its_holes(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
     compaction = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": str(HOUR)}
     topics.create(kafka.bootstrap, topic, 2, compaction)
-    times = {partition: [DAYS_AGO + n * (1 + partition) * MINUTE for n in range(200)] for partition in (0, 1)}
+    times = [[DAYS_AGO + n * (1 + partition) * MINUTE for n in range(200)] for partition in (0, 1)]
     for partition in (0, 1):
         records = [(partition, at, b"%d" % n if n % 10 == 0 else b"often", b"x") for n, at in enumerate(times[partition])]
         topics.produce(kafka.bootstrap, topic, records)
@@ -174,10 +181,15 @@ def test_a_compacted_topic_is_read_level_over_its_holes(spark: SparkSession, kaf
     rows = Rows(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=90))).start(tmp_path).finish()
     assert held(kafka, topic) <= set(rows.all) <= before
     assert len([batch for batch in rows.batches if batch]) >= 4
-    for plan, batch, later in zip(rows.plans, rows.batches, rows.batches[1:], strict=False):
+    assert_level(rows, times)
+
+
+def assert_level(rows: Rows, times: Sequence[Sequence[int]]) -> None:
+    """No batch holds a record that is older than what the batches before have read. `times`: by partition and offset."""
+    for n, plan in enumerate(rows.plans):
         assert plan is not None
-        assert all(times[row.partition][row.offset] <= plan.target for row in batch)
-        assert all(times[row.partition][row.offset] > plan.target for row in later)
+        assert all(times[row.partition][row.offset] <= plan.target for row in rows.batches[n])
+        assert all(times[row.partition][row.offset] > plan.target for batch in rows.batches[n + 1 :] for row in batch)
 
 
 def held(kafka: KafkaBroker, topic: str) -> set[Row]:
@@ -203,27 +215,21 @@ def held(kafka: KafkaBroker, topic: str) -> set[Row]:
 
 @pytest.fixture
 def producer(kafka: KafkaBroker, topic: str) -> Producer:
-    """One with transactions, and the topic, with two partitions."""
-    topics.create(kafka.bootstrap, topic, 2)
-    made = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "linger.ms": 0})
-    made.init_transactions(30)
-    return made
+    """One with transactions, for a topic with two partitions."""
+    return transactional(kafka, topic, 2)
 
 
-def send(producer: Producer, topic: str, partition: int, times: list[int]) -> None:
-    for event_time in times:
-        producer.produce(topic, b"x", partition=partition, timestamp=event_time)
-    producer.flush()
-
-
+@pytest.mark.parametrize("made", ["long ago", "now"])
 def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, made: str
 ) -> None:
-    committed = 0
+    # A marker bears the broker's clock, and a look-up finds it like a record: it is later than what comes behind it, or earlier.
+    begin, committed = DAYS_AGO if made == "long ago" else int(time.time() * 1000) + HOUR, 0
+    times = [[begin + n * MINUTE for n in range(120)], [begin + HOUR + n * MINUTE // 2 for n in range(120)]]
     for n in range(12):
         producer.begin_transaction()
         for partition in (0, 1):
-            send(producer, topic, partition, [DAYS_AGO + (10 * n + k) * (1 + partition) * MINUTE for k in range(10)])
+            send_to(producer, topic, partition, times[partition][10 * n : 10 * n + 10])
         if n % 3 == 1:
             producer.abort_transaction(30)
         else:
@@ -233,6 +239,11 @@ def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
     rows = Rows(align(source)).start(tmp_path).finish()
     assert len(rows.all) == len(set(rows.all)) == committed
     assert all((row.offset // 11) % 3 != 1 for row in rows.all), "ten records and a marker a transaction"
+    for log in times:
+        log[:] = (at for n in range(12) for at in (*log[10 * n : 10 * n + 10], -1))  # the markers have offsets, too
+    assert {row.partition for row in rows.batches[0]} == {0}, "partition 1 begins an hour later"
+    assert len([batch for batch in rows.batches if batch]) >= 4
+    assert_level(rows, times)
     assert all(plan and sum(split.end - split.position for split in plan.splits) <= 40 for plan in rows.plans)
 
 
@@ -245,7 +256,7 @@ def test_an_open_transaction_holds_the_others_and_a_committed_one_lets_them_go(
     append(kafka, topic, 1, minutes_ago(1))
     rows.wait_until(lambda rows: len(rows.all) == 1)
     producer.begin_transaction()
-    send(producer, topic, 0, minutes_ago(9))
+    send_to(producer, topic, 0, minutes_ago(9))
     opened = time.time()
     append(kafka, topic, 1, [int(opened * 1000) + 5_000])  # may be read once it is known what was there 5 s after the transaction began
     wait_for(lambda: time.time() > opened + 6)

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import EVENT_TIME_SQL, HOUR_MS, T0_MS, SkewedTopic
 from support.answers import wait_for
 from support.queries import WindowedCount, kafka_stream
+from support.rows import Rows
 
 RECORDS, BUDGET = 8_000, 1_200
 
@@ -85,14 +86,19 @@ def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
 # -- late rows --
 
 
-def behind(query: WindowedCount, topic: SkewedTopic, earlier_ms: int = 0) -> list[Counter[str]]:
+def progress_of(query: WindowedCount | StreamingQuery) -> list[Any]:
+    run = query.query if isinstance(query, WindowedCount) else query
+    assert run is not None
+    return list(run.recentProgress)
+
+
+def behind(query: WindowedCount | StreamingQuery, topic: SkewedTopic, earlier_ms: int = 0, index: int = 0) -> list[Counter[str]]:
     """By batch, what lies at or below the watermark of the batch before: counted from Spark's offsets and the topic's own formula.
-    `earlier_ms`: by how much the query's event times are earlier than the topic's.
+    `earlier_ms`: by how much the query's event times are earlier than the topic's. `index`: of the source.
     """
-    assert query.query is not None
     found, below = [], 0
-    for progress in query.query.recentProgress:
-        source = progress["sources"][0]
+    for progress in progress_of(query):
+        source = progress["sources"][index]
         start, end = ((json.loads(source[name] or "null") or {}).get(topic.name, {}) for name in ("startOffset", "endOffset"))
         late: Counter[str] = Counter()
         for partition, until in end.items():
@@ -108,9 +114,8 @@ def watermark_of(progress: Mapping[str, Any]) -> int:
     return round(datetime.fromisoformat(progress["eventTime"]["watermark"].replace("Z", "+00:00")).timestamp() * 1000)
 
 
-def told_late(query: WindowedCount) -> list[Counter[str]]:
-    assert query.query is not None
-    return [Counter(json.loads(p["sources"][0]["metrics"]["lateRowsBySplit"])) for p in query.query.recentProgress]
+def told_late(query: WindowedCount | StreamingQuery, index: int = 0) -> list[Counter[str]]:
+    return [Counter(json.loads(p["sources"][index]["metrics"]["lateRowsBySplit"])) for p in progress_of(query)]
 
 
 def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
@@ -132,6 +137,58 @@ def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
     assert sum(map(Counter.total, told_late(aligned))) == sum(map(Counter.total, behind(aligned, skewed))) == 0
     assert aligned.counted == RECORDS
     assert f"{late} rows were behind Spark's watermark" in caplog.text
+
+
+def test_a_row_at_the_very_watermark_is_late_for_spark_and_counted_and_one_above_is_neither(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    observed = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(mode="observe", late_rows="count"))
+    distinct = observed.withWatermark("timestamp", "10 minutes").dropDuplicates(["partition", "offset", "timestamp"])
+    kept = []
+    for appended in ([(0, T0_MS + 600_000)], [(1, T0_MS - 1), (1, T0_MS), (1, T0_MS + 1)]):
+        topics.produce(kafka.bootstrap, topic, [(partition, at, None, b"x") for partition, at in appended])
+        run = Rows(distinct).start(tmp_path).finish()
+        kept += run.all
+    assert kept == [(topic, 0, 0), (topic, 1, 2)]
+    assert run.query is not None
+    assert sum(told_late(run.query), Counter()) == {f"{topic}-1": 2}
+
+
+def test_late_rows_of_several_sources_are_counted_source_by_source(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, topic: str, tmp_path: Path
+) -> None:
+    other = SkewedTopic(topic, weights=(1, 2, 1), records=4_000, late_start_hours=12)
+    topics.load(kafka.bootstrap, other)
+    streams = [kafka_stream(spark, kafka.bootstrap, of.name, maxOffsetsPerTrigger=BUDGET) for of in (skewed, other)]
+    one, two = align_all(streams, Alignment(mode="observe", late_rows="count"))
+    native = WindowedCount(one.union(two)).start(tmp_path).finish(timeout_s=300)
+    for index, of in enumerate((skewed, other)):
+        told = [+late for late in told_late(native, index)]
+        assert told == behind(native, of, index=index)
+        assert sum(map(Counter.total, told)) > 0
+
+
+def united(df: DataFrame) -> DataFrame:
+    return df.union(df).withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour")).count()
+
+
+def joined(df: DataFrame) -> DataFrame:
+    one, other = (df.withWatermark("timestamp", "10 minutes").alias(name) for name in ("one", "other"))
+    return one.join(other, F.expr("one.partition = other.partition AND one.offset = other.offset AND one.timestamp = other.timestamp"))
+
+
+@pytest.mark.parametrize(("shape", "sources"), [(united, 1), (joined, 2)])
+def test_late_rows_of_a_topic_that_a_query_reads_twice_are_counted_each_time_it_is_read(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, shape: Callable[[DataFrame], DataFrame], sources: int
+) -> None:
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    native = run(shape(align(stream, Alignment(mode="observe", late_rows="count"))), tmp_path)
+    assert {len(progress["sources"]) for progress in native.recentProgress} == {sources}
+    for index in range(sources):
+        told = [+late for late in told_late(native, index)]
+        assert told == behind(native, skewed, index=index)
+        assert sum(map(Counter.total, told)) > 0
 
 
 def test_late_rows_are_counted_by_the_event_time_in_the_payload(
@@ -238,29 +295,40 @@ def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
 
 
 @pytest.mark.parametrize("policy", ["min", "max"])
-def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_and_nothing_is_lost(
+def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_where_only_native_spark_loses_rows(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, policy: str
 ) -> None:
-    left = SkewedTopic(f"{topic}-left", weights=(1, 9), records=2_000, span_hours=12)
+    left = SkewedTopic(f"{topic}-left", weights=(1, 9), records=2_000, span_hours=12, late_start_hours=6)
     topics.load(kafka.bootstrap, left)
     topics.create(kafka.bootstrap, f"{topic}-right", 1)
     topics.produce(kafka.bootstrap, f"{topic}-right", [(0, T0_MS, None, b"the only one")])
+    native = [kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=250) for side in ("left", "right")]
     spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", policy)
     try:
-        a, b = align_all([kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=200) for side in ("left", "right")])
-        one = a.selectExpr("value AS a", "timestamp AS a_time").withWatermark("a_time", "10 minutes")
-        other = b.selectExpr("value AS b", "timestamp AS b_time").withWatermark("b_time", "10 minutes")
-        near = F.expr("a = b AND b_time BETWEEN a_time - INTERVAL 1 HOUR AND a_time + INTERVAL 1 HOUR")
         rows: list[Any] = []
-        query = run(one.join(other, near, "leftOuter"), tmp_path, rows)
+        query = run(outer_joined(*align_all(native)), tmp_path / "aligned", rows)
+        natively: list[Any] = []
+        unaligned = run(outer_joined(*native), tmp_path / "native", natively)
     finally:
         spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
-    last = query.recentProgress[-1]
-    waiting = last["stateOperators"][0]["numRowsTotal"]
+    kept = [lefts(query, rows, policy), lefts(unaligned, natively, policy)]
     if policy == "min":
+        assert kept == [2_000, 2_000]
         assert rows == [], "whether a pair may come is open for ever"
-        assert watermark_of(last) == T0_MS - 600_000
+        assert watermark_of(query.recentProgress[-1]) == T0_MS - 600_000
     else:
-        assert watermark_of(last) > T0_MS + 11 * HOUR_MS
+        assert kept[0] == 2_000 > kept[1]
         assert len(rows) > 1_500
-    assert len({bytes(row["a"]) for row in rows}) + waiting - (policy == "min") == 2_000
+        assert watermark_of(query.recentProgress[-1]) > T0_MS + 11 * HOUR_MS
+
+
+def outer_joined(left: DataFrame, right: DataFrame) -> DataFrame:
+    one = left.selectExpr("value AS a", "timestamp AS a_time").withWatermark("a_time", "10 minutes")
+    other = right.selectExpr("value AS b", "timestamp AS b_time").withWatermark("b_time", "10 minutes")
+    return one.join(other, F.expr("a = b AND b_time BETWEEN a_time - INTERVAL 1 HOUR AND a_time + INTERVAL 1 HOUR"), "leftOuter")
+
+
+def lefts(query: StreamingQuery, rows: list[Any], policy: str) -> int:
+    """How many of the left side came out, or wait in the state; under the policy min the right side's one waits there too."""
+    waiting = query.recentProgress[-1]["stateOperators"][0]["numRowsTotal"]
+    return len({bytes(row["a"]) for row in rows}) + int(waiting) - (policy == "min")
