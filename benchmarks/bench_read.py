@@ -48,7 +48,7 @@ class Rate:
 
 def alignment_for(kind: str, payload: bool, coordinator: str) -> Alignment:
     """What the kind of run asks for; `coordinator`: its URL."""
-    alignment = Alignment(max_drift="10 minutes", event_time=EVENT_TIME_SQL if payload else None)
+    alignment = Alignment(max_drift="9 minutes", event_time=EVENT_TIME_SQL if payload else None)
     if kind in ("in a group", "all on"):
         alignment = replace(alignment, coordinator=Coordinator(coordinator, group=f"bench-read-{time.time_ns()}"))
     return replace(alignment, late_rows="count", disorder="1 second") if kind == "all on" else alignment

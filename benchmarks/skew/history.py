@@ -21,18 +21,18 @@ def ends(progress: str) -> Ends:
 
 
 def drift_ms(shape: Shape, boundary: Ends) -> int:
-    """How far the highest event time that was read of one split is above that of the first unread record of another, in ms, 0 or more."""
+    """How far the highest event time that was read of one split is above the lowest that is unread of another, in ms, 0 or more."""
     splits = list(_splits(shape, boundary))
     drifts = [read - unread for i, (read, _) in enumerate(splits) for j, (_, unread) in enumerate(splits) if i != j and read and unread]
     return max([0, *drifts])
 
 
 def _splits(shape: Shape, boundary: Ends) -> Iterator[tuple[int, int]]:
-    """(highest event time read, that of the first unread record) of each split; 0 where there is none."""
+    """(highest event time read, lowest one unread) of each split; 0 where there is none."""
     for topic in shape.topics:
         for partition, log in enumerate(topic.logs):
             end = boundary.get((topic.name, partition), 0)
-            yield int(log[:end].max(initial=0)), int(log[end]) if end < len(log) else 0
+            yield int(log[:end].max(initial=0)), int(log[end:].min()) if end < len(log) else 0
 
 
 def rows_lost(shape: Shape, counted: Mapping[int, int]) -> int:

@@ -16,7 +16,9 @@ from lockgate_testbed.skew import HOUR_MS, T0_MS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run. `rows_lost` of `rows`; `drift_ms`: the most at any batch boundary; `look_ups`: of each plan."""
+    """One run. `rows_lost` of `rows`; `drift_ms`: the most at any batch boundary; `look_ups`: of each plan, over all `topics`;
+    `disorder_ms`: as the query was told.
+    """
 
     shape: str
     aligned: bool
@@ -26,6 +28,8 @@ class Outcome:
     batches: int
     seconds: float
     look_ups: tuple[int, ...]
+    topics: int = 1
+    disorder_ms: int = 0
 
     @property
     def median_look_ups(self) -> float:
@@ -64,6 +68,8 @@ class Run:
             batches=len(boundaries),
             seconds=seconds,
             look_ups=tuple(self._look_ups),
+            topics=len(shape.topics),
+            disorder_ms=shape.disorder_ms,
         )
 
     def _count(self, batch: DataFrame, _: int) -> None:
