@@ -85,7 +85,7 @@ def test_a_query_that_is_to_fail_says_for_how_long_it_has_waited_and_for_whom() 
 @pytest.mark.parametrize("away", ["coordinator", "redis"])
 def test_who_is_in_a_long_batch_is_back_within_two_update_intervals(topic: str, away: str) -> None:
     with RedisServer() as redis, CoordinatorProcess("memory://" if away == "coordinator" else redis.url) as coordinator:
-        create(coordinator.url, topic, update_interval_ms=1_000, lease_ms=3_000)
+        create(coordinator.url, topic, update_interval_ms=3_000, lease_ms=9_000)
         with member(coordinator.url, topic) as orders, member(coordinator.url, topic, "payments") as payments:
             for query in (orders, payments):
                 query.exchange(at(5_000))
@@ -96,6 +96,6 @@ def test_who_is_in_a_long_batch_is_back_within_two_update_intervals(topic: str, 
             began = time.monotonic()
             wait_for(lambda: not orders._session.outage.lasts and not payments._session.outage.lasts)
             took_s = time.monotonic() - began
-        assert took_s < 2.0
+        assert took_s < 6.0
         assert inspect(coordinator.url, topic)["readers"][0]["watermark"] == 5_000
         assert orders.ceiling == payments.ceiling == 5_000 + MINUTE
