@@ -9,6 +9,8 @@ import pytest
 
 from lockgate_testbed.link import Link
 
+WITHIN_S = 60
+
 
 @pytest.fixture
 def echo() -> Iterator[int]:
@@ -42,19 +44,19 @@ def says(connection: socket.socket, what: bytes) -> bytes:
 
 
 def test_bytes_pass_and_a_stopped_link_holds_them_until_it_is_resumed(echo: int) -> None:
-    with Link(echo) as link, socket.create_connection(("127.0.0.1", link.port), timeout=5) as connection:
+    with Link(echo) as link, socket.create_connection(("127.0.0.1", link.port), timeout=WITHIN_S) as connection:
         assert says(connection, b"one") == b"one"
         link.stop()
         connection.settimeout(0.2)
         with pytest.raises(TimeoutError):
             says(connection, b"two")
         link.resume()
-        connection.settimeout(5)
+        connection.settimeout(WITHIN_S)
         assert connection.recv(1_000) == b"two"
 
 
 def test_a_slow_link_takes_its_time_each_way(echo: int) -> None:
-    with Link(echo) as link, socket.create_connection(("127.0.0.1", link.port), timeout=5) as connection:
+    with Link(echo) as link, socket.create_connection(("127.0.0.1", link.port), timeout=WITHIN_S) as connection:
         link.slow(0.1)
         began = time.monotonic()
         assert says(connection, b"one") == b"one"
@@ -63,17 +65,21 @@ def test_a_slow_link_takes_its_time_each_way(echo: int) -> None:
 
 def test_a_reset_breaks_what_is_open_and_new_connections_can_be_made(echo: int) -> None:
     with Link(echo) as link:
-        with socket.create_connection(("127.0.0.1", link.port), timeout=5) as broken:
+        with socket.create_connection(("127.0.0.1", link.port), timeout=WITHIN_S) as broken:
             assert says(broken, b"one") == b"one"
             link.reset()
             with pytest.raises(ConnectionResetError):
                 broken.recv(1_000)
-        with socket.create_connection(("127.0.0.1", link.port), timeout=5) as new:
+        with socket.create_connection(("127.0.0.1", link.port), timeout=WITHIN_S) as new:
             assert says(new, b"two") == b"two"
 
 
 def test_where_nobody_listens_who_connects_is_reset(echo: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         gone = listener.getsockname()[1]
-    with Link(gone) as link, pytest.raises(ConnectionResetError), socket.create_connection(("127.0.0.1", link.port), timeout=5) as nobody:
+    with (
+        Link(gone) as link,
+        pytest.raises(ConnectionResetError),
+        socket.create_connection(("127.0.0.1", link.port), timeout=WITHIN_S) as nobody,
+    ):
         nobody.recv(1_000)

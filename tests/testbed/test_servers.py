@@ -118,9 +118,10 @@ def test_free_ports_are_not_those_of_outgoing_connections() -> None:
 
 
 def test_processor_time_is_what_the_process_worked_and_not_what_it_waited() -> None:
-    before, began = processor_seconds(os.getpid()), time.process_time()
-    while time.process_time() - began < 0.2:
+    outer, before, inner = time.process_time(), processor_seconds(os.getpid()), time.process_time()
+    while time.process_time() - inner < 0.3:
         sum(range(100_000))
-    assert processor_seconds(os.getpid()) - before == pytest.approx(time.process_time() - began, abs=0.1)
+    within, after, over_all = time.process_time() - inner, processor_seconds(os.getpid()), time.process_time() - outer
+    assert within - 0.1 <= after - before <= over_all + 0.1
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as waits:
         assert processor_seconds(waits.pid) < 0.1

@@ -1,6 +1,6 @@
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from lockgate_testbed import topics
+from lockgate_testbed import producer, topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic, payload
 
@@ -53,7 +53,7 @@ def read(kafka: KafkaBroker, topic: str, partition: int) -> list[Message]:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "test", "enable.auto.commit": False})
     try:
         start = TopicPartition(topic, partition, 0)
-        _, end = consumer.get_watermark_offsets(start, timeout=30)
+        end = producer.ends(kafka.bootstrap, topic, partition + 1)[partition]  # which waits where nobody leads a new partition yet
         consumer.assign([start])
         messages: list[Message] = []
         while len(messages) < end:
