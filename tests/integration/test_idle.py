@@ -46,6 +46,7 @@ def idle(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, topic: str, al
     topics.produce(kafka.bootstrap, topic, [(n % 4, NOW_MS + n, None, b"x") for n in range(10)])
     query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic), alignment)).start(tmp_path, available_now=False)
     query.wait_until(lambda q: q.counted == 10)
+    query.wait_until_idle()
     yield query
     query.stop()
 
@@ -74,6 +75,6 @@ def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(kafka: Kafka
 def test_an_idle_query_stops_at_once(idle: WindowedCount) -> None:
     began = time.monotonic()
     idle.stop()
-    assert time.monotonic() - began < 5  # Spark's own part of it included; there is no time-out here that it could wait for
+    assert time.monotonic() - began < 20  # Spark's own part and other work of the machine included; Kafka's time-outs are longer
     assert idle.query is not None
     assert idle.query.exception() is None

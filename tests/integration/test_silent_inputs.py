@@ -19,7 +19,7 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import HOUR_MS, T0_MS
 from support.answers import wait_for
-from support.queries import WindowedCount, kafka_stream
+from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 from support.rows import Rows
 
 MINUTE_MS = 60_000
@@ -39,9 +39,14 @@ def test_a_restart_with_one_input_already_read_reads_what_is_left_of_the_other(
         append(kafka, name, [T0_MS + n * hours * MINUTE_MS for n in range(60)])
     streams = [kafka_stream(spark, kafka.bootstrap, name, maxOffsetsPerTrigger=10) for name in names]
     one, other = align_all(streams, Alignment(max_drift="10 minutes"))
-    first = Rows(one.union(other)).start(tmp_path)
-    first.wait_until(lambda rows: sum(row.topic == names[0] for row in rows.all) == 60)
-    first.stop()
+
+    def enough(_: DataFrame, __: int) -> None:
+        if sum(row.topic == names[0] for batch in first.batches[:-1] for row in batch) == 60:
+            raise RuntimeError("enough")
+
+    first = Rows(one.union(other), enough)
+    with pytest.raises(StreamingQueryException, match="enough"):
+        first.start(tmp_path).finish()
     assert len(first.all) < 120
     again = Rows(one.union(other)).start(tmp_path).finish()
     assert {row.topic for row in again.batches[-1]} == {names[1]}
@@ -80,7 +85,7 @@ def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
         httpx.put(f"{coordinator.url}/v1/groups/g", json=config).raise_for_status()
 
         def run(name: str, **more: str) -> Rows:
-            of = Coordinator(coordinator.url, group="g", source=name, park="1 hour")
+            of = Coordinator(coordinator.url, group="g", source=name, park="1 hour", timeout="1 minute")
             stream = kafka_stream(spark, kafka.bootstrap, f"{topic}-{name}")
             return Rows(align(stream, Alignment(coordinator=of, idle_timeout="3 hours", **more))).start(tmp_path / name)
 
@@ -132,7 +137,7 @@ def test_a_live_query_that_has_nothing_to_read_holds_its_group_to_the_clock_less
 
         def query(name: str, **more: str) -> Rows:
             stream = kafka_stream(spark, kafka.bootstrap, names[name], maxOffsetsPerTrigger=5)
-            of = Coordinator(coordinator.url, group="g", source=name)
+            of = Coordinator(coordinator.url, group="g", source=name, timeout="1 minute")
             return Rows(align(stream, Alignment(coordinator=of, idle_timeout="2 hours", **more)))
 
         def empty_is() -> str:
@@ -166,7 +171,7 @@ def test_a_query_restarted_from_an_older_checkpoint_takes_its_group_back_and_the
 
     def hold(_: DataFrame, batch_id: int) -> None:
         if batch_id == 2:
-            assert resumed.wait(60)
+            assert resumed.wait(PATIENCE_S)
 
     with CoordinatorProcess() as coordinator:
         group = f"{coordinator.url}/v1/groups/g"

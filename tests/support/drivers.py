@@ -15,7 +15,7 @@ from support.answers import wait_for
 
 DRIVER = Path(support.__path__[0]) / "killable_driver.py"
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # it does not live long enough for more
-PATIENCE_S = 180.0  # a JVM starts, among others that do
+PATIENCE_S = 600.0  # a JVM starts, among others that do, and a whole application runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pyspark.sql.streaming import StreamingQuery
 from lockgate import watermark
 from lockgate_spark import Alignment, BatchAlignment, Coordinator, alignment_of, gate
 from support.answers import wait_for
+from support.queries import PATIENCE_S
 
 
 def write_batches(folder: Path, batches: Sequence[Sequence[int | None]]) -> Path:
@@ -55,7 +56,7 @@ class Gated:
 
     def finish(self) -> "Gated":
         assert self.query is not None
-        assert self.query.awaitTermination(120), f"it still runs, after {self.handed}"
+        assert self.query.awaitTermination(PATIENCE_S), f"it still runs, after {self.handed}"
         return self
 
     @property

@@ -14,7 +14,7 @@ import lockgate_spark
 from lockgate_spark import BatchAlignment
 from support.answers import wait_for
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0  # a whole query, on a machine that does other things
 
 
 def kafka_stream(spark: SparkSession, bootstrap: str, topic: str, **options: Any) -> DataFrame:

@@ -9,6 +9,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from lockgate_spark import BatchAlignment, alignment_of
 from support.answers import wait_for
+from support.queries import PATIENCE_S
 
 
 class Row(NamedTuple):
@@ -33,13 +34,13 @@ class Rows:
         self.query = (writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")).start()
         return self
 
-    def finish(self, timeout_s: float = 120.0) -> "Rows":
+    def finish(self, timeout_s: float = PATIENCE_S) -> "Rows":
         """Waits until the query has ended by itself. Raises what ended it."""
         assert self.query is not None
         assert self.query.awaitTermination(timeout_s), f"the query still runs; it has read {len(self.all)} rows"
         return self
 
-    def wait_until(self, fulfilled: Callable[["Rows"], object], timeout_s: float = 60.0) -> None:
+    def wait_until(self, fulfilled: Callable[["Rows"], object], timeout_s: float = PATIENCE_S) -> None:
         wait_for(lambda: fulfilled(self) or not self.running, timeout_s)
         assert fulfilled(self), f"the query ended: {self.query and self.query.exception()}"
 
