@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lockgate_testbed import jars
 from lockgate_testbed.errors import Missing
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+# How long an example takes is the machine's matter, and no property of what is tested.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 # Fixture → marker: `-m "not kafka"` leaves out whatever needs a broker, without a mark on every test.
 MARKS = {"kafka": "kafka", "redis_server": "redis"}
 

@@ -7,7 +7,20 @@ import pytest
 from redis import Redis
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.store import Store, open_store
+from lockgate_coordinator.store import Store, connections, open_store
+from lockgate_coordinator.store.connections import TIMEOUT_S
+
+
+@pytest.fixture(autouse=True)
+def store_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process a Redis is waited for as long as a busy machine may take."""
+    monkeypatch.setattr(connections, "TIMEOUT_S", 20.0)
+
+
+@pytest.fixture
+def own_store_timeout(store_timeout: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service's own, for who tests it."""
+    monkeypatch.setattr(connections, "TIMEOUT_S", TIMEOUT_S)
 
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])

@@ -25,7 +25,7 @@ def test_port_0_takes_a_free_port_and_prints_its_url() -> None:
         said, _, url = process.stdout.readline().strip().rpartition(" ")
         try:
             assert said.endswith(" lockgate listens on")
-            assert httpx.get(f"{url}/livez").status_code == 200
+            assert httpx.get(f"{url}/livez", timeout=60).status_code == 200
         finally:
             process.terminate()
 

@@ -163,10 +163,12 @@ async def test_the_subscribers_of_every_replica_see_revisions_rise_to_the_newest
         seen: list[list[dict[str, Any]]] = [[] for _ in replicas]
         ended = [asyncio.Event() for _ in replicas]
         following = [asyncio.create_task(followed(*each)) for each in zip(replicas, seen, ended, strict=True)]
+        while not all(seen):  # who comes after the end of all readers would not see it come
+            await asyncio.sleep(0)
         for _ in range(20):
             await asyncio.gather(*(reader.report(random.randrange(100_000)) for reader in readers))
         await asyncio.gather(*(reader.report(1, idle=True) for reader in readers))
-        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in ended)), 30)
+        await asyncio.wait_for(asyncio.gather(*(event.wait() for event in ended)), 60)
         await asyncio.gather(*following)
     for told in seen:
         revisions = [event["revision"] for event in told]

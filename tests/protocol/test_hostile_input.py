@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lockgate.watermark import MAX, MIN
 from lockgate_testbed.coordinator import CoordinatorProcess
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 GROWTH_KB = 24 * 1024
 """What the process may be larger by after all of the below, with what it is after a warm-up: a body of 8 MiB, its pieces, its JSON."""
 
@@ -33,7 +33,7 @@ REPORT = b'{"subtask": 0, "epoch": 1, "watermark": 1}'
 @pytest.fixture(scope="module")
 def coordinator() -> Iterator[CoordinatorProcess]:
     with CoordinatorProcess() as started:
-        httpx.post(f"{started.url}/v1/groups/g/sources/s/readers", json={"subtask": 0})
+        httpx.post(f"{started.url}/v1/groups/g/sources/s/readers", json={"subtask": 0}, timeout=PATIENCE_S)
         yield started
 
 
@@ -233,8 +233,8 @@ def test_any_change_to_the_bytes_of_a_request_is_answered(coordinator: Coordinat
 def test_nothing_grows(coordinator: CoordinatorProcess) -> None:
     def rounds(times: int) -> None:
         for _ in range(times):
-            assert httpx.post(f"{coordinator.url}/v1/groups/g/watermarks", content=b"[" + b"0," * 4_000_000 + b"0]").status_code == 422
-            assert httpx.post(f"{coordinator.url}/v1/groups/g/watermarks", content=b" " * (8 * 1024 * 1024 + 1)).status_code == 413
+            for body, status in ((b"[" + b"0," * 4_000_000 + b"0]", 422), (b" " * (8 * 1024 * 1024 + 1), 413)):
+                assert httpx.post(f"{coordinator.url}/v1/groups/g/watermarks", content=body, timeout=PATIENCE_S).status_code == status
             for request, _ in ONE_REQUEST.values():
                 answered(coordinator, request)
 
@@ -244,7 +244,7 @@ def test_nothing_grows(coordinator: CoordinatorProcess) -> None:
     assert _resident_kb(coordinator.pid) - before < GROWTH_KB
     deadline = time.monotonic() + PATIENCE_S
     while _descriptors(coordinator.pid) > open_before and time.monotonic() < deadline:
-        httpx.get(f"{coordinator.url}/livez")
+        httpx.get(f"{coordinator.url}/livez", timeout=PATIENCE_S)
     assert _descriptors(coordinator.pid) <= open_before
 
 

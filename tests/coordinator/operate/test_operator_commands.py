@@ -32,7 +32,7 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 @pytest.fixture
 def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
     """A group `checkout` with two readers of orders, one of payments that is held, and an idle one."""
-    with httpx.Client(base_url=coordinator.url) as client:
+    with httpx.Client(base_url=coordinator.url, timeout=60) as client:
         client.delete(GROUP)
         client.put(GROUP, json={"max_drift_ms": 300_000})
         reporting(client, "orders", 0, T, batch_id=41)

@@ -5,8 +5,15 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
+
+
+@pytest.fixture(autouse=True)
+def recalled_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By so much a recalled time may be off. By default it is 50 ms, and machines pause for longer between a recall and its commit."""
+    monkeypatch.setattr(redis_store, "RECALLED_WITHIN_MS", 60_000)
 
 
 @pytest.fixture(scope="session")

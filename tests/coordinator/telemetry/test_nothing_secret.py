@@ -28,7 +28,7 @@ def test_neither_a_token_nor_the_password_of_redis_is_told_also_when_all_goes_wr
             metrics = http.get("/metrics").text
             assert "lockgate_store_up 0.0" in metrics
             assert 'lockgate_store_errors_total{operation="names"} 2.0' in metrics
-            wait_for(lambda: "reader registered" in coordinator.log.read_text(), 30)
+            wait_for(lambda: "reader registered" in coordinator.log.read_text())
             told = metrics + coordinator.log.read_text()
     assert TOKEN not in told
     assert PASSWORD not in told
