@@ -19,7 +19,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.answers import wait_for
-from support.drivers import Driver, Order
+from support.drivers import PATIENCE_S, Driver, Order
 from support.exact_sink import Written, all_rows, worst_drift
 
 RECORDS = 8_000
@@ -56,7 +56,7 @@ class Applications:
         return {source["source"]: reader["state"] for source in found["sources"] for reader in source["readers"]}
 
     def order(self, name: str, **more: Any) -> Order:
-        coordinator = {"url": self.urls[self._orders % 2], "group": self._group}
+        coordinator = {"url": self.urls[self._orders % 2], "group": self._group, "timeout": "1 minute"}  # none of them is ever away
         self._orders += 1
         order = Order(name, self._bootstrap, DAY.name, budget=RECORDS // 8, folder=str(self._folder / name), coordinator=coordinator)
         return replace(order, **more)
@@ -98,7 +98,7 @@ def exact(order: Order) -> Written:
 
 
 def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttled(applications: Applications) -> None:
-    applications.configure(expected_sources=["fast", "throttled"])
+    applications.configure(expected_sources=["fast", "throttled"], lease_ms=120_000)  # neither is lost, however long one stands still
     heard = applications.listen()
     orders = applications.order("fast"), applications.order("throttled", per_second=RECORDS / 5)
     drivers = [applications.start(order) for order in orders]
@@ -118,7 +118,7 @@ def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_th
     applications.configure(expected_sources=["taken", "never"])
     order = applications.order("taken")
     first = applications.start(order)
-    wait_for(lambda: "taken" in applications.readers(), 180)
+    wait_for(lambda: "taken" in applications.readers(), PATIENCE_S)
     second = applications.start(order)
     named = re.search(r"run (\S+) of query (\S+) took over from source taken, run (\S+) of query ([^\s:]+)", first.fail())
     assert named is not None

@@ -23,7 +23,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
 from support.gated import write_batches
 from support.imports import CHECKOUT
-from support.queries import kafka_stream
+from support.queries import PATIENCE_S, kafka_stream
 
 HALF_HOUR = 1_800_000
 DRIFT = 2 * HALF_HOUR
@@ -31,7 +31,7 @@ START = 1_767_225_600_000
 HALVES = 12
 STANDS_AT = {"script": START + 2 * HALF_HOUR, "aligned": START + 5 * HALF_HOUR, "gated": START + 9 * HALF_HOUR}
 # A script that waits for its next line reports nothing meanwhile, and is not to be lost on a slow machine.
-GROUP = {"max_drift_ms": DRIFT, "catch_up": "strict", "update_interval_ms": 200, "lease_ms": 120_000, "expected_sources": [*STANDS_AT]}
+GROUP = {"max_drift_ms": DRIFT, "catch_up": "strict", "update_interval_ms": 200, "lease_ms": 600_000, "expected_sources": [*STANDS_AT]}
 
 
 class Reading(NamedTuple):
@@ -118,7 +118,7 @@ def run_script(path: Path, url: str, notes: Notes) -> tuple[int, str]:
                 notes.reach(START + number * HALF_HOUR)
                 running.stdin.write(f"{START + number * HALF_HOUR} row {number}\n")
                 running.stdin.flush()
-            said, complained = running.communicate(timeout=120)
+            said, complained = running.communicate(timeout=PATIENCE_S)
         finally:
             running.terminate()
     for line in said.splitlines():
@@ -142,11 +142,11 @@ def test_an_aligned_query_a_gated_one_and_a_script_of_curl_calls_hold_each_other
     with CoordinatorProcess() as coordinator:
 
         def stand(name: str) -> None:
-            wait_for(lambda: all_wait_for(name, coordinator.url), 60)
+            wait_for(lambda: all_wait_for(name, coordinator.url))
 
         aligned, gated, plain = everybody = [Notes(name, stand) for name in ("aligned", "gated", "script")]
         httpx.put(f"{coordinator.url}/v1/groups/mixed", json=GROUP).raise_for_status()
-        member = Alignment(coordinator=Coordinator(coordinator.url, group="mixed"))
+        member = Alignment(coordinator=Coordinator(coordinator.url, group="mixed", timeout="1 minute"))
         files = write_batches(tmp_path / "files", [[START + n * HALF_HOUR, START + n * HALF_HOUR + 60_000] for n in range(HALVES)])
         from_files = spark.readStream.schema("ts TIMESTAMP").option("maxFilesPerTrigger", 1).json(str(files))
         from_kafka = align(stream, member).withColumnRenamed("timestamp", "ts")
@@ -162,8 +162,8 @@ def test_an_aligned_query_a_gated_one_and_a_script_of_curl_calls_hold_each_other
             for df, name, fn in ((from_kafka, "aligned", aligned.take), (from_files, "gated", gate(gated.take, "ts", member)))
         ]
         try:
-            assert [query.awaitTermination(120) for query in queries] == [True, True]
-            running.join(60)
+            assert [query.awaitTermination(PATIENCE_S) for query in queries] == [True, True]
+            running.join(PATIENCE_S)
         finally:
             for query in queries:
                 query.stop()

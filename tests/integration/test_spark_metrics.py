@@ -19,7 +19,7 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import T0_MS
 from support.drivers import Driver, Order
-from support.queries import kafka_stream
+from support.queries import PATIENCE_S, kafka_stream
 
 METERED = Path(support.__path__[0]) / "metered_driver.py"
 LAST = T0_MS + 99 * 1_000
@@ -33,9 +33,8 @@ def told(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     with CoordinatorProcess() as coordinator:
         group = f"{coordinator.url}/v1/groups/g"
         httpx.put(group, json={"update_interval_ms": 100, "expected_sources": ["never"]}).raise_for_status()
-        order = Order(
-            "metered", kafka.bootstrap, "metered", 1, str(tmp_path_factory.mktemp("metered")), {"url": coordinator.url, "group": "g"}
-        )
+        member = {"url": coordinator.url, "group": "g", "timeout": "1 minute"}
+        order = Order("metered", kafka.bootstrap, "metered", 1, str(tmp_path_factory.mktemp("metered")), member)
         driver = Driver(order, METERED)
         try:
             driver.await_line("held ")
@@ -135,13 +134,18 @@ def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(spark: 
     second = gauges_of(spark, run)
     first.show({"planMs": 1, "lookUps": 1, "leftOut": 1})
     second.show({"planMs": 1})
-    assert caplog.messages == [], "it was told to stop, and what fails then is no refusal"
+    assert refusals(caplog) == 0, "it was told to stop, and what fails then is no refusal"
     run.active = True
     second.show({"lookUps": 1})
     second.show({"leftOut": 1})
     for each in (first, second):
         each.close()
-    assert ["refuses gauges" in said for said in caplog.messages] == [True]
+    assert refusals(caplog) == 1
+
+
+def refusals(caplog: pytest.LogCaptureFixture) -> int:
+    """What else is told meanwhile, threads of other tests tell."""
+    return sum("refuses gauges" in said for said in caplog.messages)
 
 
 def test_without_spark_s_own_switch_there_are_no_gauges(
@@ -152,5 +156,5 @@ def test_without_spark_s_own_switch_there_are_no_gauges(
     seen: list[dict[str, str]] = []
     stream = align(kafka_stream(spark, kafka.bootstrap, topic)).writeStream.queryName("unmetered")
     writer = stream.foreachBatch(lambda *_: seen.append(registered("lockgate.unmetered.alignment")))
-    assert writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start().awaitTermination(120)
+    assert writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
     assert seen == [{}]

@@ -200,7 +200,7 @@ def held(kafka: KafkaBroker, topic: str) -> set[Row]:
     consumer.assign([TopicPartition(topic, partition, 0) for partition in (0, 1)])
     found, ends = set(), 0
     while ends < 2:
-        message = consumer.poll(10)
+        message = consumer.poll(60)
         assert message is not None
         if message.error():
             ends += 1
