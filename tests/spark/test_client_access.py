@@ -25,7 +25,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def client(url: str, token: str | None, group: str = "orders") -> CoordinatorClient:
-    return CoordinatorClient(Coordinator(url, group=group, token=token))
+    return CoordinatorClient(Coordinator(url, group=group, token=token, timeout="1 minute"))
 
 
 def lives(one: CoordinatorClient) -> int:

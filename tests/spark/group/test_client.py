@@ -12,6 +12,7 @@ from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWaterm
 from lockgate.watermark import MAX
 from lockgate_spark import AccessDenied, AlignmentError, ConfigurationError, Coordinator, CoordinatorRefused
 from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Registered, Stale, Unreachable
+from lockgate_spark.group.retry import Pace
 from support.answers import Answer, accepting_only, serving, wait_for
 
 TOKEN = "s3cret-t0ken"
@@ -35,8 +36,18 @@ def call(request: pytest.FixtureRequest) -> Call:
     return CALLS[request.param]
 
 
-def client(url: str, timeout: str = "2 seconds", group: str = "g") -> CoordinatorClient:
-    return CoordinatorClient(Coordinator(url, group=group, token=TOKEN, timeout=timeout))
+def client(url: str, timeout: str = "1 minute", group: str = "g", pace: Pace = Pace()) -> CoordinatorClient:  # noqa: B008 – frozen
+    return CoordinatorClient(Coordinator(url, group=group, token=TOKEN, timeout=timeout), pace=pace)
+
+
+def made_up() -> Pace:
+    """Of a clock that moves when somebody sleeps, so that the timeout is over after some attempts, however long each of them takes."""
+    now = [0.0]
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    return Pace(lambda: now[0], sleep, lambda: 1.0)
 
 
 def test_a_registered_reader_s_report_is_answered_with_the_ceiling(url: str, topic: str) -> None:
@@ -90,7 +101,7 @@ def test_a_refused_token_says_what_to_set_and_is_not_sent_again(call: Call, stat
 def test_what_may_pass_is_unreachable(call: Call, status: int) -> None:
     with (
         serving(Answer(status, b"<html>busy</html>", "text/html")) as url,
-        client(url, timeout="500 milliseconds") as one,
+        client(url, "10 seconds", pace=made_up()) as one,
         pytest.raises(Unreachable, match=str(status)),
     ):
         call(one)
@@ -142,7 +153,7 @@ def test_a_connection_that_never_answers_is_given_up_after_the_timeout(call: Cal
 def test_nobody_at_the_address_is_unreachable(call: Call) -> None:
     with accepting_only() as url:
         pass
-    with client(url, timeout="500 milliseconds") as one, pytest.raises(Unreachable, match=r"ConnectError.*attempts within 0\.5\d? s"):
+    with client(url, "10 seconds", pace=made_up()) as one, pytest.raises(Unreachable, match=r"ConnectError.*attempts within 10\S* s"):
         call(one)
 
 
@@ -172,19 +183,18 @@ def test_a_url_with_a_password_is_refused_without_being_repeated(url: str) -> No
 
 
 def test_what_passes_within_the_timeout_is_not_seen_by_the_caller(topic: str) -> None:
-    busy = Answer(503, headers={"Retry-After": "0"})
-    with serving(busy) as url, client(url, timeout="10 seconds", group=topic) as one:
+    busy = Answer(503, b'{"config": {"max_drift_ms": 7}}', headers={"Retry-After": "0"})
+    with serving(busy) as url, client(url, group=topic) as one:
 
         def recover() -> None:
             wait_for(lambda: len(busy.asked) >= 2)
-            busy.body = b'{"config": {"max_drift_ms": 7}}'
             busy.status = 200
 
         recovering = threading.Thread(target=recover)
         recovering.start()
         assert one.config().max_drift_ms == 7
         recovering.join()
-    assert len(busy.asked) >= 3
+    assert len(busy.asked) >= 2
 
 
 def test_a_wait_that_the_coordinator_asks_for_and_that_does_not_fit_ends_the_call_at_once(call: Call) -> None:
@@ -192,7 +202,7 @@ def test_a_wait_that_the_coordinator_asks_for_and_that_does_not_fit_ends_the_cal
     began = time.monotonic()
     with serving(busy) as url, client(url, timeout="30 seconds") as one, pytest.raises(Unreachable, match="left alone for 60 s"):
         call(one)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert len(busy.asked) == 1
 
 
@@ -205,11 +215,11 @@ def test_who_holds_the_newest_epoch_is_told(url: str, topic: str) -> None:
 def test_calls_of_several_threads_go_on_side_by_side(url: str, topic: str) -> None:
     with client(url, group=topic) as one:
         revision = one.register("orders", ReaderRegistrationEvent(subtask=0)).alignment.revision
-        waiting = threading.Thread(target=lambda: wait(one, revision, 5_000))
+        waiting = threading.Thread(target=lambda: wait(one, revision, 60_000))
         waiting.start()
         assert one.config()
         assert waiting.is_alive()
         epoch = one.register("orders", ReaderRegistrationEvent(subtask=0)).epoch
         one.report([("orders", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=5))])
-        waiting.join(4)
+        waiting.join(30)
         assert not waiting.is_alive()

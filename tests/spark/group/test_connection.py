@@ -63,7 +63,7 @@ def test_who_breaks_off_or_speaks_no_http_is_unreachable(behaviour: Behaviour, t
 def test_a_flood_is_cut_off_after_a_few_megabytes() -> None:
     tracemalloc.start()
     try:
-        with speaking(a_gigabyte) as url, client(url, "10 seconds") as one, pytest.raises(NotACoordinator, match="more than 8388608 bytes"):
+        with speaking(a_gigabyte) as url, client(url, "1 minute") as one, pytest.raises(NotACoordinator, match="more than 8388608 bytes"):
             one.config()
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
@@ -117,7 +117,7 @@ def test_closing_ends_what_is_under_way_and_the_thread() -> None:
         asking.start()
         wait_for(lambda: one._connection._running)
         one.close()
-        asking.join(5)
+        asking.join(20)
         assert not asking.is_alive()
     wait_for(lambda: http_threads() == before)
 
@@ -142,5 +142,9 @@ def test_a_wrong_content_type_is_no_coordinator_s() -> None:
     def html(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
-    with speaking(html) as url, client(url) as one, pytest.raises(AlignmentError, match="did not answer as a lockgate coordinator"):
+    with (
+        speaking(html) as url,
+        client(url, "1 minute") as one,
+        pytest.raises(AlignmentError, match="did not answer as a lockgate coordinator"),
+    ):
         one.config()

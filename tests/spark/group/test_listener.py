@@ -62,26 +62,29 @@ def kept(passed: int) -> Callable[[httpx.Response], httpx.Response]:
 class Group:
     """A group with one reader that can be moved, and what a listener has heard of it."""
 
-    def __init__(self, url: str, group: str, proxy: Proxy, silence_s: float) -> None:
+    def __init__(self, url: str, group: str, proxy: Proxy, silence_s: float, patience: str) -> None:
         self.heard: list[WatermarkAlignmentEvent] = []
         self.gone = Event()
         self.clock = [0.0]
-        self._client = CoordinatorClient(Coordinator(url, group=group, timeout="500 milliseconds"), proxy)
+        self._client = CoordinatorClient(Coordinator(url, group=group, timeout="1 minute"))
+        self._listening = CoordinatorClient(Coordinator(url, group=group, timeout=patience), proxy)
         self._epoch = self._client.register("orders", ReaderRegistrationEvent(subtask=0)).epoch
         pace = Pace(clock=lambda: self.clock[0])
-        self._client.begin(Listener(self._client, self.heard.append, self.gone.set, pace, silence_s).listen)
+        self._listening.begin(Listener(self._listening, self.heard.append, self.gone.set, pace, silence_s).listen)
 
     def moves(self, watermark: int) -> None:
         self._client.report([("orders", ReportedWatermarkEvent(subtask=0, epoch=self._epoch, watermark=watermark))])
         wait_for(lambda: self.heard and self.heard[-1].group_watermark == watermark)
 
     def close(self) -> None:
+        self._listening.close()
         self._client.close()
 
 
 @contextmanager
-def listening(url: str, group: str, proxy: Proxy, silence_s: float = 20.0) -> Iterator[Group]:
-    found = Group(url, group, proxy, silence_s)
+def listening(url: str, group: str, proxy: Proxy, silence_s: float = 20.0, patience: str = "1 minute") -> Iterator[Group]:
+    """`patience`: how long the first event of a stream is waited for."""
+    found = Group(url, group, proxy, silence_s, patience)
     try:
         yield found
     finally:
@@ -106,7 +109,7 @@ def test_where_no_stream_comes_through_the_group_is_asked_by_long_polls(
 ) -> None:
     proxy = Proxy()
     proxy.stream = answer
-    with listening(url, topic, proxy) as group:
+    with listening(url, topic, proxy, patience="500 milliseconds") as group:
         for watermark in (1_000, 2_000):
             group.moves(watermark)
     assert proxy.asked.count("events") == 1
@@ -125,7 +128,7 @@ def test_a_stream_that_goes_silent_after_its_first_event_is_given_up_for_long_po
 def test_a_stream_is_tried_again_after_a_while(url: str, topic: str) -> None:
     proxy = Proxy()
     proxy.stream = kept(0)
-    with listening(url, topic, proxy) as group:
+    with listening(url, topic, proxy, patience="3 seconds") as group:
         group.moves(1_000)
         proxy.stream = lambda answer: answer
         group.clock[0] += STREAM_AGAIN_S
@@ -141,11 +144,11 @@ def test_after_a_restart_of_the_coordinator_the_news_go_on(topic: str) -> None:
         group.moves(1_000)
         coordinator.kill()
         coordinator.start()
-        assert group.gone.wait(20), "it has forgotten the group"
+        assert group.gone.wait(60), "it has forgotten the group"
 
 
 def test_a_group_that_is_deleted_is_told_of(url: str, topic: str) -> None:
     with listening(url, topic, Proxy()) as group:
         group.moves(1_000)
-        httpx.delete(f"{url}/v1/groups/{topic}").raise_for_status()
-        assert group.gone.wait(10)
+        httpx.delete(f"{url}/v1/groups/{topic}", timeout=60).raise_for_status()
+        assert group.gone.wait(60)

@@ -25,12 +25,12 @@ def offer(url: str, group: str, epoch: int | None, *watermarks: int, attempt: in
 
 
 def alignment(url: str, group: str) -> dict[str, int]:
-    found: dict[str, int] = httpx.get(f"{url}/v1/groups/{group}/alignment").raise_for_status().json()
+    found: dict[str, int] = httpx.get(f"{url}/v1/groups/{group}/alignment", timeout=60).raise_for_status().json()
     return found
 
 
 def test_the_others_go_on_while_a_long_batch_is_under_way_and_the_kept_lease_does_not_undo_it(url: str, group: str) -> None:
-    create(url, group, lease_ms=1_200)
+    create(url, group, lease_ms=4_000)
     requests = Requests()
     with member(url, group, transport=requests) as orders, member(url, group, "payments") as payments:
         in_a_batch(orders, 1_000)

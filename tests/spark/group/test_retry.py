@@ -110,7 +110,7 @@ def test_an_attempt_that_hangs_ends_at_the_deadline_and_the_one_before_it_is_tol
         return "never"
 
     with pytest.raises(Unreachable, match=r"http://c gave no whole answer within 0\.2 s; before that: 503 busy"):
-        run(once, 0.2, Pace(chance=lambda: 0.0))
+        run(once, 0.2, Pace(lambda: 0.0, chance=lambda: 0.0))
 
 
 def test_a_repeated_attempt_is_a_line_at_debug_and_no_higher(caplog: pytest.LogCaptureFixture) -> None:

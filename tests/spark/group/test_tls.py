@@ -51,7 +51,7 @@ def coordinator(authority: trustme.CA, folder: Path, name: str) -> Iterator[int]
             thread.join(10)
 
 
-def client(url: str, ca: str | None = None, timeout: str = "5 seconds") -> CoordinatorClient:
+def client(url: str, ca: str | None = None, timeout: str = "1 minute") -> CoordinatorClient:
     return CoordinatorClient(Coordinator(url, group="g", ca=ca, token=TOKEN, timeout=timeout))
 
 
