@@ -14,7 +14,7 @@ from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
-from support.queries import WindowedCount, kafka_stream
+from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 
 RECORDS, BUDGET = 20_000, 3_000
 
@@ -91,7 +91,7 @@ def test_a_job_that_reports_progress_runs_on_as_it_is_when_it_is_switched_off(
 
     stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name), Alignment(coordinator=Coordinator("http://127.0.0.1:9", group="g")))
     query = stream.writeStream.foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(PATIENCE_S)
     assert counted == [RECORDS]
 
 

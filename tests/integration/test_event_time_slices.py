@@ -97,10 +97,11 @@ def test_an_hour_with_a_straggler_behind_its_cut_is_not_complete_and_the_straggl
 def test_a_window_that_is_still_open_is_left_to_the_next_run(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     now = int(time.time() * 1000)
-    open_since = now - now % HOUR_MS
-    times = [open_since - 2 * HOUR_MS, open_since - HOUR_MS, open_since, now]
+    window = now // 490_000  # about an hour; and one began within the last 490 s, so that it does not end while this test runs
+    open_since = now - now % window
+    times = [open_since - 2 * window, open_since - window, open_since, now]
     topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])
-    alignment = Alignment(slice="1 hour", idle_timeout=0)
+    alignment = Alignment(slice=window, idle_timeout=0)
     found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic), alignment), tmp_path)
     assert [made.end for made in found.slices] == [open_since]
     assert found.slices[0].complete

@@ -16,7 +16,7 @@ from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
-from support.queries import WindowedCount, kafka_stream, stop_all
+from support.queries import PATIENCE_S, WindowedCount, kafka_stream, stop_all
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -86,11 +86,12 @@ def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_w
 ) -> None:
     begin, rounds, step = now_ms() - 3 * HOUR, 22, 9 * MINUTE
     names = [f"{topic}-{n}" for n in "ab"]
+    punctual = range(begin, begin + 3 * HOUR, MINUTE)
     for name in names:
         topics.create(kafka.bootstrap, name, 2)
         append(kafka, name, 0, [begin])
-        append(kafka, name, 1, range(begin, now_ms(), MINUTE))
-    on_time = len(range(begin, now_ms(), MINUTE))
+        append(kafka, name, 1, punctual)
+    on_time = len(punctual)
     with CoordinatorProcess() as coordinator:
         group = Coordinator(coordinator.url, group="live")
         alignment = Alignment(max_drift="10 minutes", idle_timeout="4 hours", coordinator=group)
@@ -281,7 +282,7 @@ def test_executors_report_nothing_and_fail_nothing_while_the_coordinator_has_for
 
         stream = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(coordinator=Coordinator(coordinator.url, group="g")))
         query = stream.writeStream.foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
-        assert query.awaitTermination(120)
+        assert query.awaitTermination(PATIENCE_S)
 
 
 def test_trigger_once_is_refused_since_one_batch_cannot_wait_and_read_on(

@@ -16,7 +16,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.answers import wait_for
-from support.queries import WindowedCount, kafka_stream, stop_all
+from support.queries import PATIENCE_S, WindowedCount, kafka_stream, stop_all
 
 RECORDS = 40_000
 PATIENTLY = "1 minute"  # for an answer, where the coordinator is not away
@@ -181,7 +181,7 @@ def test_executors_report_their_progress_in_the_middle_of_a_batch(
     stream = kafka_stream(spark, kafka.bootstrap, day.name, maxOffsetsPerTrigger=RECORDS // 4)
     stream = align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g", timeout=PATIENTLY)))
     query = stream.writeStream.queryName("busy").foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
-    assert query.start().awaitTermination(120)
+    assert query.start().awaitTermination(PATIENCE_S)
     rose = [after - before for before, after in seen if after > before]
     assert len(rose) >= 3, seen
     assert max(rose) > HOUR_MS

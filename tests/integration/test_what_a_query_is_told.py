@@ -19,7 +19,7 @@ from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import EVENT_TIME_SQL, HOUR_MS, T0_MS, SkewedTopic
 from support.answers import wait_for
-from support.queries import WindowedCount, kafka_stream
+from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 from support.rows import Rows
 
 RECORDS, BUDGET = 8_000, 1_200
@@ -43,7 +43,7 @@ def run(df: DataFrame, checkpoint: Path, batches: list[Any] | None = None, mode:
 
     writer = df.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint)).outputMode(mode)
     query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(PATIENCE_S)
     return query
 
 
