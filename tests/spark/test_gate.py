@@ -100,7 +100,7 @@ def test_the_source_is_read_once_and_a_failed_query_keeps_its_lease(
     held = gate(work, "unix_millis(ts)", Alignment(coordinator=Coordinator(url, group=group, source="gated")))
     query = stream.writeStream.foreachBatch(held).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     with pytest.raises(Exception, match="on purpose"):
-        query.awaitTermination(60)
+        query.awaitTermination(120)
     assert found == [1]
     reader = inspect(url, group, "gated")["readers"][0]
     assert (reader["state"], reader["watermark"]) == ("active", 29_999)
@@ -113,7 +113,7 @@ def test_an_event_time_of_another_type_stops_the_query_and_is_named(
     held = gate(lambda *_: None, "CAST(timestamp AS DATE)", Alignment(coordinator=Coordinator(url, group=group)))
     query = stream.writeStream.foreachBatch(held).option("checkpointLocation", str(tmp_path)).start()
     with pytest.raises(Exception, match=r"type date.*a TIMESTAMP, or a BIGINT"):
-        query.awaitTermination(60)
+        query.awaitTermination(120)
 
 
 def test_in_mode_observe_a_gate_tells_what_it_would_hold_and_holds_nothing(

@@ -47,5 +47,5 @@ def test_report_progress_is_refused_in_a_gated_query_and_in_a_plain_one(
     gated = gate(work, event_time="ts", alignment=Alignment(coordinator=Coordinator(url, group=group, source="gated")))
     for name, fn in (("plain", work), ("gated", gated)):
         query = stream.writeStream.foreachBatch(fn).option("checkpointLocation", str(tmp_path / name)).trigger(availableNow=True).start()
-        assert query.awaitTermination(60)
+        assert query.awaitTermination(120)
     assert ["needs a query that is aligned through a coordinator" in why for why in refused] == [True, True]

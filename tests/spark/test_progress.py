@@ -20,21 +20,22 @@ def row(topic: str, partition: int, event_time: int | None = 1_000) -> dict[str,
     return {"topic": topic, "partition": partition, "end": 5, "rows": 5, "event_time": event_time}
 
 
-def sent(url: str, rows: list[dict[str, Any]], **more: Any) -> list[str]:
-    coordinator = Coordinator(url, group="g", timeout="200 milliseconds", **more)
+def sent(url: str, rows: list[dict[str, Any]], timeout: str = "1 minute", **more: Any) -> list[str]:
+    coordinator = Coordinator(url, group="g", timeout=timeout, **more)
     return list(_sender(coordinator, "orders", READERS, batch_id=3, disorder=10)(rows))
 
 
 @pytest.mark.parametrize("answer", [Answer(503), Answer(401), Answer(409), Answer(422), Answer(404, b"garbage")], ids=lambda a: a.status)
 def test_a_report_that_is_refused_is_told_of_and_fails_no_task(answer: Answer) -> None:
     with serving(answer) as url:
-        assert [str(answer.status) in why for why in sent(url, [row("t", 0)])] == [True]
+        timeout = "2 seconds" if answer.status == 503 else "1 minute"  # it is asked again and again until then
+        assert [str(answer.status) in why for why in sent(url, [row("t", 0)], timeout)] == [True]
 
 
 def test_a_coordinator_that_is_away_or_says_nothing_fails_no_task() -> None:
     with accepting_only() as url:
-        assert len(sent(url, [row("t", 0)])) == 1
-    assert len(sent(url, [row("t", 0)])) == 1
+        assert len(sent(url, [row("t", 0)], "200 milliseconds")) == 1
+    assert len(sent(url, [row("t", 0)], "200 milliseconds")) == 1
 
 
 def test_a_ca_that_is_not_on_the_executor_fails_no_task() -> None:

@@ -58,7 +58,7 @@ def test_a_stream_whose_source_cannot_be_found_is_refused(stream: DataFrame, tmp
             found.append(error)
 
     query = stream.writeStream.foreachBatch(try_to_align).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(120)
     assert found
 
 
@@ -99,14 +99,14 @@ def test_a_spark_version_that_nobody_tried_is_refused(stream: DataFrame, monkeyp
 def test_a_continuous_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
     writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path)).trigger(continuous="1 second")
     with pytest.raises(Exception, match=r"UnsupportedQuery: Trigger\.Continuous"):
-        writer.start().awaitTermination(60)
+        writer.start().awaitTermination(120)
 
 
 @pytest.mark.skipif("realTime" not in signature(DataStreamWriter.trigger).parameters, reason="this Spark has no real-time trigger")
 def test_a_real_time_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
     writer = align(stream).writeStream.format("console").outputMode("update").option("checkpointLocation", str(tmp_path))
     with pytest.raises(StreamingQueryException, match="RealTimeTrigger: real-time mode refuses rate limits"):
-        writer.trigger(realTime="5 seconds").start().awaitTermination(60)
+        writer.trigger(realTime="5 seconds").start().awaitTermination(120)
 
 
 def test_a_spark_connect_session_is_refused() -> None:
@@ -121,7 +121,7 @@ def test_a_spark_connect_session_is_refused() -> None:
             print("refused:", error)
         spark.stop()
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300, check=False)
     assert "refused: this is a Spark Connect session" in done.stdout, done.stderr[-2000:]
 
 
@@ -129,7 +129,7 @@ def test_asynchronous_progress_tracking_is_refused(stream: DataFrame, tmp_path: 
     writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
     writer = writer.option("asyncProgressTrackingEnabled", "true").trigger(processingTime="0 seconds")
     with pytest.raises(StreamingQueryException, match="asyncProgressTrackingEnabled"):
-        writer.start().awaitTermination(60)
+        writer.start().awaitTermination(120)
 
 
 def test_a_budget_of_nothing_is_refused(spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path) -> None:

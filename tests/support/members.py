@@ -12,6 +12,9 @@ from lockgate_spark.group.membership import Membership, Standing
 from lockgate_spark.group.session import GroupSession
 
 MINUTE = 60_000
+UNHURRIED = "1 minute"
+"""A call's timeout where none is tested: machines pause for longer than the default."""
+
 STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60_000, "lease_ms": 60_000}
 
 
@@ -44,17 +47,17 @@ class Requests(httpx.AsyncBaseTransport):
 
 
 def create(url: str, group: str, **config: Any) -> None:
-    httpx.put(f"{url}/v1/groups/{group}", json={**STRICT, **config}).raise_for_status()
+    httpx.put(f"{url}/v1/groups/{group}", json={**STRICT, **config}, timeout=60).raise_for_status()
 
 
 def inspect(url: str, group: str, source: str = "orders") -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}/sources/{source}").raise_for_status().json()
+    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}/sources/{source}", timeout=60).raise_for_status().json()
     return found
 
 
 def reported(url: str, group: str, source: str = "orders") -> int:
     """The watermark that its reader has reported; -1 while it is not there."""
-    answer = httpx.get(f"{url}/v1/groups/{group}/sources/{source}")
+    answer = httpx.get(f"{url}/v1/groups/{group}/sources/{source}", timeout=60)
     return int(answer.json()["readers"][0]["watermark"]) if answer.status_code == 200 else -1
 
 
@@ -66,7 +69,7 @@ def membership(url: str, group: str, source: str = "orders", session: GroupSessi
     who = {"owner": f"query of {source}", "run": "1", **{key: more.pop(key) for key in ("owner", "run") if key in more}}
     means = {key: more.pop(key) for key in ("transport", "now") if key in more}
     theirs = {key: more.pop(key) for key in ("timeout", "catch_up", "on_outage", "hold_for", "max_batch", "park") if key in more}
-    coordinator = Coordinator(url, group=group, **theirs)
+    coordinator = Coordinator(url, group=group, **{"timeout": UNHURRIED, **theirs})
     if session is None:
         session = GroupSession(coordinator, **means)
     return Membership(session, Alignment(coordinator=coordinator, **more), source, **who)
@@ -85,7 +88,7 @@ def member(*args: Any, **more: Any) -> Iterator[Membership]:
 @contextmanager
 def process(url: str, group: str, *sources: str, **means: Any) -> Iterator[list[Membership]]:
     """Queries of one process: they share a session, which is not that of the test's own process. `means`: transport, now, timeout."""
-    session = GroupSession(Coordinator(url, group=group, timeout=means.pop("timeout", "2 seconds")), **means)
+    session = GroupSession(Coordinator(url, group=group, timeout=means.pop("timeout", UNHURRIED)), **means)
     session.users = len(sources)
     with ExitStack() as stack:
         yield [stack.enter_context(member(url, group, source, session)) for source in sources]

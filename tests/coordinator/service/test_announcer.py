@@ -27,7 +27,7 @@ class Leaving(MemoryStore):
 
 
 def soon(waited: Awaitable[T]) -> Awaitable[T]:
-    return asyncio.wait_for(waited, 10)
+    return asyncio.wait_for(waited, 60)
 
 
 async def following(coordinator: Coordinator, after: int = -1) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:

@@ -130,7 +130,7 @@ def test_who_is_due_soon_goes_along_with_another_s_report(url: str, group: str) 
 
 def test_reports_that_meet_go_in_one_request(url: str, group: str) -> None:
     requests, gate = Requests(), threading.Event()
-    with process(url, group, "orders", "payments", "refunds", transport=requests, timeout="1 minute") as queries:
+    with process(url, group, "orders", "payments", "refunds", transport=requests) as queries:
         for query in queries:
             query.exchange(at(1_000))
         sent = len(requests.sent)
@@ -213,7 +213,7 @@ def test_a_ceiling_that_falls_between_two_plans_counts(url: str, group: str) -> 
 
 def test_an_answer_that_is_overtaken_by_the_news_does_not_bring_the_old_ceiling_back(url: str, group: str) -> None:
     requests = Requests()
-    with member(url, group, transport=requests, timeout="1 minute") as orders, member(url, group, "payments") as payments:
+    with member(url, group, transport=requests) as orders, member(url, group, "payments") as payments:
         payments.exchange(at(900_000))
         orders.exchange(at(500_000))
 

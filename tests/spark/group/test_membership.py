@@ -103,7 +103,10 @@ def test_after_an_outage_the_group_goes_on_with_its_configuration_and_below_its_
     clock = [0.0]
     with CoordinatorProcess("memory://" if store == "memory" else redis_server.url) as coordinator:
         create(coordinator.url, topic)
-        with member(coordinator.url, topic, now=lambda: clock[0]) as orders, member(coordinator.url, topic, "payments") as payments:
+        with (
+            member(coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds") as orders,
+            member(coordinator.url, topic, "payments", timeout="2 seconds") as payments,
+        ):
             payments.exchange(at(1_000))
             told = orders.exchange(at(5_000))
             coordinator.kill()
@@ -117,7 +120,7 @@ def test_after_an_outage_the_group_goes_on_with_its_configuration_and_below_its_
 
 def test_an_outage_is_said_once_when_it_begins_and_once_when_it_ends(topic: str, caplog: pytest.LogCaptureFixture) -> None:
     clock = [0.0]
-    with CoordinatorProcess() as coordinator, member(coordinator.url, topic, now=lambda: clock[0]) as orders:
+    with CoordinatorProcess() as coordinator, member(coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds") as orders:
         orders.exchange(at(1_000))
         coordinator.kill()
         for clock[0] in (10.0, 10.1, 20.0):
@@ -202,7 +205,7 @@ def test_an_end_without_standings_lets_the_lease_run_out(url: str, group: str) -
 
 
 def test_the_end_comes_though_nobody_hears_it(topic: str, caplog: pytest.LogCaptureFixture) -> None:
-    with CoordinatorProcess() as coordinator, member(coordinator.url, topic) as orders:
+    with CoordinatorProcess() as coordinator, member(coordinator.url, topic, timeout="2 seconds") as orders:
         orders.exchange(at(1_000))
         coordinator.kill()
         orders.close(at(1_000))
@@ -213,7 +216,7 @@ def test_an_answer_that_comes_after_the_lease_has_ended_lets_nobody_run_free(url
     # Alone in the group and lost, the coordinator's word to who only looks is MAX: nobody counts.
     create(url, group, lease_ms=200, update_interval_ms=60_000)
     requests = Requests()
-    with member(url, group, transport=requests, timeout="1 minute") as orders:
+    with member(url, group, transport=requests) as orders:
         orders.exchange(at(1_000))
         requests.after = lambda request: wait_for(lambda: state(url, group) == "lost") if request.method == "POST" else None
         orders.exchange(at(2_000))

@@ -99,7 +99,7 @@ class Slow(Requests):
 def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(url: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "PATIENCE_S", 60.0)
     slow = Slow(b"7777")
-    with process(url, group, "orders", "payments", transport=slow, timeout="1 minute") as (orders, payments):
+    with process(url, group, "orders", "payments", transport=slow) as (orders, payments):
         for query in (orders, payments):
             query.exchange(at(1_000))
         planning = threading.Thread(target=lambda: orders.exchange(at(7_777)))

@@ -47,7 +47,7 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
     clock = [0.0]
     with (
         CoordinatorProcess() as coordinator,
-        member(coordinator.url, topic, now=lambda: clock[0], on_outage="proceed", hold_for="1 minute") as orders,
+        member(coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds", on_outage="proceed", hold_for="1 minute") as orders,
     ):
         create(coordinator.url, topic)
         told = orders.exchange(at(1_000))
@@ -86,7 +86,10 @@ def test_a_query_that_is_to_fail_says_for_how_long_it_has_waited_and_for_whom() 
 def test_who_is_in_a_long_batch_is_back_within_two_update_intervals(topic: str, away: str) -> None:
     with RedisServer() as redis, CoordinatorProcess("memory://" if away == "coordinator" else redis.url) as coordinator:
         create(coordinator.url, topic, update_interval_ms=3_000, lease_ms=9_000)
-        with member(coordinator.url, topic) as orders, member(coordinator.url, topic, "payments") as payments:
+        with (
+            member(coordinator.url, topic, timeout="2 seconds") as orders,
+            member(coordinator.url, topic, "payments", timeout="2 seconds") as payments,
+        ):
             for query in (orders, payments):
                 query.exchange(at(5_000))
             server = coordinator if away == "coordinator" else redis

@@ -11,6 +11,12 @@ from lockgate_testbed.kafka import KafkaBroker
 from support.real_logs import Open
 
 
+@pytest.fixture(autouse=True)
+def sample_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of what is there is waited for as long as a busy broker may take; by default a second."""
+    monkeypatch.setattr("lockgate_spark.logs.kafka._SAMPLE_MS", 60_000)
+
+
 @pytest.fixture
 def open_log(spark: SparkSession, kafka: KafkaBroker) -> Iterator[Open]:
     """Opens logs with Kafka's client params, dots written as two underscores; they are closed at the end."""

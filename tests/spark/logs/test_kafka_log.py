@@ -213,7 +213,10 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(open_log: Open
     assert log.disorders()[f"{topic}-0"] == 0, "a stretch that begins within the one before is not below it"
 
 
-def test_a_sample_of_a_topic_that_is_gone_shows_nothing(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_a_sample_of_a_topic_that_is_gone_shows_nothing(
+    open_log: Open, kafka: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockgate_spark.logs.kafka._SAMPLE_MS", 1_000)  # there is nothing to wait for
     ends = fill(kafka, topic, p0=[30, 0])
     log = open_log()
     log.follow(ends)

@@ -7,8 +7,9 @@ import pytest
 from confluent_kafka import Producer
 
 from lockgate.watermark import MIN
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_testbed.kafka import KafkaBroker
+from support.answers import wait_for
 from support.real_logs import Open, at, heads, starts
 from support.transactions import send_to, transactional
 
@@ -17,6 +18,11 @@ from support.transactions import send_to, transactional
 def transactions(kafka: KafkaBroker, topic: str) -> Producer:
     """A producer for a topic with one partition."""
     return transactional(kafka, topic, 1)
+
+
+def written(log: KafkaSplitLog, ends: Offsets) -> None:
+    """Waits for the last transaction's marker: Kafka says that it is committed before that is there."""
+    wait_for(lambda: log.uncommitted_ends() == ends)
 
 
 def send(producer: Producer, topic: str, *seconds: int) -> None:
@@ -40,6 +46,7 @@ def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committ
     assert look(2_000, 0) == 1_000
     assert look(3_000, 0) == 1_000
     transactions.commit_transaction(30)
+    written(log, {split: 2})
     assert look(4_000, 2) == 4_000, "a record and the marker"
 
 
@@ -72,7 +79,7 @@ def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_
     transactions.commit_transaction(30)
     log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 3}
     log.follow(ends)
-    assert log.uncommitted_ends() == ends
+    written(log, ends)
     assert log.heads({f"{topic}-0": 1}, ends) == heads(topic, p0=(1, 20))
     assert log.heads({f"{topic}-0": 2}, ends) == {}
     assert log.first_after(at(15), {f"{topic}-0": 2}, ends) == {}
@@ -91,6 +98,7 @@ def test_a_marker_in_what_was_sampled_is_no_record_and_hides_none(open_log: Open
     ends = commit_in_turns(transactions, topic, range(10), range(10, 20), range(20, 30))
     log = open_log()
     log.follow(ends)
+    written(log, ends)
     log.sample(starts(ends), ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
     for second, offset in ((5, 6), (12, 14), (9, 11), (19, 22), (28, 31)):
@@ -103,6 +111,7 @@ def test_a_marker_that_a_plan_has_stopped_at_is_found_out_by_the_next_sample(ope
     ends = commit_in_turns(transactions, topic, range(10), range(10, 20))
     log, behind = open_log(), {f"{topic}-0": 10}
     log.follow(ends)
+    written(log, ends)
     log.heads(starts(ends), ends)
     ((split, marker),) = log.first_after(at(12), starts(ends), ends).items()
     assert marker.offset == 10, "what Kafka says"
@@ -119,6 +128,7 @@ def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(open_log: Op
     transactions.commit_transaction(30)
     log = open_log(isolation__level="read_committed")
     log.follow([f"{topic}-0"])
+    written(log, {f"{topic}-0": 2})
     patience_ms, began = 600_000, time.monotonic()
     assert struct.unpack(">4q", log.jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1, -1)
     assert time.monotonic() - began < patience_ms / 2_000
@@ -131,6 +141,6 @@ def test_an_aborted_transaction_is_a_hole_that_is_passed_over(open_log: Open, tr
         transactions.commit_transaction(30) if end == "commit" else transactions.abort_transaction(30)
     log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 8}
     log.follow(ends)
-    assert log.uncommitted_ends() == ends
+    written(log, ends)
     assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(6, 30))
     assert log.heads({f"{topic}-0": 2}, {f"{topic}-0": 6}) == {}

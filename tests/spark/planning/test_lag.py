@@ -30,7 +30,7 @@ class Live:
 
     def poll(self) -> None:
         """Until the plan is one of now: what was said a moment ago is good for a moment."""
-        wait_for(lambda: self._polled(), timeout_s=30)
+        wait_for(lambda: self._polled())
 
     def _polled(self) -> bool:
         self.position = self.session.latest_offset(0, self.position, None)
