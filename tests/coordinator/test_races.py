@@ -164,6 +164,7 @@ async def test_the_subscribers_of_every_replica_see_revisions_rise_to_the_newest
         ended = [asyncio.Event() for _ in replicas]
         following = [asyncio.create_task(followed(*each)) for each in zip(replicas, seen, ended, strict=True)]
         while not all(seen):  # who comes after the end of all readers would not see it come
+            assert not any(task.done() for task in following)
             await asyncio.sleep(0)
         for _ in range(20):
             await asyncio.gather(*(reader.report(random.randrange(100_000)) for reader in readers))
