@@ -12,7 +12,6 @@ import httpx
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.server import GRACE_S
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 
@@ -136,17 +135,16 @@ def test_after_a_crash_with_all_data_nobody_runs_above_what_was_last_told() -> N
 
 
 def test_sigterm_ends_long_polls_and_the_process_within_5_seconds() -> None:
-    assert GRACE_S < 5
     with CoordinatorProcess() as coordinator, ThreadPoolExecutor() as threads:
         reader = Reader(coordinator.url, "a")
         revision = reader.reports(5).json()["revision"]
         waiting = threads.submit(reader.polls, revision, 60_000)
         assert Reader(coordinator.url, "idle").polls(revision, 100).status_code == 204
         assert coordinator.pid is not None
-        ended = threading.Timer(20, os.kill, (coordinator.pid, signal.SIGKILL))
-        ended.start()  # the rest of its time is for a machine that does other things
+        ended = threading.Timer(5, os.kill, (coordinator.pid, signal.SIGKILL))
+        ended.start()
         os.kill(coordinator.pid, signal.SIGTERM)
         assert waiting.result(30).status_code == 204
         coordinator.stop()
-        assert not ended.finished.is_set(), "it had to be killed"
+        assert not ended.finished.is_set(), "it had to be killed after 5 seconds"
         ended.cancel()
