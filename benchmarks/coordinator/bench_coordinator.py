@@ -4,7 +4,7 @@
     batch     10,000 reports a request: the JSON parser alone, memory, Redis
     sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores; and the memory that a reader takes
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
-    replicas  one process, and two over the same Redis, on one group
+    replicas  two processes over the same Redis on one group; one process, under the same load and half of it; two with a group each
 
 `make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the clock, where the load generator and
 Redis want the same cores, and by the processor time of the service's own processes, which says what a report costs them; `…_with_redis`
@@ -243,16 +243,38 @@ def bench_streams(rounds: int, seconds: float, subscribers: int) -> dict[str, An
 
 
 def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
+    """Two processes on one group beside one under the same load; beside two that have nothing to agree on, so that what two busy processes
+    cost on this machine anyway can be told from what sharing costs; and beside one under half the load, as each of the two is.
+    """
     with RedisServer() as redis, CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second:
-        one = serving("one process", [first], "replicas-1", CONNECTIONS, CONNECTIONS)
-        two = serving("two processes", [first, second], "replicas-2", 2 * CONNECTIONS, 2 * CONNECTIONS)
-        wall, cpu, both = rates([one, two], rounds, seconds, redis.pid)
+        served = [
+            serving("one", [first], "whole", 2 * CONNECTIONS, 2 * CONNECTIONS),
+            serving("two", [first, second], "shared", 2 * CONNECTIONS, 2 * CONNECTIONS),
+            apart(
+                "two, a group each",
+                serving("", [first], "a", CONNECTIONS, CONNECTIONS),
+                serving("", [second], "b", CONNECTIONS, CONNECTIONS),
+            ),
+            serving("one, half the load", [first], "half", CONNECTIONS, CONNECTIONS),
+        ]
+        wall, cpu, both = rates(served, rounds, seconds, redis.pid)
     return {
         "per_second": told(wall),
         "cpu_seconds_per_1000": told({name: [1_000 / rate for rate in found] for name, found in cpu.items()}),
-        "two_to_one_by_cpu": ratio(cpu, "one process", "two processes"),
-        "two_to_one_with_redis": ratio(both, "one process", "two processes"),
+        "two_to_one_by_cpu": ratio(cpu, "one", "two"),
+        "two_to_one_with_redis": ratio(both, "one", "two"),
+        "two_to_two_with_a_group_each_by_cpu": ratio(cpu, "two, a group each", "two"),
+        "two_to_one_with_half_the_load_by_cpu": ratio(cpu, "one, half the load", "two"),
     }
+
+
+def apart(name: str, one: Served, other: Served) -> Served:
+    """Both at once: their connections in turn, as `load` deals them out."""
+
+    def in_turn(these: list[str], those: list[str]) -> list[str]:
+        return [each for pair in zip(these, those, strict=True) for each in pair]
+
+    return Served(name, one.urls + other.urls, one.pids + other.pids, in_turn(one.paths, other.paths), in_turn(one.bodies, other.bodies))
 
 
 def told(found: Found) -> dict[str, dict[str, float]]:
