@@ -219,32 +219,35 @@ def producer(kafka: KafkaBroker, topic: str) -> Producer:
     return transactional(kafka, topic, 2)
 
 
+@pytest.mark.parametrize("in_each", [10, 40])
 @pytest.mark.parametrize("made", ["long ago", "now"])
 def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, made: str
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, made: str, in_each: int
 ) -> None:
-    # A marker bears the broker's clock, and a look-up finds it like a record: it is later than what comes behind it, or earlier.
+    # A marker bears the broker's clock, and a look-up finds it like a record: it is later than what comes behind it, or earlier. Of large
+    # records, 40 in a transaction are more than is looked at before a plan.
+    aborted = range(1, 12, 3) if in_each == 10 else ()
     begin, committed = DAYS_AGO if made == "long ago" else int(time.time() * 1000) + HOUR, 0
     times = [[begin + n * MINUTE for n in range(120)], [begin + HOUR + n * MINUTE // 2 for n in range(120)]]
-    for n in range(12):
+    for n in range(120 // in_each):
         producer.begin_transaction()
         for partition in (0, 1):
-            send_to(producer, topic, partition, times[partition][10 * n : 10 * n + 10])
-        if n % 3 == 1:
+            send_to(producer, topic, partition, times[partition][in_each * n : in_each * (n + 1)], size=100 * in_each)
+        if n in aborted:
             producer.abort_transaction(30)
         else:
             producer.commit_transaction(30)
-            committed += 20
-    source = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=40, kafka__isolation__level="read_committed")
+            committed += 2 * in_each
+    source = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=60, kafka__isolation__level="read_committed")
     rows = Rows(align(source)).start(tmp_path).finish()
     assert len(rows.all) == len(set(rows.all)) == committed
-    assert all((row.offset // 11) % 3 != 1 for row in rows.all), "ten records and a marker a transaction"
+    assert all(row.offset // (in_each + 1) not in aborted for row in rows.all), "so many records and a marker a transaction"
     for log in times:
-        log[:] = (at for n in range(12) for at in (*log[10 * n : 10 * n + 10], -1))  # the markers have offsets, too
+        log[:] = (at for n in range(120 // in_each) for at in (*log[in_each * n : in_each * (n + 1)], -1))  # the markers have offsets, too
     assert {row.partition for row in rows.batches[0]} == {0}, "partition 1 begins an hour later"
-    assert len([batch for batch in rows.batches if batch]) >= 4
+    assert len([batch for batch in rows.batches if batch]) >= 3
     assert_level(rows, times)
-    assert all(plan and sum(split.end - split.position for split in plan.splits) <= 40 for plan in rows.plans)
+    assert all(plan and sum(split.end - split.position for split in plan.splits) <= 60 for plan in rows.plans)
 
 
 def test_an_open_transaction_holds_the_others_and_a_committed_one_lets_them_go(

@@ -16,8 +16,8 @@ def transactional(kafka: KafkaBroker, topic: str, partitions: int) -> Producer:
     return producer
 
 
-def send_to(producer: Producer, topic: str, partition: int, times: Iterable[int]) -> None:
+def send_to(producer: Producer, topic: str, partition: int, times: Iterable[int], size: int = 1) -> None:
     """A record for each of these event times (ms), as part of the transaction."""
     for event_time in times:
-        producer.produce(topic, b"x", partition=partition, timestamp=event_time)
+        producer.produce(topic, b"x" * size, partition=partition, timestamp=event_time)
     producer.flush()

@@ -52,6 +52,11 @@ class Survey(Generic[Split]):
         return self._own.target
 
     @property
+    def stops(self) -> Mapping[Split, Head]:
+        """The first unread records above `target`."""
+        return self._cut(self._own.target)
+
+    @property
     def closed(self) -> int:
         """Up to which event time (ms) no record is still to come, by the clock's part of every h(s) alone."""
         return watermark.add(self._clock_horizon(), -self._bounds.max_drift)

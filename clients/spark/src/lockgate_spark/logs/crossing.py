@@ -10,6 +10,7 @@ The log is taken for sorted here. Where it is out of order by `disorder`, what i
 left begins up to `disorder` below it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,6 +47,11 @@ class Reading(NamedTuple):
     below: Head | None = None
     above: Head | None = None
     seen: int = -1
+
+    @classmethod
+    def of(cls, row: Sequence[int]) -> "Reading":
+        """Out of one split's row of what `KafkaLog.read` answers."""
+        return cls(_head(*row[:2]), row[2], _head(*row[3:5]), row[5], _head(*row[6:8]), _head(*row[8:10]), row[10])
 
     def head(self) -> Head | None:
         """The credible record's event time at the offset from which it speaks for the records before it."""
@@ -157,3 +163,7 @@ class Tail:
             self.blank, self._back = at, 2 * self._back
         else:
             self.last = reading.found
+
+
+def _head(offset: int, event_time: int) -> Head | None:
+    return None if offset < 0 else Head(offset, event_time)

@@ -7,8 +7,9 @@ hides all behind it for good. What a look-up cannot see is found by reading sing
 and what was found is kept (`points`).
 
 To a look-up the marker at the end of a transaction is a record of the broker's time, and an aborted record is one like any other. Where
-records bear the time at which they were made long before, such a marker hides all behind it like a record from 2099. So once samples have
-shown that look-ups find what is no record (`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
+records bear the time at which they were made long before, such a marker hides all behind it like a record from 2099. So what a plan would
+stop at is looked at (`confirm`), samples are compared with what look-ups told, and once these have found what is no record
+(`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
 
 **Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch, as long as it has one. What it
 must still know, it asks: up to four event times (the one in hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads
@@ -22,12 +23,13 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
 
 from lockgate.planner import Head
 from lockgate.watermark import MIN
 from lockgate_spark.logs.crossing import Credible, Crossing, Reading, Tail
 from lockgate_spark.logs.jvm import JvmKafkaLog
-from lockgate_spark.logs.points import Points
+from lockgate_spark.logs.points import Learned
 
 log = logging.getLogger("lockgate")
 
@@ -38,24 +40,12 @@ MOST_READS = 64
 SAMPLED = 4
 """Splits that are looked at at once for how far they are out of order."""
 MOST_PASSED = 20_000  # records without a credible event time, in one read
+MOST_CONFIRMED = 64
+"""Splits whose next records are looked at before a plan stops there, where look-ups alone have told of them."""
 
 _SAMPLE_MS = 1_000  # a sample is waited for so long at most
 _MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
-
-
-@dataclass(slots=True)
-class Learned:
-    """What is known of one split."""
-
-    head: tuple[int, Head | None] | None = None  # for which position, and the first credible record there
-    blank: tuple[int, int] | None = None  # where no such record is: up to which end it was looked for, and how far that got
-    points: Points = field(default_factory=Points)
-    window: int = 1  # how many records one read showed last
-    highest: int | None = None  # event time, below the end
-    highest_at: Head | None = None  # as last answered; it may lie at or beyond the end
-    known_until: int = MIN
-    caught_up_since: int | None = None
 
 
 @dataclass
@@ -241,6 +231,26 @@ class KafkaSplitLog:
                     hidden[split] = self._crossing(split, event_time, max(positions[split], head.offset), ends[split], first)
         return found | self._cross(hidden)
 
+    def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
+        """Whether these, the first that look-ups found above `target` (ms), are records, as far as a read of those furthest above it can
+        tell. If not, look-ups are distrusted, and the plan is to be made anew.
+        """
+        unsure = {} if self._distrusts_look_ups else {split: head for split, head in stops.items() if self._is_unsure(split, head, target)}
+        if not unsure:
+            return True
+        furthest = nlargest(MOST_CONFIRMED, unsure, key=lambda split: unsure[split].event_time)
+        readings = self._read({split: (unsure[split].offset, ends[split]) for split in furthest})
+        for split, reading in readings.items():
+            if reading.head() != unsure[split]:
+                self._distrust_look_ups()
+                return False
+            self._learned[split].confirmed = unsure[split].offset
+        return True
+
+    def _is_unsure(self, split: str, head: Head, target: int) -> bool:
+        """A marker that is little later than its records hides nothing worth a read."""
+        return head.event_time > target + _MARKER_LAG_MS and self._learned[split].confirmed != head.offset
+
     def end_of_search(self, split: str, end: int) -> int:
         """Where a plan has to end: where so many records are not credible that it is not known what follows them."""
         learned = self._learned[split]
@@ -367,7 +377,7 @@ class KafkaSplitLog:
         self.look_ups += 1
         packed = self.jvm.read(self._ranges(ranges), target, MOST_PASSED, _PATIENCE_MS)
         rows = zip(self._order, struct.iter_unpack(">11q", packed), strict=True)
-        return {split: _reading(row) for split, row in rows if split in ranges}
+        return {split: Reading.of(row) for split, row in rows if split in ranges}
 
     def _ranges(self, ranges: Mapping[str, tuple[int, int]]) -> bytes:
         asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
@@ -384,11 +394,3 @@ class KafkaSplitLog:
         self.look_ups += 1
         values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
         return {split: Head(offset, time) for split, offset, time in zip(self._order, values, values, strict=True) if offset >= 0}
-
-
-def _reading(row: tuple[int, ...]) -> Reading:
-    return Reading(_head(*row[:2]), row[2], _head(*row[3:5]), row[5], _head(*row[6:8]), _head(*row[8:10]), row[10])
-
-
-def _head(offset: int, event_time: int) -> Head | None:
-    return None if offset < 0 else Head(offset, event_time)

@@ -107,3 +107,18 @@ class Points:
         """Forgets what has been read."""
         del self._seen[: bisect_left(self._seen, Head(position, MIN))]
         self._met = {offset: met for offset, met in self._met.items() if offset + met[1] > position}
+
+
+@dataclass(slots=True)
+class Learned:
+    """What is known of one split."""
+
+    head: tuple[int, Head | None] | None = None  # for which position, and the first credible record there
+    blank: tuple[int, int] | None = None  # where no such record is: up to which end it was looked for, and how far that got
+    points: Points = field(default_factory=Points)
+    window: int = 1  # how many records one read showed last
+    highest: int | None = None  # event time, below the end
+    highest_at: Head | None = None  # as last answered; it may lie at or beyond the end
+    known_until: int = MIN
+    caught_up_since: int | None = None
+    confirmed: int | None = None  # the last offset at which a record was seen that a look-up had told of

@@ -107,6 +107,15 @@ class Unread:
             for split, head in source.log.first_after(event_time, self.positions[i], self.ends[i]).items()
         }
 
+    def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
+        """Whether these, the first found above `target` (ms), are records, as far as their logs can tell. If not, the logs have learned so,
+        and the plan is to be made anew.
+        """
+        of_sources: dict[int, dict[str, Head]] = {}
+        for (i, split), head in stops.items():
+            of_sources.setdefault(i, {})[split] = head
+        return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
+
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
         """The records of each split's batch that plans have met, and the last one in its log, where that was asked for. Asks nothing."""
         for (i, split), made in plan.splits.items():

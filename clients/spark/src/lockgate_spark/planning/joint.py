@@ -154,11 +154,14 @@ class JointPlanner:
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
                 return before, survey
         self._sample(unread, now)
-        backlogs = unread.backlogs()
         bounds = self._bounds()
         self._too_short.warn(self._delay, bounds, self._in_payload)
         budgets = {i: source.budget for i, source in self._sources.items()}
-        survey = Survey(backlogs, unread, bounds, budgets, self._learned)
+        confirmed = False
+        while not confirmed:  # once more for each source at most, whose look-ups have found what is no record
+            backlogs = unread.backlogs()
+            survey = Survey(backlogs, unread, bounds, budgets, self._learned)
+            confirmed = unread.confirm(survey.target, survey.stops)
         self._found, self._learned = (now, unread, survey), survey.curve
         self.account.surveyed(backlogs, survey, bounds)
         return unread, survey
