@@ -125,23 +125,24 @@ def test_a_marker_that_a_plan_has_stopped_at_is_found_out_by_the_next_sample(ope
 def test_what_a_plan_would_stop_at_is_looked_at_once_and_a_marker_among_it_found_out(
     open_log: Open, transactions: Producer, topic: str
 ) -> None:
-    ends = commit_in_turns(transactions, topic, range(10), range(10, 20))
+    minutes = (range(0, 600, 60), range(600, 1_200, 60))
+    ends = commit_in_turns(transactions, topic, *minutes)
     log, split = open_log(), f"{topic}-0"
     log.follow(ends)
     written(log, ends)
     log.heads(starts(ends), ends)
-    record, marker = (log.first_after(at(second), starts(ends), ends) for second in (5, 12))
+    record, marker = (log.first_after(at(60 * minute), starts(ends), ends) for minute in (5, 12))
     assert (record[split].offset, marker[split].offset) == (6, 10), "what Kafka says"
     asked = log.look_ups
-    assert log.confirm(at(5), record, ends), "a second above the target"
+    assert log.confirm(at(300), record, ends), "a minute above the target"
     assert log.look_ups == asked
-    assert [log.confirm(at(2), record, ends) for _ in range(2)] == [True, True]
+    assert [log.confirm(at(299), record, ends) for _ in range(2)] == [True, True]
     assert log.look_ups == asked + 1
-    assert not log.confirm(at(12), marker, ends)
+    assert not log.confirm(at(720), marker, ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
-    assert log.first_after(at(12), starts(ends), ends) == heads(topic, p0=(14, 13))
+    assert log.first_after(at(720), starts(ends), ends) == heads(topic, p0=(14, 780))
     asked = log.look_ups
-    assert log.confirm(at(2), log.first_after(at(12), starts(ends), ends), ends)
+    assert log.confirm(at(2), log.first_after(at(720), starts(ends), ends), ends)
     assert log.look_ups == asked + 1, "what was read needs no other look"
 
 

@@ -45,6 +45,7 @@ MOST_CONFIRMED = 64
 
 _SAMPLE_MS = 1_000  # a sample is waited for so long at most
 _MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
+_FAR_MS = 60_000  # and above a plan's target by no more: a log that is far behind its own commits was found out by an earlier plan
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
@@ -248,8 +249,7 @@ class KafkaSplitLog:
         return True
 
     def _is_unsure(self, split: str, head: Head, target: int) -> bool:
-        """A marker that is little later than its records hides nothing worth a read."""
-        return head.event_time > target + _MARKER_LAG_MS and self._learned[split].confirmed != head.offset
+        return head.event_time > target + _FAR_MS and self._learned[split].confirmed != head.offset
 
     def end_of_search(self, split: str, end: int) -> int:
         """Where a plan has to end: where so many records are not credible that it is not known what follows them."""
