@@ -60,8 +60,8 @@ def broken(pairs: list[tuple[Outcome, Outcome]]) -> Iterator[str]:
             yield f"{aligned.shape}: {aligned.rows_lost:,} rows lost"
         if aligned.drift_ms >= MOST_DRIFT_MS + aligned.disorder_ms:
             yield f"{aligned.shape}: splits {duration(aligned.drift_ms)} apart"
-    median = statistics.median(look_ups / aligned.topics for _, aligned in pairs for look_ups in aligned.look_ups)
-    if median > MOST_LOOK_UPS:
+    asked = [look_ups / aligned.topics for _, aligned in pairs for look_ups in aligned.look_ups]
+    if asked and (median := statistics.median(asked)) > MOST_LOOK_UPS:
         yield f"{median:g} look-ups a topic in half of all plans"
 
 

@@ -106,6 +106,8 @@ def test_many_splits_of_a_few_records_take_three_look_ups_beside_the_heads() -> 
 def test_no_plan_asks_more_often_than_the_hard_cap(world: World, ceiling: int, now: int) -> None:
     view = LogsInMemory.from_start(**world.logs)
     made = Survey(view.backlogs(now, SOURCE_OF), view, Bounds(max_drift=50, idle_timeout=1_000), world.budgets)
+    stops = made.stops
+    assert all(head.event_time > made.target for head in stops.values())
     made.plan(ceiling)
     assert made.look_ups <= MOST_LOOK_UPS
 
