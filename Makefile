@@ -13,7 +13,7 @@ TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions lint format long demo bench-read bench-plan bench-session bench-idle bench-skew bench-join bench-group bench-core bench-coordinator clean
+.PHONY: help venv test test-compose test-versions lint format long demo bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -54,9 +54,17 @@ bench-plan: $(READY) ## the time that one plan takes, by the number of partition
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python benchmarks/bench_plan.py $(ARGS)
 
+bench-align: $(READY) ## the time that align takes over plans of 50 to 1,000 nodes
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_align.py $(ARGS)
+
 bench-idle: $(READY) ## what a query costs that has nothing to read, native and aligned: CPU, requests, latency
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python benchmarks/bench_idle.py $(ARGS)
+
+bench-live: $(READY) ## seconds from a record's making to foreachBatch, native beside aligned: producers that are silent, lag, commit rarely; a table and a plot
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python -m benchmarks.live $(ARGS)
 
 bench-skew: $(READY) ## shapes of skew on which native Spark loses rows, native and aligned: rows lost, drift, look-ups; a table and a plot
 	@$(BIN)/python -m lockgate_testbed
@@ -78,6 +86,10 @@ bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer
 
 bench-coordinator: $(READY) ## the service beside a bare app, a bare loop over sockets, a parser alone; Redis beside memory
 	@$(BIN)/python benchmarks/coordinator/bench_coordinator.py $(ARGS)
+
+scenarios: $(READY) ## seeded scenarios, native beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
+	@$(BIN)/python -m lockgate_testbed
+	@PYTHONPATH=tests:tests/scenarios:$$PYTHONPATH $(BIN)/python -m seeded $(ARGS)
 
 clean: ## remove the venv, the jars and every cache
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

@@ -1,10 +1,11 @@
 r"""A backfill into Parquet, one partition an hour, without state: batches are cut at hours, and each is written as a whole.
 
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
-        examples/hourly_partitions.py BROKERS TOPIC OUT --checkpoint FOLDER
+        examples/hourly_partitions.py BROKERS TOPIC OUT --checkpoint FOLDER --zone Asia/Kolkata
 
-OUT/hours/hour=2026-01-01T00 holds an hour that is complete: writing it once more changes nothing. OUT/parts/batch=17 holds what cannot be
-known to be complete: parts of an hour that is larger than the budget, and stragglers. `read_back` puts the two together.
+OUT/hours/hour=2026-01-01T00 holds an hour, by the clocks of the zone, that is complete: writing it once more changes nothing.
+OUT/parts/batch=17 holds what cannot be known to be complete: parts of an hour larger than the budget, an hour of which the beginning
+was deleted, and stragglers. `read_back` puts the two together.
 """
 
 import argparse
@@ -56,11 +57,13 @@ def main() -> None:
     parser.add_argument("topic")
     parser.add_argument("out", help="folder for the Parquet files")
     parser.add_argument("--checkpoint", required=True, help="checkpoint folder")
+    parser.add_argument("--zone", help="time zone by whose clocks hours begin and are named (default: the session's)")
     parser.add_argument("--budget", type=int, default=2_000_000, help="maxOffsetsPerTrigger (default 2,000,000)")
     chosen = parser.parse_args()
 
     spark = SparkSession.builder.appName(f"hours of {chosen.topic}").getOrCreate()
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    if chosen.zone is not None:
+        spark.conf.set("spark.sql.session.timeZone", chosen.zone)
     stream = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", chosen.brokers)

@@ -73,7 +73,13 @@ def picture(figure: go.Figure, png: Path) -> bool:
         page = Path(folder, "page.html")
         style = "<style>body { margin: 0; overflow: hidden }</style>"
         page.write_text(style + figure.to_html(include_plotlyjs=True, full_html=False, config={"displayModeBar": False}), encoding="utf-8")
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}"]
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--window-size={WIDTH},{figure.layout.height or HEIGHT}",
+        ]
         command = [browser, *flags, f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000"]
         shot = [*command, f"--screenshot={png.absolute()}", page.as_uri()]
         subprocess.run(shot, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)

@@ -7,9 +7,11 @@ from lockgate import watermark
 from lockgate.planner import Bounds, Limit, Plan
 from lockgate.slices import Slice, plan_slice, slice_of
 from lockgate.survey import Survey
+from lockgate.windows import Windows, Zone
 from support.logs_in_memory import LogsInMemory
 
 WINDOW = 100
+WINDOWS = Windows(WINDOW)
 REPLAY = 10**12
 BOUNDS = Bounds(max_drift=1000, idle_timeout=60)
 
@@ -19,9 +21,15 @@ def survey(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY) 
 
 
 def sliced(
-    logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY, ceiling: int = watermark.MAX, holds: bool = False
+    logs: LogsInMemory,
+    *,
+    budget: int | None = None,
+    now: int = REPLAY,
+    ceiling: int = watermark.MAX,
+    holds: bool = False,
+    whole_from: int = watermark.MIN,
 ) -> Plan[str]:
-    return plan_slice(survey(logs, budget=budget, now=now), ceiling, WINDOW, holds)
+    return plan_slice(survey(logs, budget=budget, now=now), ceiling, WINDOWS, holds, whole_from)
 
 
 def ends(plan: Plan[str]) -> dict[str, int]:
@@ -32,18 +40,18 @@ def test_a_batch_holds_as_many_whole_windows_as_the_budget_allows() -> None:
     logs = LogsInMemory.from_start(a=range(1000), b=range(0, 1000, 10))
     plan = sliced(logs, budget=300)
     assert ends(plan) == {"a": 200, "b": 20}
-    assert slice_of(plan, 0, None, WINDOW) == Slice(0, 200, whole=True)
+    assert slice_of(plan, 0, None, WINDOWS) == Slice(0, 200, whole=True)
 
 
 def test_a_window_larger_than_the_budget_is_read_in_parts_that_are_not_whole() -> None:
     logs = LogsInMemory.from_start(a=range(1000))
     plan = sliced(logs, budget=60)
-    part = slice_of(plan, 0, None, WINDOW)
+    part = slice_of(plan, 0, None, WINDOWS)
     assert ends(plan)["a"] == 60
     assert (part.end, part.whole) == (60, False)
     logs.positions = ends(plan)
     rest = sliced(logs, budget=60)
-    assert slice_of(rest, part.end, part, WINDOW) == Slice(60, 100, whole=False)
+    assert slice_of(rest, part.end, part, WINDOWS) == Slice(60, 100, whole=False)
 
 
 def test_a_window_is_read_once_the_clock_is_idle_timeout_past_its_end() -> None:
@@ -64,14 +72,36 @@ def test_one_that_holds_its_group_itself_reads_up_to_the_ceiling() -> None:
     logs = LogsInMemory.from_start(a=range(1000))
     plan = sliced(logs, ceiling=50, holds=True)
     assert ends(plan) == {"a": 51}
-    assert not slice_of(plan, 0, None, WINDOW).whole
+    assert not slice_of(plan, 0, None, WINDOWS).whole
 
 
 def test_a_replay_is_read_to_its_end_and_the_last_window_is_whole() -> None:
     logs = LogsInMemory.from_start(a=range(250), b=range(30))
     plan = sliced(logs)
     assert ends(plan) == {"a": 250, "b": 30}
-    assert slice_of(plan, 0, None, WINDOW).whole
+    assert slice_of(plan, 0, None, WINDOWS).whole
+
+
+def test_torn_windows_are_read_apart_from_those_behind_them() -> None:
+    logs = LogsInMemory.from_start(a=range(30, 1000))
+    plan = sliced(logs, whole_from=200)
+    assert ends(plan) == {"a": 170}
+    logs.positions = ends(plan)
+    assert ends(sliced(logs, budget=250, whole_from=200)) == {"a": 370}, "it is no bound for what begins behind it"
+
+
+def test_torn_windows_are_cut_where_the_budget_the_clock_or_the_group_says_as_others_are() -> None:
+    logs = LogsInMemory.from_start(a=range(1000))
+    assert ends(sliced(logs, budget=250, whole_from=900)) == {"a": 200}
+    assert ends(sliced(logs, now=360, whole_from=900)) == {"a": 300}
+    assert ends(sliced(logs, ceiling=450, whole_from=900)) == {"a": 400}
+
+
+def test_windows_of_a_zone_end_where_its_clocks_say() -> None:
+    logs = LogsInMemory.from_start(a=range(0, 3 * 86_400_000, 3_600_000))
+    days = Windows(86_400_000, Zone(19_800_000))  # five and a half hours ahead
+    plan = plan_slice(survey(logs, budget=30), watermark.MAX, days, holds_group=False)
+    assert slice_of(plan, 0, None, days) == Slice(-19_800_000, 86_400_000 - 19_800_000, whole=True)
 
 
 def test_without_a_backlog_nothing_is_cut() -> None:
@@ -89,10 +119,10 @@ def read_all(logs: LogsInMemory, budget: int) -> list[Batch]:
     batches: list[Batch] = []
     while any(logs.positions[split] < end for split, end in logs.ends.items()):
         made = survey(logs, budget=budget)
-        plan = plan_slice(made, watermark.MAX, WINDOW, holds_group=False)
+        plan = plan_slice(made, watermark.MAX, WINDOWS, holds_group=False)
         assert plan.offsets > 0
         rows = [time for split, p in plan.splits.items() for time in logs.logs[split][p.position : p.end]]
-        batches.append(Batch(slice_of(plan, made.first, batches[-1].slice if batches else None, WINDOW), rows))
+        batches.append(Batch(slice_of(plan, made.first, batches[-1].slice if batches else None, WINDOWS), rows))
         logs.positions = ends(plan)
     return batches
 
@@ -124,7 +154,7 @@ def test_sliced_queries_that_wait_for_each_other_get_to_the_end(times: list[list
     while any(logs.positions["a"] < logs.ends["a"] for logs in queries):
         made = [survey(logs, budget=budget) for logs in queries]
         lowest = min(one.watermarks["a"] for one in made)
-        plans = [plan_slice(one, watermark.add(lowest, drift), WINDOW, one.watermarks["a"] <= lowest) for one in made]
+        plans = [plan_slice(one, watermark.add(lowest, drift), WINDOWS, one.watermarks["a"] <= lowest) for one in made]
         for logs, plan in zip(queries, plans, strict=True):
             logs.positions = ends(plan)
         rounds += 1

@@ -101,7 +101,7 @@ def test_a_window_that_is_still_open_is_left_to_the_next_run(spark: SparkSession
     open_since = now - now % window
     times = [open_since - 2 * window, open_since - window, open_since, now]
     topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])
-    alignment = Alignment(slice=window, idle_timeout=0)
+    alignment = Alignment(slice=window, slice_zone="epoch", idle_timeout=0)
     found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic), alignment), tmp_path)
     assert [made.end for made in found.slices] == [open_since]
     assert found.slices[0].complete

@@ -48,3 +48,16 @@ def test_a_drift_that_would_let_nobody_read_is_refused(values: dict[str, str]) -
 def test_bounds_are_in_milliseconds_with_five_minutes_of_drift_by_default() -> None:
     bounds = Alignment(idle_timeout="2 minutes").bounds
     assert (bounds.max_drift, bounds.idle_timeout, bounds.disorder) == (300_000, 120_000, 0)
+
+
+@pytest.mark.parametrize("window", ["5 hours", "7 minutes", "2 days", "2 weeks", "25 hours"])
+def test_a_slice_that_fits_no_zone_is_refused_with_what_would_and_taken_from_the_epoch_on(window: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"slice='{window}'.*divides a day.*slice_zone=\"epoch\""):
+        Alignment(slice=window)
+    assert Alignment(slice=window, slice_zone="epoch").slice == window
+
+
+@pytest.mark.parametrize("zone", ["", " ", 2])
+def test_a_slice_zone_that_is_no_name_is_refused(zone: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"slice_zone=.*Europe/Berlin"):
+        Alignment(slice="1 day", slice_zone=zone)  # type: ignore[arg-type]

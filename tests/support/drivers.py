@@ -52,15 +52,15 @@ class Order:
 
 
 class Driver:
-    """One run of an application, in a process group of its own: Python and its JVM die together."""
+    """One run of an application, in a process group of its own: Python and its JVM die together. `env`: further environment variables."""
 
-    def __init__(self, order: Order, script: Path = DRIVER) -> None:
+    def __init__(self, order: Order, script: Path = DRIVER, env: Mapping[str, str] | None = None) -> None:
         self.order = order
         folder = Path(order.folder)
         folder.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, [str(script.parent.parent), os.environ.get("PYTHONPATH")]))
-        env = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "JAVA_TOOL_OPTIONS": QUICK_START}
-        self._child = Child(order.name, [sys.executable, str(script), json.dumps(asdict(order))], folder / "driver.log", env)
+        own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "JAVA_TOOL_OPTIONS": QUICK_START, **(env or {})}
+        self._child = Child(order.name, [sys.executable, str(script), json.dumps(asdict(order))], folder / "driver.log", own)
 
     @property
     def said(self) -> list[str]:

@@ -78,6 +78,10 @@ class WindowedCount:
     def counted(self) -> int:
         return sum(self.windows.values())
 
+    def counts_before(self, event_time: int) -> list[int]:
+        """The counts of the windows that begin before an event time (ms)."""
+        return [count for start, count in self.windows.items() if start.timestamp() * 1000 < event_time]  # type: ignore[attr-defined]
+
     @property
     def plans(self) -> list[BatchAlignment]:
         return [alignment for alignment in self.alignments if alignment is not None]

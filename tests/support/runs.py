@@ -1,13 +1,15 @@
 """A query's run and its sources without Spark and Kafka, for the tests of `Session`: logs are lists of event times."""
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from lockgate.windows import Zone
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.planning.gauges import Values
+from lockgate_spark.planning.slices import Memory
 from lockgate_spark.planning.watermarks import QueryWatermark
 
 
@@ -27,6 +29,7 @@ class JvmLogInMemory:
         self.splits = ["-".join(line.split("\t")) for line in lines.splitlines()]
 
     def firstAt(self, event_time: int) -> bytes:  # noqa: N802
+        struct.pack(">q", event_time)  # a long, as py4j has it
         return self._each(lambda log: next(((o, t) for o, t in enumerate(log) if t >= event_time), (-1, -1)))
 
     def highest(self) -> bytes:
@@ -47,41 +50,42 @@ class JvmLogInMemory:
     def setCredible(self, earliest: int, latest: int) -> None:  # noqa: N802
         self.credible = Credible(earliest, latest)
 
+    def sent(self, split: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """What a consumer is sent: offset and event time of each record."""
+        return ((offset, self.records[split][offset]) for offset in range(max(0, start), end))
+
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
-        found = [self._read(split, start, end, most_passed) for split, start, end in zip(self.splits, values, values, strict=True)]
-        ends = struct.unpack(f">{len(ranges) // 8}q", ranges)[1::2]
-        rows = [(*row, *self._crossed(split, row, end, target)) for split, row, end in zip(self.splits, found, ends, strict=True)]
-        return b"".join(struct.pack(">11q", *row) for row in rows)
+        rows = [self._read(split, start, end, target, most_passed) for split, start, end in zip(self.splits, values, values, strict=True)]
+        return b"".join(struct.pack(">13q", *row) for row in rows)
 
-    def _crossed(self, split: str, row: tuple[int, ...], end: int, target: int) -> tuple[int, ...]:
+    def _read(self, split: str, start: int, end: int, target: int, most_passed: int) -> tuple[int, ...]:
+        passed, first = 0, (-1, -1)
+        for offset, event_time in self.sent(split, start, end if start >= 0 else 0):
+            if self.credible.has(event_time):
+                seen = min(end, offset + self.window)
+                records = list(self.sent(split, offset, seen))
+                top = max((record for record in records if self.credible.has(record[1])), key=lambda record: (record[1], -record[0]))
+                return (offset, event_time, passed, *first, offset, *self._crossed(records, target), seen, *top)
+            passed, first = passed + 1, first if passed else (offset, event_time)
+            if passed >= most_passed:
+                return (-1, -1, passed, *first, offset + 1, *[-1] * 7)
+        return (-1, -1, passed, *first, end, *[-1] * 7)
+
+    def _crossed(self, records: list[tuple[int, int]], target: int) -> tuple[int, ...]:
         """Where the records that came along pass `target`, by halving as the original does."""
-        start, event_time = row[:2]
-        if start < 0 or event_time > target:
-            return (-1, -1, -1, -1, -1)
-        log, low, high, above = self.records[split], start, min(end, start + self.window), -1
-        seen, middle = high, high - 1
+        if records[0][1] > target:
+            return (-1, -1, -1, -1)
+        low, high, above = 0, len(records), -1
+        middle = high - 1
         while high - low > 1:
-            at = next((offset for offset in range(middle, high) if self.credible.has(log[offset])), None)
-            if at is not None and log[at] <= target:
+            at = next((n for n in range(middle, high) if self.credible.has(records[n][1])), None)
+            if at is not None and records[at][1] <= target:
                 low = at
             else:
-                high, above = middle, above if at is None else log[at]
+                high, above = middle, above if at is None else records[at][1]
             middle = low + (high - low) // 2
-        return (low, log[low], *((high, above) if above >= 0 else (-1, -1)), seen)
-
-    def _read(self, split: str, start: int, end: int, most_passed: int) -> tuple[int, ...]:
-        log, passed = self.records[split], range(0)
-        for offset in range(max(0, start), end):
-            if self.credible.has(log[offset]):
-                return (offset, log[offset], *self._others(log, passed), offset)
-            passed = range(start, offset + 1)
-            if len(passed) >= most_passed:
-                return (-1, -1, *self._others(log, passed), offset + 1)
-        return (-1, -1, *self._others(log, passed), end)
-
-    def _others(self, log: list[int], passed: range) -> tuple[int, int, int]:
-        return (len(passed), passed[0], log[passed[0]]) if passed else (0, -1, -1)
+        return (*records[low], *((records[high][0], above) if above >= 0 else (-1, -1)))
 
     def sample(self, ranges: bytes, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
@@ -90,7 +94,7 @@ class JvmLogInMemory:
 
     def _sampled(self, split: str, start: int, end: int) -> tuple[int, int, int, int]:
         stop = min(end, start + self.window)
-        seen = [t for t in self.records[split][max(0, start) : stop] if self.credible.has(t)]
+        seen = [t for _, t in self.sent(split, start, stop) if self.credible.has(t)]
         if start < 0 or not seen:
             return -1, -1, -1, -1
         return max(high - t for high, t in zip(accumulate(seen, max), seen, strict=True)), min(seen), max(seen), stop
@@ -129,10 +133,23 @@ class SourceInMemory:
         return self._all() != ends  # without the wait
 
     def ends(self, start: Offsets) -> Offsets:
-        return self._fixed or self._all()
+        return self._all() if self._fixed is None else self._fixed
 
     def _all(self) -> Offsets:
         return {split: len(log) for split, log in self.records.items()}
+
+
+class TwoTexts:
+    """What is kept beside a checkpoint."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
+
+    def read(self) -> list[str]:
+        return list(self.texts.values())
+
+    def write(self, number: int, text: str) -> None:
+        self.texts[number % 2] = text
 
 
 @dataclass
@@ -146,6 +163,9 @@ class RunInMemory:
     logged: dict[int, Offsets] = field(default_factory=dict)
     found: list[QueryWatermark] = field(default_factory=list)
     highest: bool = False
+    kept: Memory = field(default_factory=TwoTexts)
+    clocks: Zone = field(default_factory=Zone)
+    memories: dict[str, TwoTexts] = field(default_factory=dict)
 
     def is_active(self) -> bool:
         return self.active
@@ -156,6 +176,9 @@ class RunInMemory:
     def logged_offsets(self, source: int) -> Offsets | None:
         return self.logged.get(source)
 
+    def start_offsets(self, source: int) -> Offsets | None:
+        return self.logged.get(source)
+
     def logged_watermark(self) -> int | None:
         return None
 
@@ -164,6 +187,12 @@ class RunInMemory:
 
     def takes_highest(self) -> bool:
         return self.highest
+
+    def memory(self, name: str = "") -> Memory:
+        return self.memories.setdefault(name, TwoTexts()) if name else self.kept
+
+    def zone(self, name: str | None) -> Zone:
+        return self.clocks
 
 
 class GaugesInMemory:

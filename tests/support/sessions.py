@@ -32,8 +32,8 @@ def session(
     clock: Callable[[], float] = lambda: NOW_MS / 1000,
     **alignment: Any,
 ) -> Session:
-    """To be closed once for each source."""
-    made = Session(Alignment(**alignment), run or RunInMemory(), membership, clock)
+    """To be closed once for each source. Its records are in order, and known to be: of few nobody could see it."""
+    made = Session(Alignment(**{"disorder": 0, **alignment}), run or RunInMemory(), membership, clock)
     for i, source in enumerate(sources):
         made.add(i, source)
     return made

@@ -8,20 +8,21 @@ more than the budget, it is read in several batches: whenever the ceiling lets s
 **Horizon.** What a split's log holds *now* is not all that will come: a live producer may lag. With `t` the wall clock before
 the broker was asked and `disorder` the out-of-orderness inside a split,
 
-    h(s) = max(highest event time below its end − disorder, t − idle_timeout) − 1
+    h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
 
 is the watermark of a split that is read to its end: no record at or below it is still to come, if the records of a split are
-at most `disorder` out of order and are appended at most `idle_timeout` after their event time. So
+at most `disorder` out of order and are appended at most `lag(s)` after their event time: `idle_timeout`, or what the split's own
+producer has shown (`lockgate.producer_lag`). So
 
     C = min(the group's max desired watermark, max_drift + min over all s of h(s))
 
 A backlog as such bounds nothing (it comes along to `T` in the same batch), but its *end* does: a slow live split holds the
-others however its polls fall. In a replay `t − idle_timeout` is far above everything; ended and empty splits hold nobody.
+others however its polls fall. In a replay `t − lag(s)` is far above everything; ended and empty splits hold nobody.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T − delay. A row that is read
 later lies above T − disorder (its split stopped at a record above T) or above h(s) ≥ T − max_drift (its split was read to the
 end). Both are above Spark's watermark if `max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` sees to it) and part of h(s), and
-`idle_timeout` does not enter, since an idle split goes on bounding C by the clock. `tests/core/test_planner_model.py` runs this against
+`lag(s)` does not enter, since an idle split goes on bounding C by the clock. `tests/core/test_planner_model.py` runs this against
 arbitrary live feeds, and shows that rows are lost once a bound is broken, be it by 1 ms.
 
 **The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 − disorder if it has one,
@@ -57,7 +58,8 @@ class Backlog:
 
     `known_until`: wall clock in ms up to which the log is known to have shown everything that was appended: the time before
     the broker was asked; older where a transaction was still open. `caught_up_since`: wall clock in ms since when nothing was
-    left to read; None while something is.
+    left to read; None while something is. `lag_bound`: how far behind the clock (ms) the split's producer may be; None: `idle_timeout`.
+    `disorder`: how far out of order (ms) what comes behind its end is taken to be; None: as in all splits.
     """
 
     source: int
@@ -65,6 +67,8 @@ class Backlog:
     end: int
     known_until: int
     caught_up_since: int | None = None
+    lag_bound: int | None = None
+    disorder: int | None = None
 
     @property
     def offsets(self) -> int:

@@ -67,9 +67,14 @@ class Survey(Generic[Split]):
         return self._heads
 
     @property
+    def highest(self) -> Mapping[Split, int]:
+        """The highest event times (ms) in the logs, where they were asked for."""
+        return {} if self._highest is None else self._highest
+
+    @property
     def slowest(self) -> Split | None:
         """The split whose end bounds the horizon: the lowest h(s). None without splits."""
-        return min(self._backlogs, key=self._end_watermark, default=None)
+        return min(self._backlogs, key=self._own_end_watermark, default=None)
 
     @property
     def limit(self) -> Limit:
@@ -232,22 +237,32 @@ class Survey(Generic[Split]):
 
     def _clock_horizon(self) -> int:
         """The lower bound of the query's own ceiling that needs no look-up: the clock's part of every h(s)."""
-        clock = min((backlog.known_until for backlog in self._backlogs.values()), default=watermark.MAX)
-        return watermark.add(clock, self._bounds.max_drift - self._bounds.idle_timeout - 1)
+        clock = min(map(self._by_clock, self._backlogs), default=watermark.MAX)
+        return watermark.add(clock, self._bounds.max_drift - 1)
+
+    def _by_clock(self, split: Split) -> int:
+        """Up to which event time (ms) nothing is still to come, by what the split's producer may be behind the clock."""
+        backlog = self._backlogs[split]
+        return watermark.add(backlog.known_until, -(self._bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound))
 
     def _log_horizon(self) -> int:
         self._highest_times()
-        return watermark.add(min(self._end_watermark(split) for split in self._backlogs), self._bounds.max_drift)
+        return watermark.add(min(map(self._own_end_watermark, self._backlogs)), self._bounds.max_drift)
 
-    def _end_watermark(self, split: Split) -> int:
+    def _own_end_watermark(self, split: Split) -> int:
+        """h(s) for the query itself, with the care that a split needs of which little was seen. The group goes by what was seen alone."""
+        disorder = self._backlogs[split].disorder
+        return self._end_watermark(split, self._bounds.disorder if disorder is None else disorder)
+
+    def _end_watermark(self, split: Split, disorder: int) -> int:
         """h(s); the clock's part of it alone while the highest event times have not been asked for."""
-        by_clock = watermark.add(self._backlogs[split].known_until, -self._bounds.idle_timeout - 1)
+        by_clock = watermark.add(self._by_clock(split), -1)
         highest = None if self._highest is None else self._highest.get(split)
-        return by_clock if highest is None else max(by_clock, highest - self._bounds.disorder - 1)
+        return by_clock if highest is None else max(by_clock, highest - disorder - 1)
 
     def _watermark(self, split: Split) -> int:
         head = self._heads.get(split)
-        return self._end_watermark(split) if head is None else head.event_time - self._bounds.disorder - 1
+        return self._end_watermark(split, self._bounds.disorder) if head is None else head.event_time - self._bounds.disorder - 1
 
     def _split_plan(self, split: Split, end: int, heads: Mapping[Split, Head], limit: Limit) -> SplitPlan:
         backlog = self._backlogs[split]
@@ -259,7 +274,7 @@ class Survey(Generic[Split]):
             return SplitState.PAUSED if limit in (Limit.GROUP, Limit.HORIZON, Limit.SLICE) else SplitState.ACTIVE
         if end > backlog.position:
             return SplitState.ACTIVE
-        by_clock = backlog.known_until - self._bounds.idle_timeout
+        by_clock = self._by_clock(split)
         idle = backlog.caught_up_since is not None and backlog.caught_up_since <= by_clock and self.watermarks[split] < by_clock
         return SplitState.IDLE if idle else SplitState.CAUGHT_UP
 

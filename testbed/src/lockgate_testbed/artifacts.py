@@ -62,3 +62,13 @@ def spark_connector(spark_version: str) -> JarSet:
         ),
         transitive=False,
     )
+
+
+def spark_avro(spark_version: str) -> JarSet:
+    """`from_avro` and `to_avro` for one Spark version, or those of another release where a mirror lacks the right one."""
+    versions = tuple(dict.fromkeys((spark_version, "4.1.1", "4.0.0")))
+    return JarSet(
+        name=f"spark-avro-{spark_version}",
+        artifacts=(Artifact("org.apache.spark", f"spark-avro_{SCALA}", versions),),
+        transitive=False,
+    )

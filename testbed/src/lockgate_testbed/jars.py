@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lockgate_testbed import ivy, maven
-from lockgate_testbed.artifacts import KAFKA_BROKER, JarSet, spark_connector
+from lockgate_testbed.artifacts import KAFKA_BROKER, JarSet, spark_avro, spark_connector
 from lockgate_testbed.errors import JarsUnavailable
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -34,6 +34,11 @@ def kafka_broker() -> list[Path]:
 def kafka_connector(spark_version: str | None = None) -> list[Path]:
     """The jars of Spark's Kafka source, for the installed PySpark unless told otherwise. Raises `JarsUnavailable`."""
     return resolve(spark_connector(spark_version or importlib.metadata.version("pyspark")))
+
+
+def avro(spark_version: str | None = None) -> list[Path]:
+    """The jar of Spark's Avro functions, for the installed PySpark unless told otherwise. Raises `JarsUnavailable`."""
+    return resolve(spark_avro(spark_version or importlib.metadata.version("pyspark")))
 
 
 def cache_dir() -> Path:

@@ -1,4 +1,4 @@
-"""A real single-node Kafka (KRaft) as a child process, on loopback ports of its own."""
+"""A real Kafka (KRaft) on loopback ports of its own: a single node, or more of them, each a child process."""
 
 import base64
 import os
@@ -23,10 +23,10 @@ USER, PASSWORD = "reader", "a-password-of-the-test-bed"  # whom the listener wit
 # CreateTime is event time here, possibly far in the past or in the future: nothing is deleted, rolled or refused by its age. A stock
 # broker refuses records from more than an hour ahead, and would delete a replay's as soon as they are a week old.
 PROPERTIES = """\
-process.roles=broker,controller
-node.id=1
+process.roles={roles}
+node.id={node}
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl}{listens}
 advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
 listener.name.sasl_plaintext.sasl.enabled.mechanisms=PLAIN
@@ -67,13 +67,16 @@ class KafkaBroker(Server):
     """A broker that runs inside `with KafkaBroker() as broker:`; its address is `broker.bootstrap`.
 
     `heap` is Java's, such as "512m". Raises `ChildFailed`, `JavaMissing`, `JarsUnavailable` when it starts. After `kill()` a
-    start takes some 5 s more, for the broker's former session has to end.
+    start takes some 5 s more, for the broker's former session has to end. `joins`: a broker that runs already, whose cluster this one is
+    a further node of, with the id `node`; that one is the cluster's only controller, and must not be stopped before this one.
     """
 
-    def __init__(self, data: Path | None = None, heap: str = "512m") -> None:
+    def __init__(self, data: Path | None = None, heap: str = "512m", joins: "KafkaBroker | None" = None, node: int = 2) -> None:
         super().__init__("kafka", data)
-        self._heap = heap
-        self._port, self._sasl, self._controller = free_ports(3)
+        self._heap, self._joins = heap, joins
+        self.node = 1 if joins is None else node
+        self._port, self._sasl, controller = free_ports(3)
+        self._controller: int = controller if joins is None else joins._controller
 
     @property
     def bootstrap(self) -> str:
@@ -93,12 +96,27 @@ class KafkaBroker(Server):
 
     def _prepare(self, classpath: str) -> Path:
         config = self.data / "server.properties"
-        logs = self.data / "logs"
-        ports = {"port": self._port, "sasl": self._sasl, "controller": self._controller}
-        config.write_text(PROPERTIES.format(**ports, logs=logs, plain=PLAIN, user=USER, password=PASSWORD))
-        if not (logs / "meta.properties").exists():
-            _format(config, classpath)
+        config.write_text(self._properties())
+        if not (self.data / "logs" / "meta.properties").exists():
+            _format(config, classpath, _new_cluster() if self._joins is None else self._joins.cluster)
         return config
+
+    def _properties(self) -> str:
+        ports = {"port": self._port, "sasl": self._sasl, "controller": self._controller}
+        role = {"roles": "broker", "listens": ""}
+        if self._joins is None:
+            role = {"roles": "broker,controller", "listens": f",CONTROLLER://127.0.0.1:{self._controller}"}
+        logs = self.data / "logs"
+        return PROPERTIES.format(**ports, **role, node=self.node, logs=logs, plain=PLAIN, user=USER, password=PASSWORD)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's id. Raises `ChildFailed` where the broker was never started."""
+        found = self.data / "logs" / "meta.properties"
+        if not found.exists():
+            raise ChildFailed(f"{found} is not there: start the cluster's first broker before the others")
+        (cluster,) = (line.removeprefix("cluster.id=") for line in found.read_text().splitlines() if line.startswith("cluster.id="))
+        return cluster
 
     def _answers(self) -> bool:
         # A broker accepts connections a little before it takes part in the cluster; until then topics cannot be created.
@@ -110,8 +128,11 @@ class KafkaBroker(Server):
             return False
 
 
-def _format(config: Path, classpath: str) -> None:
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+def _new_cluster() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _format(config: Path, classpath: str, cluster: str) -> None:
     command = [java(), "-XX:TieredStopAtLevel=1", *JVM, "-cp", classpath, "kafka.tools.StorageTool"]
     command += ["format", f"--cluster-id={cluster}", "-c", str(config)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -36,7 +36,9 @@ def _defaults(cores: int) -> dict[str, str]:
     return {
         # The classpath rather than spark.jars: nothing is copied, and py4j sees the connector's classes from the start.
         "spark.driver.extraClassPath": classpath,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING}",
+        # A query that is stopped amid its foreachBatch: Spark looks through Python's whole traceback by a pattern that recurses, and its
+        # thread dies of that where its stack is the usual one of 1 MB.
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING} -Xss8m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(cores),

@@ -15,6 +15,7 @@ from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
 from lockgate_spark.logs.kafka import SAMPLED
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
+from lockgate_spark.planning import out_of_order
 from lockgate_spark.planning.out_of_order import OutOfOrder
 from lockgate_spark.planning.session import Session
 from support.logs_in_memory import LogsInMemory
@@ -167,8 +168,11 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
     return session
 
 
-def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen() -> None:
-    session, trusting = (planned(Alignment(max_drift="1 minute", future_bound=None, disorder=d), jitter_ms=5_000) for d in (None, 0))
+def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out_of_order, "ENOUGH", 0)
+    session, trusting = (
+        planned(Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", disorder=d), jitter_ms=5_000) for d in (None, 0)
+    )
     assert session.view is not None
     assert trusting.view is not None
     assert 4_900 < session.disorder == session.view.disorder <= 5_000

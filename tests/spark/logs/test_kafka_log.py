@@ -1,5 +1,7 @@
 """The split logs of a Kafka source, by the real `KafkaLog.java` on a real broker, against what was produced."""
 
+import struct
+
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -38,7 +40,7 @@ def test_records_at_or_beyond_the_end_are_not_there(open_log: Open, kafka: Kafka
     assert log.first_after(at(15), positions, ends) == {}
 
 
-def test_heads_are_read_looked_up_or_remembered(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_heads_are_read_or_remembered(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, p0=[0, 10, 20], p1=[5, 15, 25])
     log = open_log()
     log.follow(ends)
@@ -49,18 +51,10 @@ def test_heads_are_read_looked_up_or_remembered(open_log: Open, kafka: KafkaBrok
     log.planned(at(12), {})
     positions = {f"{topic}-0": 2, f"{topic}-1": 1}
     assert log.heads(positions, ends) == heads(topic, p0=(2, 20), p1=(1, 15))
-    assert log.look_ups == asked + 1, "one look-up for all"
+    assert log.look_ups == asked + 1, "one read for all"
     log.planned(at(17), heads(topic, p0=(2, 20), p1=(2, 25)))
     assert log.heads({**positions, f"{topic}-1": 2}, ends) == heads(topic, p0=(2, 20), p1=(2, 25))
     assert log.look_ups == asked + 1, "told by the plan"
-
-
-def test_a_head_that_no_look_up_shows_is_read(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
-    ends = fill(kafka, topic, p0=[0, 30, 10, 20])
-    log = open_log()
-    log.follow(ends)
-    log.planned(at(25), {})
-    assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(2, 10))
 
 
 def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
@@ -275,3 +269,15 @@ def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(open_log: 
     for now, position, since in ((1, 0, None), (2, 1, 2), (3, 1, 2), (4, 0, None), (5, 1, 5)):
         log.witness(now, {split: position}, ends, None, None)
         assert log.caught_up_since(split) == since
+
+
+def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_tell(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+    ends = fill(kafka, topic, p0=[0, 10])
+    log = open_log()
+    log.follow({**ends, f"{topic}-gone-0": 5})
+    assert log.begins() == {f"{topic}-0": 0}
+    assert log.uncommitted_ends() == ends
+    assert log.first_stamped(at(5)) == {f"{topic}-0": 1}
+    assert struct.unpack(">4q", log.jvm.highest()) == (1, at(10), -1, -1)
+    positions = {f"{topic}-0": 0, f"{topic}-gone-0": 0}
+    assert log.heads(positions, {**ends, f"{topic}-gone-0": 5}) == heads(topic, p0=(0, 0))

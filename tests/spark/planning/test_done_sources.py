@@ -35,7 +35,7 @@ def test_under_available_now_what_a_live_source_that_is_done_forbids_to_read_is_
 ) -> None:
     done = SourceInMemory({"a-0": [NOW_MS - 30 * MINUTE]})
     goes_on = SourceInMemory({"b-0": [NOW_MS - n * MINUTE for n in range(40, 0, -1)]})
-    alignment = Alignment(max_drift="10 minutes", idle_timeout="1 hour")
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="1 hour", disorder=0)
     first = session(done, goes_on, NOW_MS, True, alignment)
     a, b, ends = {"a-0": 0}, {"b-0": 0}, []
     for _ in range(2):  # no answer above the start is the end of the run for Spark

@@ -32,7 +32,7 @@ def plan(config: str, margin: float = 0.1, budget: int | None = None, clock: Clo
     """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record a minute; the first plan of all."""
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
-    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", retention_margin=margin)
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0, retention_margin=margin)
     session = Session(alignment, RunInMemory(), None, clock or Clock())
     session.add(0, source)
     return session, plan_again(session, {"a-0": 0, "a-1": 0}, budget)
@@ -117,7 +117,7 @@ def test_a_topic_that_may_not_be_described_is_warned_of_and_read_on(caplog: pyte
 def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: pytest.LogCaptureFixture) -> None:
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))})
     source.jvm.config, source.jvm.bytes_a_record = "delete\t-1\t2000\tCreateTime", -1
-    session = Session(Alignment(max_drift="10 minutes", idle_timeout="5 hours"), RunInMemory(), None, Clock())
+    session = Session(Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0), RunInMemory(), None, Clock())
     session.add(0, source)
     assert plan_again(session, {"a-0": 0, "a-1": 0}).let_go == ()
     assert "topic a: no broker tells how large its logs are" in caplog.text

@@ -150,7 +150,7 @@ def test_who_has_read_all_reports_its_last_record_and_not_the_clock_alone(url: s
 
 
 def test_reports_tell_where_each_split_stands(url: str, group: str) -> None:
-    one = session(SourceInMemory({"a-0": minutes(0, 1, 2, 9), "a-1": []}), membership=membership(url, group))
+    one = session(SourceInMemory({"a-0": minutes(0, 1, 2, 9), "a-1": []}), membership=membership(url, group), idle_timeout="1 minute")
     one.latest_offset(0, {"a-0": 1, "a-1": 0}, None)
     splits = inspect(url, group)["readers"][0]["splits"]
     assert (splits["a-0"]["position"], splits["a-0"]["end"]) == (1, 4)
@@ -229,7 +229,7 @@ def test_after_a_restart_of_both_who_has_read_all_does_not_hold_who_has_not(url:
     ends: dict[str, Offsets] = {"a": {"a-0": 1}, "b": {"b-0": 4}}
     for run in ("1", "2"):
         queries = {
-            name: session(source, run=RunInMemory(failure=True), membership=membership(url, group, name, run=run))
+            name: session(source, run=RunInMemory(failure=True), membership=membership(url, group, name, run=run), idle_timeout=MINUTE)
             for name, source in (("a", a), ("b", b))
         }
         for _ in range(2 if run == "1" else 4):

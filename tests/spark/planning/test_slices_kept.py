@@ -5,24 +5,13 @@ from dataclasses import replace
 import pytest
 
 from lockgate.planner import Limit, Plan, SplitPlan, SplitState
+from lockgate.windows import Windows
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.slices import BatchSlice, Slices
+from support.runs import TwoTexts
 
-WINDOW = 100
+WINDOW = Windows(100)
 NOTHING_LEFT = Unread({}, {}, {0: {"t-0": 0}})  # no log is asked whether it is in order
-
-
-class Kept:
-    """Two texts, and a way to cut one off."""
-
-    def __init__(self) -> None:
-        self.texts: dict[int, str] = {}
-
-    def read(self) -> list[str]:
-        return list(self.texts.values())
-
-    def write(self, number: int, text: str) -> None:
-        self.texts[number % 2] = text
 
 
 def plan(end: int, target: int) -> Plan[Key]:
@@ -31,46 +20,66 @@ def plan(end: int, target: int) -> Plan[Key]:
 
 
 @pytest.fixture
-def memory() -> Kept:
-    return Kept()
+def memory() -> TwoTexts:
+    return TwoTexts()
 
 
-def taken(memory: Kept, *cuts: int) -> Slices:
+def taken(memory: TwoTexts, *cuts: int) -> Slices:
     """A run that has taken a batch up to each of these event times; batch n ends at offset 10 n."""
-    slices = Slices(WINDOW, memory, None)
+    slices = Slices(WINDOW, memory, None, {})
     for n, cut in enumerate(cuts, 1):
         slices.take(plan(10 * n, cut - 1), 0, NOTHING_LEFT, 0)
     return slices
 
 
-def test_a_replayed_batch_has_the_slice_it_was_planned_with(memory: Kept) -> None:
+def test_a_replayed_batch_has_the_slice_it_was_planned_with(memory: TwoTexts) -> None:
     taken(memory, 100, 300)
-    assert Slices(WINDOW, memory, {0: {"t-0": 20}}).replayed == BatchSlice(100, 300, complete=True)
+    assert Slices(WINDOW, memory, {0: {"t-0": 20}}, {}).replayed == BatchSlice(100, 300, complete=True)
 
 
-def test_a_plan_that_was_never_logged_is_forgotten(memory: Kept) -> None:
+def test_a_plan_that_was_never_logged_is_forgotten(memory: TwoTexts) -> None:
     taken(memory, 100, 300)
-    again = Slices(WINDOW, memory, {0: {"t-0": 10}})
+    again = Slices(WINDOW, memory, {0: {"t-0": 10}}, {})
     assert again.replayed == BatchSlice(0, 100, complete=True)
     assert again.take(plan(15, 199), 100, NOTHING_LEFT, 0) == BatchSlice(100, 200, complete=True)
-    assert Slices(WINDOW, memory, {0: {"t-0": 10}}).replayed is not None, "the logged one was written over"
+    assert Slices(WINDOW, memory, {0: {"t-0": 10}}, {}).replayed is not None, "the logged one was written over"
 
 
-def test_a_slice_that_was_cut_off_while_it_was_kept_is_forgotten(memory: Kept) -> None:
+def test_a_slice_that_was_cut_off_while_it_was_kept_is_forgotten(memory: TwoTexts) -> None:
     taken(memory, 100, 300)
     memory.texts[0] = memory.texts[0][:-7]
-    assert Slices(WINDOW, memory, {0: {"t-0": 10}}).replayed == BatchSlice(0, 100, complete=True)
+    assert Slices(WINDOW, memory, {0: {"t-0": 10}}, {}).replayed == BatchSlice(0, 100, complete=True)
 
 
-def test_on_a_checkpoint_without_slices_the_first_one_is_not_complete(memory: Kept) -> None:
-    slices = Slices(WINDOW, memory, {0: {"t-0": 10}})
+def test_a_source_that_has_no_offset_in_the_checkpoint_leaves_the_others_their_slice(memory: TwoTexts) -> None:
+    # No topic matches its pattern yet: Spark logs nothing of it.
+    Slices(WINDOW, memory, None, {}).take(plan(10, 99), 0, Unread({}, {}, {0: {"t-0": 0}, 1: {}}), 0)
+    assert Slices(WINDOW, memory, {0: {"t-0": 10}}, {}).replayed == BatchSlice(0, 100, complete=True)
+
+
+def test_on_a_checkpoint_without_slices_the_first_one_is_not_complete(memory: TwoTexts) -> None:
+    slices = Slices(WINDOW, memory, {0: {"t-0": 10}}, {})
     assert slices.replayed is None
     assert slices.take(plan(20, 199), 100, NOTHING_LEFT, 0) == BatchSlice(100, 200, complete=False)
     assert slices.take(plan(30, 299), 200, NOTHING_LEFT, 0) == BatchSlice(200, 300, complete=True)
 
 
-def test_a_plan_that_reads_nothing_has_no_slice(memory: Kept) -> None:
+def test_what_was_handed_out_before_the_checkpoint_went_on_without_slices_is_not_handed_out_again(memory: TwoTexts) -> None:
+    taken(memory, 100, 300)
+    slices = Slices(WINDOW, memory, {0: {"t-0": 25}}, {})
+    assert slices.take(plan(40, 399), 50, NOTHING_LEFT, 0) == BatchSlice(300, 400, complete=False)
+    assert slices.take(plan(50, 499), 400, NOTHING_LEFT, 0) == BatchSlice(400, 500, complete=True)
+
+
+def test_with_a_source_that_the_checkpoint_does_not_have_the_first_slice_is_not_complete(memory: TwoTexts) -> None:
+    taken(memory, 100)
+    two = Unread({}, {}, {0: {"t-0": 0}, 1: {}})
+    slices = Slices(WINDOW, memory, {0: {"t-0": 20}}, {})
+    assert slices.take(plan(30, 199), 100, two, 0) == BatchSlice(100, 200, complete=False)
+
+
+def test_a_plan_that_reads_nothing_has_no_slice(memory: TwoTexts) -> None:
     nothing = plan(10, 99)
     nothing = replace(nothing, splits={key: split._replace(end=split.position) for key, split in nothing.splits.items()})
-    assert Slices(WINDOW, memory, None).take(nothing, 0, NOTHING_LEFT, 0) is None
+    assert Slices(WINDOW, memory, None, {}).take(nothing, 0, NOTHING_LEFT, 0) is None
     assert memory.texts == {}

@@ -26,6 +26,8 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
         "alignmentSpreadMs": "60000",
         "alignmentPausedSplits": "1",
         "alignmentPausedMs": "40000",
+        "alignmentBehindMs": "909999",
+        "alignmentRowsTooLate": "0",
         "alignmentLeftOut": "3",
         "alignmentPlanMs": "12",
         "alignmentLookUps": "4",

@@ -7,11 +7,12 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pyspark
+from py4j.clientserver import ClientServer
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
 from lockgate_spark.conf import configured, enabled
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.group.agreement import check_config, source_name
 from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
@@ -20,9 +21,10 @@ from lockgate_spark.group.session import GroupSession
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.metrics import spark_gauges
-from lockgate_spark.jvm.query import QUERY_ID, QueryRun
+from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
+from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.gates import open_gates
 from lockgate_spark.planning.session import Session
 from lockgate_spark.planning.slices import BatchSlice
@@ -58,6 +60,8 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
     for df in dfs:
         _check(df)
     alignment = configured(alignment or Alignment(), conf)
+    if alignment.slice_zone not in (None, EPOCH):
+        check_zone(dfs[0].sparkSession._jvm, str(alignment.slice_zone))
     if alignment.observes:
         log.info("mode observe: what alignment would do is planned and counted, and nothing is changed")
     elif alignment.coordinator is not None:
@@ -72,7 +76,7 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     """
     session = session_of(batch)
     if session is None:
-        gated = open_gates.of(batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID))
+        gated = open_gates.of(query_id_of(batch))
         return None if gated is None else gated.view
     return session.view
 
@@ -87,7 +91,7 @@ def slice_of(batch: DataFrame) -> BatchSlice | None:
 
 def session_of(batch: DataFrame) -> Session | None:
     """The session of the query that handed out `batch`; None where that is not aligned."""
-    query_id = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
+    query_id = query_id_of(batch)
     with _sessions_lock:
         return next((session for key, session in _sessions.items() if key[0] == query_id and not session.closed), None)
 
@@ -104,14 +108,14 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
         if alignment.late_rows == "count":
             micros = event_time is None or event_time.micros
             late = LateRows(spark, expression if event_time is not None and expression else "timestamp", micros)
-        return Table(table, gateway, lambda: _session(spark, joint), event_time, late)
+        return Table(table, gateway, lambda checkpoint: _session(spark, checkpoint, joint), event_time, late)
 
     return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
 
 
-def _session(spark: Any, alignment: Alignment) -> Session:
-    """The session of the run that the calling thread plans for. State is made per run, so an aligned DataFrame may be started twice."""
-    run = QueryRun.current(spark)
+def _session(spark: Any, checkpoint: str, alignment: Alignment) -> Session:
+    """The session of the run that opens the source with this checkpoint. It is the run's, so an aligned DataFrame may be started twice."""
+    run = QueryRun.opening(spark, checkpoint)
     key = (run.query_id, run.run_id)
     with _sessions_lock:
         for old in [known for known, session in _sessions.items() if session.closed]:
@@ -153,6 +157,11 @@ def _check(df: DataFrame) -> None:
         raise UnsupportedQuery(
             f"Spark {spark.version} (pyspark {pyspark.__version__}) is unknown to this version of lockgate, which leans on internals of"
             f" Spark {', '.join(TESTED)}. Use one of these, or a newer lockgate"
+        )
+    if not isinstance(spark.sparkContext._gateway, ClientServer):
+        raise UnsupportedQuery(
+            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers on Spark's own thread alone, and Python reaches that only with pinned"
+            " threads. Leave the variable out, for true is the default, or leave align() out"
         )
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
         raise UnsupportedQuery(f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it")

@@ -7,13 +7,17 @@ from urllib.parse import urlsplit
 from lockgate.events import NAME, NAME_RULE, CatchUp
 from lockgate.planner import Bounds
 from lockgate.watermark import MAX
+from lockgate.windows import fits
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.planning.retention import share
 
 DEFAULT_MAX_DRIFT = "5 minutes"
+DEFAULT_IDLE_TIMEOUT = "1 minute"  # where no split's producer is looked at: of a gate, and of a window that is to be closed
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
+EPOCH = "epoch"
+"""The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
 OUTAGES = ("hold", "proceed", "fail")
 
 _TOKEN = re.compile(r"[!-~]*\Z")
@@ -73,10 +77,12 @@ class Alignment:
     """How a query's splits are kept level in event time.
 
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes, or the query's watermark
-    delay if that is shorter; in a group the group's value rules). `idle_timeout`: how far behind the clock a live producer may be.
+    delay if that is shorter; in a group the group's value rules). `idle_timeout`: how far behind the clock a live producer may be
+    (default: as far as each split's own producer has shown). `max_lag`: how much of what was shown a silent split is waited for.
     `disorder`: how far records of one split are out of order (default: as far as was seen so far). `future_bound`, `past_bound`: a record
     that is stamped further ahead of the clock, or further behind it, is left out of the alignment (None: no such bound).
-    `slice`: batches end at multiples of this window, as many as the budget allows.
+    `slice`: batches end where windows of this size do, as many as the budget allows. `slice_zone`: by the clocks of which time zone these
+    begin (default: the session's, `spark.sql.session.timeZone`); `epoch`: multiples since 1970-01-01T00:00Z, of any size.
     `retention_margin`: a paused split is let go where less than this share of its topic's retention is left to its records (0: never).
     `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
     and counts, and lets Spark read what it would read without. `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP
@@ -87,13 +93,15 @@ class Alignment:
     """
 
     max_drift: Duration | None = None
-    idle_timeout: Duration = "1 minute"
+    idle_timeout: Duration | None = None
+    max_lag: Duration = "1 hour"
     disorder: Duration | None = None
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
     retention_margin: float | str = 0.1
     max_hold: Duration | None = None
     slice: Duration | None = None
+    slice_zone: str | None = None
     mode: str = "align"
     other_event_time: str = "refuse"
     late_rows: str = "ignore"
@@ -103,11 +111,11 @@ class Alignment:
     def __post_init__(self) -> None:
         if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
             raise ConfigurationError(f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator")
+        milliseconds("Alignment(max_lag)", self.max_lag)
         for name in ("max_hold", "future_bound", "past_bound"):
             if (value := getattr(self, name)) is not None:
                 milliseconds(f"Alignment({name})", value)
-        if self.slice is not None and milliseconds("Alignment(slice)", self.slice) == 0:
-            raise ConfigurationError(f"Alignment(slice={self.slice!r}): must be above 0")
+        _check_slice(self.slice, self.slice_zone)
         for name, values in _CHOICES.items():
             if (value := getattr(self, name)) not in values:
                 raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")
@@ -134,15 +142,33 @@ class Alignment:
 
     @property
     def bounds(self) -> Bounds:
-        """The planner's bounds, in ms. Where no `disorder` is set, it is 0 until some is seen."""
+        """The planner's bounds, in ms. Where no `disorder` is set, it is 0 until some is seen. Where no `idle_timeout` is set, each split
+        has a bound of its own, and this one is that of gates and of windows.
+        """
         drift = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift)
-        idle = milliseconds("Alignment(idle_timeout)", self.idle_timeout)
+        idle = milliseconds("Alignment(idle_timeout)", DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout)
         disorder = 0 if self.disorder is None else milliseconds("Alignment(disorder)", self.disorder)
         if drift <= disorder:
             raise ConfigurationError(
                 f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater than disorder, and than 0"
             )
         return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
+
+
+def _check_slice(window: Duration | None, zone: object) -> None:
+    if zone is not None and not (isinstance(zone, str) and zone.strip()):
+        raise ConfigurationError(f'Alignment(slice_zone={zone!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "{EPOCH}"')
+    if window is None:
+        return
+    size = milliseconds("Alignment(slice)", window)
+    if size == 0:
+        raise ConfigurationError(f"Alignment(slice={window!r}): must be above 0")
+    if zone != EPOCH and not fits(size):
+        raise ConfigurationError(
+            f"Alignment(slice={window!r}): such windows do not begin with days, and so fit the clocks of no time zone. Take what divides a"
+            f' day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or slice_zone="{EPOCH}": windows of any size, counted'
+            " from 1970-01-01T00:00Z on as Spark's window() does"
+        )
 
 
 def _check_ca(ca: object, url: str) -> None:

@@ -98,7 +98,7 @@ class _Gated(_Looking):
 
         def step() -> None:
             own.membership.wait_for_change(STEP_MS)
-            check_running(spark)
+            check_running(spark, run)
 
         with persisted(batch):
             with stoppable(run):

@@ -28,12 +28,12 @@ from lockgate_spark.group.membership import Membership
 from lockgate_spark.group.outage import Coordination
 from lockgate_spark.jvm.batch import Stopped, stoppable
 from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.planning.session import Session
 from lockgate_spark.planning.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
-_BATCH_ID = "streaming.sql.batchId"
 
 Reader = tuple[int, int]
 """A subtask, and its epoch."""
@@ -61,7 +61,7 @@ def report_progress(batch: DataFrame) -> None:
         session.alignment.coordinator,
         session.membership.source,
         _readers(session.membership, view),
-        int(batch.sparkSession.sparkContext.getLocalProperty(_BATCH_ID) or 0),
+        QueryRun.of_batch(batch).batch_id,
         session.disorder,
     )
     _account(session, _sent(session, rows, send))

@@ -83,6 +83,10 @@ class CoordinatorClient:
             },
         )
 
+    def leave(self, source: str, subtask: int, epoch: int) -> None:
+        """The reader no longer counts. Raises `NotRegistered` and `Stale` where it is not, or no more, the one."""
+        self._send("DELETE", f"{self._group}/sources/{source}/readers/{subtask}", params={"epoch": epoch})
+
     def report(self, reports: Sequence[Report]) -> Reported:
         """Reports for many readers at once; each is judged alone. Raises `NotRegistered` for a group that is not there."""
         answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))

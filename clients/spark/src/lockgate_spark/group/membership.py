@@ -330,8 +330,21 @@ class Membership:
             epochs[subtask] = answer.epoch
             versions.append(answer.alignment.config_version)
         self._epochs, self._known = epochs, {}
+        self._leave_what_is_gone()
         self._session.follow_config(versions[0])  # what came between shows in the next answer
         self._check_config()
+
+    def _leave_what_is_gone(self) -> None:
+        """Sources that have names may be taken out of a query. Nobody else would end their readers: lost or parked, they hold the group."""
+        if self._epochs.keys() == set(range(len(self._epochs))):
+            return  # numbered one by one: no source has a name
+        for subtask, reader in self._session.client.registered(self.source).items():
+            if reader.owner == self._owner and subtask not in self._epochs:
+                try:
+                    self._session.client.leave(self.source, subtask, reader.epoch)
+                except (NotRegistered, Stale):
+                    continue
+                log.info("group %s: reader %s/%d has left, for its source is no longer in the query", self.group, self.source, subtask)
 
     def _check_config(self) -> None:
         config, before = self._session.config, self._checked

@@ -44,7 +44,8 @@ async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: f
         try:
             return await asyncio.wait_for(once(), ends - pace.clock())
         except asyncio.TimeoutError:
-            raise Unreachable(f"{url} gave no whole answer within {within_s:g} s{before}") from None
+            told = f"{url} gave no whole answer within {within_s:g} s{before}; if it is but slow, set a longer Coordinator(timeout=…)"
+            raise Unreachable(told) from None
         except Unreachable as error:
             if not error.passing:
                 raise

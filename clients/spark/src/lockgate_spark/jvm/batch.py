@@ -76,8 +76,12 @@ def stoppable(run: Run) -> Iterator[None]:
         raise Stopped(_STOPPED) from None
 
 
-def check_running(spark: Any) -> None:
-    """Raises `Stopped` where the query of the calling thread was told to stop."""
+def check_running(spark: Any, run: Run) -> None:
+    """Raises `Stopped` where the query of the calling thread was told to stop. Where Python's threads are not pinned to the JVM's, no
+    interrupt shows here, and the run alone tells.
+    """
+    if not run.is_active():
+        raise Stopped(_STOPPED)
     try:
         spark._jvm.java.lang.Thread.sleep(1)  # py4j answers a callback on Spark's thread, which stop() interrupts
     except Py4JJavaError as error:

@@ -7,33 +7,43 @@ from importlib.resources import files
 from typing import Any
 
 _JAVA_8 = 8
+_KAFKA = "org.apache.kafka."
 
-_constructors: dict[tuple[int, str], Any] = {}  # by gateway, and by the name under which the class was compiled
+_constructors: dict[tuple[int, str], Any] = {}  # by JVM, and by the name under which the class was compiled
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
     """A `KafkaLog`, or another `kind`, over Kafka's client params (a Java map), beside a Java object that sees Kafka."""
-    return new_java(gateway, beside, "lockgate_spark.logs", kind, params)
+    return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
 
 
-def new_java(gateway: Any, beside: Any, package: str, kind: str, argument: Any) -> Any:
+def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shading: str = "") -> Any:
     """An object of the class `kind`, whose source is in the Python `package`, made by its only constructor, of one argument.
 
-    Its class is loaded beside the Java object `beside`, and sees what that one sees.
+    Its class is loaded beside the Java object `beside`, and sees what that one sees. `shading`: what stands before the names of Kafka's
+    classes.
     """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone, so every class loader gets a name of its own, and one class.
-    name = f"{kind}{gateway.jvm.java.lang.System.identityHashCode(loader)}"
-    if (id(gateway), name) not in _constructors:
-        _constructors[id(gateway), name] = _compile(gateway, loader, package, kind, name)
-    arguments = gateway.new_array(gateway.jvm.java.lang.Object, 1)
-    arguments[0] = argument
-    return _constructors[id(gateway), name].newInstance(arguments)
+    name = f"{kind}{jvm.java.lang.System.identityHashCode(loader)}"
+    if (id(jvm), name) not in _constructors:
+        _constructors[id(jvm), name] = _compile(jvm, loader, package, kind, name, shading)
+    arguments = jvm.java.util.ArrayList()
+    arguments.add(argument)
+    return _constructors[id(jvm), name].newInstance(arguments.toArray())
 
 
-def _compile(gateway: Any, loader: Any, package: str, kind: str, name: str) -> Any:
-    source = files(package).joinpath(f"{kind}.java").read_text(encoding="utf-8")
-    compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+def _shading(params: Any) -> str:
+    """What a vendor has put before the names of Kafka's classes (`kafkashaded.org.apache.kafka…`). The connector's own params have it, in
+    the name of the class that reads keys.
+    """
+    before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
+    return before if kafka else ""
+
+
+def _compile(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:
+    source = files(package).joinpath(f"{kind}.java").read_text(encoding="utf-8").replace(_KAFKA, shading + _KAFKA)
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setTargetVersion(_JAVA_8)
     compiler.setParentClassLoader(loader)
     compiler.cook(source.replace(f"class {kind} ", f"class {name} ").replace(f"public {kind}(", f"public {name}("))

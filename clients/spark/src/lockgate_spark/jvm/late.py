@@ -58,11 +58,11 @@ class LateRows:
         bins = F.histogram_numeric(F.when(behind, F.expr(_CODE)), F.lit(MOST_SPLITS)).alias("splits")
         return df.observe(self._name, bins)._jdf.queryExecution().analyzed()
 
-    def begin(self) -> None:
-        """Counts for the run that the calling thread plans for. Raises `UnsupportedQuery` while another one is under way: the watermark is
-        a query's own.
+    def begin(self, checkpoint: str) -> None:
+        """Counts for the run that opens the source with this checkpoint. Raises `UnsupportedQuery` while another one is under way: the
+        watermark is a query's own.
         """
-        run = QueryRun.current(self._spark)
+        run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
             raise UnsupportedQuery('with late_rows="count" an aligned DataFrame serves one query at a time: align it anew for each')
         self._run, self._counted = run, -1

@@ -6,9 +6,12 @@ FOLDER = "lockgate"
 
 
 class CheckpointMemory:
-    """Files `0` and `1` in `<checkpoint>/lockgate`, written in turn: one of them is always whole, so that no rename has to be atomic."""
+    """Files `0` and `1` in `<checkpoint>/lockgate`, each behind `name`, written in turn: one of them is always whole, so that no rename has
+    to be atomic.
+    """
 
-    def __init__(self, execution: Any, jvm: Any) -> None:
+    def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:
+        self._names = f"{name}0", f"{name}1"
         self._path = jvm.org.apache.hadoop.fs.Path
         self._folder = self._path(str(execution.resolvedCheckpointRoot()), FOLDER)
         self._files = self._folder.getFileSystem(execution.sparkSession().sessionState().newHadoopConf())
@@ -16,12 +19,12 @@ class CheckpointMemory:
 
     def read(self) -> list[str]:
         """What the files hold."""
-        paths = [self._path(self._folder, name) for name in ("0", "1")]
+        paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
         """Writes one of them."""
-        out = self._files.create(self._path(self._folder, str(number % 2)), True)
+        out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())
         finally:

@@ -34,7 +34,7 @@ class SparkGauges:
         self._system = metrics_system(gateway.jvm)
         # Spark removes a source by the beginning of its name: with an end of its own it is no other query's.
         name = f"lockgate.{run.name or run.query_id}.alignment"
-        self._source = new_java(gateway, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
+        self._source = new_java(gateway.jvm, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
         self._system.registerSource(self._source)
 
     def show(self, values: Values) -> None:

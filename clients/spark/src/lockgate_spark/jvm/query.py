@@ -1,10 +1,13 @@
 """The run of a streaming query, read off Spark's `StreamExecution` on the JVM.
 
-Spark plans on a thread of its own and tells there, by local properties, which query it plans for; py4j answers a callback on the same
-thread, so that they can be read from Python.
+It is known by the checkpoint of the source that it opens, and by the batch that it hands out. Spark also tells, by local properties of the
+thread that it runs on, which query that is; but these can be read from Python only where Python's threads are pinned to the JVM's
+(`PYSPARK_PIN_THREAD`, the default), so that py4j answers a callback on the same thread. Without, and on threads that a user has started
+inside foreachBatch, a batch is known by its session, of which Spark makes one for each run.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +15,13 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from lockgate.windows import Zone
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
+from lockgate_spark.jvm.offsets import SourceOffsets, metadata
 from lockgate_spark.jvm.watermarks import query_watermarks
+from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.planning.watermarks import POLICY, QueryWatermark
 
@@ -27,6 +33,18 @@ _REFUSED = {
     "RealTimeTrigger": "real-time mode refuses rate limits, and with them alignment",
 }
 
+_EXECUTIONS = {
+    "AsyncProgressTrackingMicroBatchExecution": (
+        "offsets are not logged before a batch runs, so a plan could come out differently after a failure. Leave out"
+        " asyncProgressTrackingEnabled, or align()"
+    ),
+    "SequentialUnionExecution": (
+        "followedBy() has one source read to its end before the next one begins, and a plan is made for all sources together: it does not"
+        " know whose turn it is. Align the union instead, align(history.union(live)), which reads what is older first; or leave align() out"
+    ),
+}
+_ANOTHER = "this way to run a query is unknown to this version of lockgate. Leave align() out"
+
 
 @dataclass(frozen=True)
 class QueryRun:
@@ -36,26 +54,31 @@ class QueryRun:
     jvm: Any
 
     @classmethod
-    def current(cls, spark: Any) -> "QueryRun":
-        """The run that the calling (stream) thread plans for. `spark`: the Python session in which the query was started."""
-        query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
-        query = spark._jsparkSession.streams().get(query_id) if query_id else None
-        if query is None:
-            raise UnsupportedQuery("the stream is read outside of a streaming query that this session knows; start it with writeStream")
-        run = cls(query.streamingQuery(), spark._jvm)
+    def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
+        """The run that opens the source with this checkpoint, whatever session started it. `spark`: any session of the application."""
+        root = checkpoint.rpartition("/sources/")[0]
+        execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
+        if execution is None:
+            raise UnsupportedQuery(f"no streaming query of this application has the checkpoint {root}; start the stream with writeStream")
+        run = cls(execution, spark._jvm)
         run._refuse_modes()
         return run
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """The run that has handed out `batch`, on the (stream) thread of its foreachBatch function, whatever session started it."""
+        """The run that has handed out `batch`, inside its foreachBatch function, whatever session started it."""
         session = batch.sparkSession
-        query_id = session.sparkContext.getLocalProperty(QUERY_ID)
+        query_id = query_id_of(batch)
         running = session._jsparkSession.sharedState().activeStreamingQueries()
         execution = running.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
         if execution is None:
             raise UnsupportedQuery("this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch")
         return cls(execution, session._jvm)
+
+    @property
+    def batch_id(self) -> int:
+        """Of the batch that runs, or ran last."""
+        return int(self.execution.lastExecution().currentBatchId())
 
     @property
     def query_id(self) -> str:
@@ -101,22 +124,23 @@ class QueryRun:
 
     def logged_offsets(self, source: int) -> Offsets | None:
         """Where the checkpoint's last batch ends for this source; None without one."""
-        entry = option(self.execution.offsetLog().getLatest())
-        if entry is None:
-            return None
-        offsets = entry._2().offsets()
-        logged = option(offsets.apply(source)) if source < offsets.size() else None
+        logged = self._sources.logged(source)
         return None if logged is None else parse(logged.json())
 
-    def memory(self) -> CheckpointMemory:
-        """What is kept beside the checkpoint."""
-        return CheckpointMemory(self.execution, self.jvm)
+    def start_offsets(self, source: int) -> Offsets | None:
+        """Where Spark has the next batch of this source start; None where it reads the source for the first time."""
+        started = self._sources.started(source)
+        return None if started is None else parse(started.json())
+
+    def memory(self, name: str = "") -> CheckpointMemory:
+        """What is kept beside the checkpoint, under this name."""
+        return CheckpointMemory(self.execution, self.jvm, name)
 
     def logged_watermark(self) -> int | None:
         """Spark's own watermark (ms) in the checkpoint; None without one."""
         entry = option(self.execution.offsetLog().getLatest())
-        metadata = None if entry is None else option(entry._2().productElement(1))  # an Option, under names that differ by version
-        return None if metadata is None else int(metadata.batchWatermarkMs()) or None
+        told = None if entry is None else metadata(entry._2())
+        return None if told is None else int(told.batchWatermarkMs()) or None
 
     def late_below(self) -> int:
         """The watermark (ms) at or below which Spark drops rows of the next batch: the one that is logged with the batch before it."""
@@ -126,16 +150,20 @@ class QueryRun:
             return 0
         done = option(self.execution.commitLog().getLatestBatchId())
         entry = option(log.get(logged if done == logged else logged - 1))  # a batch that was not committed is replayed
-        metadata = None if entry is None else option(entry.productElement(1))
-        return 0 if metadata is None else int(metadata.batchWatermarkMs())
+        told = None if entry is None else metadata(entry)
+        return 0 if told is None else int(told.batchWatermarkMs())
 
     def watermarks(self) -> list[QueryWatermark]:
         """The query's own `withWatermark`s."""
         return self._watermarks
 
     @cached_property
+    def _sources(self) -> SourceOffsets:
+        return SourceOffsets(self.execution, self.jvm)
+
+    @cached_property
     def _watermarks(self) -> list[QueryWatermark]:
-        return query_watermarks(self.execution.logicalPlan(), self.jvm)  # hundreds of calls into the JVM
+        return query_watermarks(self.execution.logicalPlan(), self.jvm)
 
     def observed(self, name: str) -> tuple[int, str] | None:
         """The last batch that ran, and what its `DataFrame.observe` of this name gave: JSON. None where there is nothing yet."""
@@ -147,15 +175,34 @@ class QueryRun:
         """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, as the checkpoint has it."""
         return str(self.execution.sparkSessionForStream().conf().get(POLICY)).lower() == "max"
 
+    def zone(self, name: str | None) -> Zone:
+        """The clocks of a time zone; None: of the session in which the query runs, as it was when that was started."""
+        return zone_of(self.jvm, name or str(self.execution.sparkSessionForStream().conf().get(SESSION_ZONE)))
+
     def _refuse_modes(self) -> None:
         trigger = class_name(self.execution.trigger())
         if trigger in _REFUSED:
             raise UnsupportedQuery(f"{trigger}: {_REFUSED[trigger]}. Use another trigger, or leave align() out")
-        if class_name(self.execution) != "MicroBatchExecution":
-            raise UnsupportedQuery(
-                f"{class_name(self.execution)}: offsets are not logged before a batch runs, so a plan could come out differently after a"
-                " failure. Leave out asyncProgressTrackingEnabled, or align()"
-            )
+        execution = class_name(self.execution)
+        if execution != "MicroBatchExecution":
+            raise UnsupportedQuery(f"{execution}: {_EXECUTIONS.get(execution, _ANOTHER)}")
+
+
+def query_id_of(batch: Any) -> str | None:
+    """Spark's id of the query whose batch this is, inside its foreachBatch function; None for any other DataFrame."""
+    spark = batch.sparkSession
+    told = spark.sparkContext.getLocalProperty(QUERY_ID)
+    if told is not None:
+        return str(told)
+    execution = _running(spark, lambda one: one.sparkSessionForStream().equals(spark._jsparkSession))
+    return None if execution is None else str(execution.id().toString())
+
+
+def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
+    """The one of the application's queries that fits."""
+    running = spark._jsparkSession.sharedState().activeStreamingQueries()
+    found = (running.get(query_id) for query_id in list(running))  # a query may end meanwhile
+    return next((one for one in found if one is not None and fits(one)), None)
 
 
 def parse(offsets: str) -> Offsets:

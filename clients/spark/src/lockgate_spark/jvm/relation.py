@@ -18,6 +18,7 @@ Over = Callable[[Any, Any], Any]
 def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
     """`df` with every Kafka source's table decorated. Raises `UnsupportedQuery` for any other source, or where there is none."""
     plan = _Rewriter(gateway, decorate, over).rewrite(df._jdf.queryExecution().analyzed())
+    plan.setAnalyzed()  # but for its leaves it is what Spark has analysed; all of it at once would take a deeper stack than node by node
     dataset = gateway.jvm.org.apache.spark.sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
     return DataFrame(dataset, df.sparkSession)
 
@@ -25,40 +26,40 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
 class _Rewriter:
     def __init__(self, gateway: Any, decorate: Decorate, over: Over) -> None:
         self._gateway, self._decorate, self._over = gateway, decorate, over
-        self._done: list[tuple[Any, Any]] = []  # a source that is used twice stays one source
+        self._done = gateway.jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source
 
-    def rewrite(self, node: Any) -> Any:
-        if class_name(node) == "StreamingRelationV2":
-            return self._aligned(node)
-        children = [node.children().apply(i) for i in range(node.children().size())]
-        if class_name(node) == "CTERelationRef":
-            return node  # what it stands for is elsewhere in the same plan
-        if not children and node.isStreaming():
-            raise UnsupportedQuery(_not_kafka(node))
-        made = [self.rewrite(child) if child.isStreaming() else child for child in children]
-        return node.withNewChildren(self._gateway.jvm.org.apache.spark.api.python.PythonUtils.toSeq(self._list(made)))
+    def rewrite(self, plan: Any) -> Any:
+        """The plan may be hundreds of nodes deep, so Spark walks it, twice: to its leaves, and to put others in their place."""
+        leaves = plan.collectLeaves().iterator()
+        while leaves.hasNext():
+            self._take(leaves.next())
+        # A Scala map is a partial function, such as Spark's own rules are.
+        return plan.transformUp(self._gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(self._done))
+
+    def _take(self, leaf: Any) -> None:
+        if class_name(leaf) == "StreamingRelationV2":
+            _check(leaf, self._gateway.jvm)
+            if not self._done.containsKey(leaf):
+                self._done.put(leaf, self._aligned(leaf))
+        elif class_name(leaf) != "CTERelationRef" and leaf.isStreaming():  # what that stands for is elsewhere in the same plan
+            raise UnsupportedQuery(_not_kafka(leaf))
 
     def _aligned(self, relation: Any) -> Any:
-        if self._gateway.jvm.java.lang.reflect.Proxy.isProxyClass(relation.table().getClass()):
-            raise UnsupportedQuery("this source is aligned already: align every stream once, before or after it is joined with others")
-        if class_name(relation.table()) != "KafkaTable":
-            raise UnsupportedQuery(_not_kafka(relation))
-        for known, copy in self._done:
-            if known.equals(relation):
-                return copy
         fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
         fields["table"] = table = self._decorate(relation.table())
         # Without it Spark cannot fall back to Kafka's V1 source, which nobody could align.
         fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()
-        copy = self._over(table, relation.makeCopy(self._list(list(fields.values())).toArray()))
-        self._done.append((relation, copy))
-        return copy
+        values = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy
+        for value in fields.values():
+            values.add(value)
+        return self._over(table, relation.makeCopy(values.toArray()))
 
-    def _list(self, items: list[Any]) -> Any:
-        java = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy
-        for item in items:
-            java.add(item)
-        return java
+
+def _check(relation: Any, jvm: Any) -> None:
+    if jvm.java.lang.reflect.Proxy.isProxyClass(relation.table().getClass()):
+        raise UnsupportedQuery("this source is aligned already: align every stream once, before or after it is joined with others")
+    if class_name(relation.table()) != "KafkaTable":
+        raise UnsupportedQuery(_not_kafka(relation))
 
 
 def _not_kafka(leaf: Any) -> str:

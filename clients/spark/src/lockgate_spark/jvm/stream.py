@@ -19,7 +19,7 @@ from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.watch import Watch
-from lockgate_spark.jvm.watermarks import source_index
+from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.planning.metrics import late_metrics
@@ -32,8 +32,8 @@ _LENT = 64  # more than the threads of Java that ask one proxy at once
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
-OpenSession = Callable[[], Session]
-"""Finds or opens the session of the query run that the calling thread plans for."""
+OpenSession = Callable[[str], Session]
+"""Finds or opens the session of the query run that opens the source with this checkpoint."""
 
 
 class _Forward:
@@ -94,7 +94,7 @@ class Scan(_Forward):
 
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
         with _Told():
-            session = self._open_session()
+            session = self._open_session(checkpoint)
             try:
                 return self._opened(session, checkpoint)
             except Exception:
@@ -103,10 +103,17 @@ class Scan(_Forward):
 
     def _opened(self, session: Session, checkpoint: str) -> "Stream":
         index = source_index(checkpoint)
+        name = checkpoint.rstrip("/").rpartition("/")[2]
+        if index in session.sources:
+            raise ConfigurationError(
+                f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one another name'
+            )
         stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late)
         session.add(index, stream)
+        if index >= NAMED and session.membership is not None:
+            log.info('group %s: source "%s" is reader %s/%d', session.membership.group, name, session.membership.source, index)
         if self.late is not None:
-            self.late.begin()
+            self.late.begin(checkpoint)
         return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
@@ -123,7 +130,7 @@ class Stream(_Forward):
         )
 
     def __init__(self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None, late: LateRows | None) -> None:
-        super().__init__(java, gateway, lambda: session, event_time, late)
+        super().__init__(java, gateway, lambda _: session, event_time, late)
         self._session, self._index = session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
@@ -136,14 +143,14 @@ class Stream(_Forward):
     def latestOffset(self, start: Any, limit: Any) -> Any:
         with _Told():
             end = self._decide(start, limit)
-            if self.late is not None and not end.equals(start):
+            if self.late is not None and end is not None and not end.equals(start):
                 self.late.expect()
             return self._lend(end)
 
     def _decide(self, start: Any, limit: Any) -> Any:
         if self._session.alignment.observes:
             native = self._java.latestOffset(start, limit)
-            self._session.observe(self._index, parse(start.json()), _most_rows(limit), parse(native.json()))
+            self._session.observe(self._index, parse(start.json()), _most_rows(limit), _offsets(native))
             return native
         try:
             end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
@@ -151,7 +158,7 @@ class Stream(_Forward):
             if self._session.run.is_active():
                 raise
             return start  # the query was told to stop, and our calls into the JVM were interrupted
-        return self._java.deserializeOffset(render(end))
+        return self._java.deserializeOffset(render(end)) if end else None  # no topic matches: Spark is to wait, and not to run a batch
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.fixed_at = int(time.time() * 1000)
@@ -199,9 +206,14 @@ class Stream(_Forward):
             return self._fixed_ends
         self.log.look_ups += 1
         # Spark's object is the one to ask: it finds new partitions, fixes the end under AvailableNow, and its metrics need the answer.
-        ends = parse(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available).json())
+        ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))
         self._fixed_ends = None if self.fixed_at is None else ends
         return ends
+
+
+def _offsets(java: Any) -> Offsets:
+    """Of Spark's Kafka source, which knows no offset where no topic matches its pattern."""
+    return {} if java is None else parse(java.json())
 
 
 class _Told:

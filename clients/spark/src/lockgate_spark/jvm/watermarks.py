@@ -1,80 +1,73 @@
 """The query's own `withWatermark`s, read off its plan, and what their columns are made of.
 
 A column is followed down to the source by Catalyst's expression ids, through projections, aliases, unions and joins, so that a renamed
-`timestamp` is still Kafka's. What an expression makes of it is something else.
+`timestamp` is still Kafka's (`PlanColumns.java`). What an expression makes of it is something else.
 """
 
-from collections.abc import Iterator
+import json
+import zlib
 from typing import Any
 
+from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.names import class_name
-from lockgate_spark.planning.watermarks import Origin, QueryWatermark
+from lockgate_spark.planning.watermarks import Origin, QueryWatermark, Unaligned
+
+_NAMED_BY = ("subscribe", "subscribePattern", "assign")  # Kafka's options that say what is read
 
 
 def query_watermarks(plan: Any, jvm: Any) -> list[QueryWatermark]:
     """All of a running query's logical plan."""
-    lineage = _Lineage(jvm)
-    return [
-        QueryWatermark(str(node.eventTime().name()), lineage.delay(node), tuple(lineage.of(node.eventTime(), node.child())))
-        for node in _nodes(plan)
-        if class_name(node) == "EventTimeWatermark"
-    ]
+    columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
+    return [_watermark(node, columns, jvm) for node in columns.watermarks()]
 
 
-def _nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for child in _children(node):
-        yield from _nodes(child)
+def _watermark(node: Any, columns: Any, jvm: Any) -> QueryWatermark:
+    delay = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs(node.delay())
+    origins = tuple(_origin(row[0], [_column(column[0], column[1], jvm) for column in row[1]]) for row in columns.origins(node))
+    return QueryWatermark(str(node.eventTime().name()), int(delay), origins)
 
 
-def _children(node: Any) -> list[Any]:
-    children = node.children()
-    return [children.apply(i) for i in range(children.size())]
+NAMED = 2**32
+"""From here on the indices are those of sources with names."""
 
 
 def source_index(checkpoint: str) -> int:
-    """The index of a source, by the place of its checkpoint: `<checkpoint>/sources/<index>`."""
-    return int(checkpoint.rstrip("/").rpartition("/")[2])
+    """The index of a source, by the place of its checkpoint: `<checkpoint>/sources/<index>`, or `…/<name>` for one that was given a name.
+
+    A name gives the same index in each run, whatever sources stand beside it: in a group a reader is known by it.
+    """
+    name = checkpoint.rstrip("/").rpartition("/")[2]
+    number = int(name) if name.isdecimal() else NAMED
+    return number if number < NAMED and str(number) == name else NAMED + zlib.crc32(name.encode())
 
 
-class _Lineage:
-    def __init__(self, jvm: Any) -> None:
-        catalyst = jvm.org.apache.spark.sql.catalyst
-        self._positions = getattr(catalyst.expressions, "package$AttributeSeq")
-        self._get_delay_ms = catalyst.plans.logical.EventTimeWatermark.getDelayMs
-        self._is_proxy = jvm.java.lang.reflect.Proxy.isProxyClass
+def _column(leaf: Any, name: str, jvm: Any) -> Origin:
+    """Of a leaf of the plan. `leaf`: None where the column could not be followed to one."""
+    if leaf is None or not leaf.isStreaming():
+        return Origin(False, None if leaf is None else name, name)
+    if not class_name(leaf).startswith("StreamingDataSourceV2"):
+        return Origin(False, name, name, unaligned=(Unaligned(str(leaf.toString())),))
+    stream = leaf.stream()
+    if jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass()):
+        return Origin(True, name, name, source_index(leaf.relation().metadataPath()))
+    return Origin(False, name, name, unaligned=(Unaligned(str(stream.toString()), _reader(leaf, stream)),))
 
-    def delay(self, node: Any) -> int:
-        return int(self._get_delay_ms(node.delay()))
 
-    def of(self, attribute: Any, *nodes: Any) -> list[Origin]:
-        """The origins of an attribute in whichever of these nodes gives it."""
-        for node in nodes:
-            position = self._positions(node.output()).indexOf(attribute.exprId())
-            if position >= 0:
-                return self._at(node, position)
-        return [Origin(False, None, str(attribute.sql()))]
+def _reader(leaf: Any, stream: Any) -> str | None:
+    """What makes a Kafka source, as far as it says what is read; None for what is not Kafka."""
+    if class_name(stream) != "KafkaMicroBatchStream":
+        return None
+    options = leaf.relation().options()
+    named = next((f'.option("{key}", {json.dumps(str(value))})' for key in _NAMED_BY if (value := options.get(key)) is not None), "")
+    return f'spark.readStream.format("kafka"){named}….load()'
 
-    def _at(self, node: Any, position: int) -> list[Origin]:
-        children = _children(node)
-        if not children:
-            name = str(node.output().apply(position).name())
-            aligned = class_name(node).startswith("StreamingDataSourceV2") and self._is_proxy(node.stream().getClass())
-            return [Origin(aligned, name, name, source_index(node.relation().metadataPath()) if aligned else None)]
-        if class_name(node) == "Union":
-            return [origin for child in children for origin in self._at(child, position)]
-        expression = node.output().apply(position)
-        if class_name(node) in ("Project", "Aggregate"):
-            expression = (node.projectList() if class_name(node) == "Project" else node.aggregateExpressions()).apply(position)
-        while class_name(expression) == "Alias":
-            expression = expression.child()
-        if class_name(expression) == "AttributeReference":
-            return self.of(expression, *children)
-        return self._made(expression, children)
 
-    def _made(self, expression: Any, children: list[Any]) -> list[Origin]:
-        """What an expression makes of several columns belongs to the sources of all of them."""
-        references = expression.references().toSeq()
-        under = [origin for i in range(references.size()) for origin in self.of(references.apply(i), *children)]
-        sources = {origin.source for origin in under}
-        return [Origin(any(origin.aligned for origin in under), None, str(expression.sql()), sources.pop() if len(sources) == 1 else None)]
+def _origin(expression: str | None, columns: list[Origin]) -> Origin:
+    """What an expression makes of several columns belongs to the sources of all of them."""
+    if expression is None:
+        return columns[0]
+    sources = {column.source for column in columns}
+    unaligned = tuple(dict.fromkeys(one for column in columns for one in column.unaligned))
+    return Origin(
+        any(column.aligned for column in columns), None, expression, sources.pop() if len(sources) == 1 else None, unaligned=unaligned
+    )

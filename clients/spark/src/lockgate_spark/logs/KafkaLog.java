@@ -1,36 +1,18 @@
 // What a plan asks Kafka, for all splits of a source in one call from Python: py4j pays for every value that crosses, so answers
 // come packed. Compiled in the driver by the Janino that Spark brings (jvm/compiler.py): no lambdas, no type arguments.
-//
 // All arrays hold longs, big endian, in the order of the splits. Event times are in ms: Kafka's record timestamps, or what an expression
 // makes of the record (`setEventTime`), of which look-ups know nothing, and `read` alone tells.
 
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.Iterator;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 import java.util.concurrent.ExecutionException;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.Config;
-import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.clients.admin.ListOffsetsOptions;
-import org.apache.kafka.clients.admin.ListOffsetsResult;
-import org.apache.kafka.clients.admin.LogDirDescription;
-import org.apache.kafka.clients.admin.OffsetSpec;
-import org.apache.kafka.clients.admin.ReplicaInfo;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.IsolationLevel;
-import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.KafkaFuture;
-import org.apache.kafka.common.Node;
-import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.clients.admin.*;
+import org.apache.kafka.clients.consumer.*;
+import org.apache.kafka.common.*;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -38,13 +20,15 @@ import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
 import scala.Function1;
 
 public class KafkaLog {
-    private static final int WIDTH = 11;
+    private static final int WIDTH = 13;
     private static final int PASSED = 2;
     private static final int UNTIL = 5;
     private static final int BELOW = 6;
     private static final int ABOVE = 8;
     private static final int SEEN = 10;
+    private static final int HIGHEST = 11;
     private static final long NONE = -1L;
+    private static final long GONE_MS = 1000L; // so long without a record, and it is asked whether the splits are still there
 
     private final Map params;
     private final Admin admin;
@@ -89,9 +73,14 @@ public class KafkaLog {
         return listOffsets(OffsetSpec.forTimestamp(eventTime), isolation);
     }
 
-    /** The record with the highest event time: (offset, event time) a split, (-1, -1) in an empty log. */
+    /** What bears the highest timestamp: (offset, timestamp) a split, (-1, -1) in an empty log; empty where a broker knows no such look-up. */
     public byte[] highest() throws Exception {
-        return listOffsets(OffsetSpec.maxTimestamp(), isolation);
+        try {
+            return listOffsets(OffsetSpec.maxTimestamp(), isolation);
+        } catch (ExecutionException refused) {
+            if (refused.getCause() instanceof UnsupportedVersionException) return new byte[0];
+            throw refused;
+        }
     }
 
     /** Where each log begins: (offset, -1) a split. */
@@ -117,9 +106,7 @@ public class KafkaLog {
                 Iterator folders = ((Map) ofBrokers.next()).values().iterator();
                 while (folders.hasNext()) measure(((LogDirDescription) folders.next()).replicaInfos(), found);
             }
-        } catch (ExecutionException refused) {
-            return pack(found);
-        }
+        } catch (ExecutionException refused) { /* as far as was told */ }
         return pack(found);
     }
 
@@ -156,18 +143,23 @@ public class KafkaLog {
         }
     }
 
+    /** A split that has gone since it was found is answered (-1, -1): what that means is for the next plan. */
     private byte[] listOffsets(OffsetSpec spec, IsolationLevel level) throws Exception {
         Map wanted = new HashMap();
         for (int i = 0; i < splits.length; i++) wanted.put(splits[i], spec);
         ListOffsetsResult result = admin.listOffsets(wanted, new ListOffsetsOptions(level));
-        ByteBuffer packed = ByteBuffer.allocate(16 * splits.length);
+        long[] found = new long[2 * splits.length];
         for (int i = 0; i < splits.length; i++) {
-            ListOffsetsResult.ListOffsetsResultInfo found =
-                (ListOffsetsResult.ListOffsetsResultInfo) result.partitionResult(splits[i]).get();
-            packed.putLong(found.offset());
-            packed.putLong(found.timestamp());
+            try {
+                ListOffsetsResult.ListOffsetsResultInfo told =
+                    (ListOffsetsResult.ListOffsetsResultInfo) result.partitionResult(splits[i]).get();
+                note(found, 2 * i, told.offset(), told.timestamp());
+            } catch (ExecutionException refused) {
+                if (!(refused.getCause() instanceof UnknownTopicOrPartitionException)) throw refused;
+                note(found, 2 * i, NONE, NONE);
+            }
         }
-        return packed.array();
+        return pack(found);
     }
 
     /** What is event time from now on; `micros`: it comes in microseconds. */
@@ -180,11 +172,11 @@ public class KafkaLog {
     /**
      * Reads the first credible record at or after an offset and below an end. `ranges`: (offset, end) a split, (-1, -1): not asked.
      * Where that record is at or below `target`, the place where the log passes `target` is looked for in what Kafka sent along with it.
-     * Returns eleven longs a split: (offset, event time) of that record, (-1, -1) where there is none; how many others were passed over,
+     * Returns 13 longs a split: (offset, event time) of that record, (-1, -1) where there is none; how many others were passed over,
      * at most about `mostPassed`; (offset, event time) of the first of those, (-1, -1) without one; the offset below which nothing else
      * is credible; (offset, event time) of the last record that was found at or below `target`, and of the first one above with nothing
-     * credible between the two, (-1, -1) where they are not known; the end of what was sent along.
-     * Throws when the broker is silent for `patienceMs`.
+     * credible between the two, (-1, -1) where they are not known; the end of what was sent along, markers included; (offset, event time)
+     * of the highest record sent along, of the first and the last one where event time is parsed. Throws when the broker is silent for `patienceMs`.
      */
     public byte[] read(byte[] ranges, long target, long mostPassed, long patienceMs) throws Exception {
         if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
@@ -194,6 +186,7 @@ public class KafkaLog {
         java.util.Arrays.fill(found, NONE);
         for (int i = 0; i < splits.length; i++) found[WIDTH * i + PASSED] = 0L;
         long deadline = System.currentTimeMillis() + patienceMs;
+        long patient = System.currentTimeMillis() + GONE_MS;
         while (!asked.isEmpty()) {
             ConsumerRecords sent = consumer.poll(Duration.ofMillis(100L));
             Iterator partitions = sent.partitions().iterator();
@@ -202,22 +195,28 @@ public class KafkaLog {
                 Integer i = (Integer) asked.get(split);
                 if (i == null) continue;
                 List records = sent.records(split);
-                if (take(records, found, WIDTH * i.intValue(), ends[i.intValue()], target, mostPassed)) settle(asked, split);
+                if (take(split, records, found, WIDTH * i.intValue(), ends[i.intValue()], target, mostPassed)) settle(asked, split);
             }
-            if (sent.isEmpty()) {
-                Iterator passed = ended(asked, ends).iterator();
-                while (passed.hasNext()) {
-                    int i = ((Integer) passed.next()).intValue();
-                    found[WIDTH * i + UNTIL] = ends[i];
-                }
-            }
+            if (sent.isEmpty()) ended(asked, ends, found);
+            if (sent.isEmpty() && System.currentTimeMillis() > patient) patient = settleGone(asked, found, ends);
             if (System.currentTimeMillis() > deadline) throw new java.util.concurrent.TimeoutException("no answer for " + asked.keySet());
         }
         return pack(found);
     }
 
+    /** A split that has gone holds nothing any more. Returns when to look again. */
+    private long settleGone(Map asked, long[] found, long[] ends) throws Exception {
+        ByteBuffer told = ByteBuffer.wrap(uncommittedEnds());
+        for (int i = 0; i < splits.length; i++) {
+            if (told.getLong(16 * i) >= 0L || !asked.containsKey(splits[i])) continue;
+            found[WIDTH * i + UNTIL] = ends[i];
+            settle(asked, splits[i]);
+        }
+        return System.currentTimeMillis() + GONE_MS;
+    }
+
     /** Notes what the records tell; whether the split is settled by it. */
-    private boolean take(List records, long[] found, int at, long end, long target, long mostPassed) {
+    private boolean take(TopicPartition split, List records, long[] found, int at, long end, long target, long mostPassed) {
         for (int n = 0; n < records.size(); n++) {
             ConsumerRecord record = (ConsumerRecord) records.get(n);
             if (record.offset() >= end) {
@@ -228,7 +227,11 @@ public class KafkaLog {
             if (isCredible(eventTime)) {
                 note(found, at, record.offset(), eventTime);
                 found[at + UNTIL] = record.offset();
-                if (eventTime <= target) cross(records, n, eventTime, found, at, end, target);
+                int behind = records.size();
+                while (offset(records, behind - 1) >= end) behind--;
+                found[at + SEEN] = behind < records.size() ? end : Math.min(end, consumer.position(split));
+                climb(records, n, behind, found, at);
+                if (eventTime <= target) cross(records, n, behind, found, at, target);
                 return true;
             }
             if (found[at + PASSED]++ == 0L) note(found, at + PASSED + 1, record.offset(), eventTime);
@@ -238,11 +241,20 @@ public class KafkaLog {
         return false;
     }
 
-    /** Where the records pass `target`, by halving; record `low` is credible and does not. */
-    private void cross(List records, int low, long lowTime, long[] found, int at, long end, long target) {
-        int high = records.size();
-        while (offset(records, high - 1) >= end) high--;
-        found[at + SEEN] = offset(records, high - 1) + 1L;
+    /** The highest of the records from `first` up to `behind`. To parse them all would be dear: the last one has to do. */
+    private void climb(List records, int first, int behind, long[] found, int at) {
+        note(found, at + HIGHEST, found[at], found[at + 1]);
+        for (int n = behind - 1; n > first; n--) {
+            long eventTime = eventTimeOf((ConsumerRecord) records.get(n));
+            if (!isCredible(eventTime)) continue;
+            if (eventTime > found[at + HIGHEST + 1]) note(found, at + HIGHEST, offset(records, n), eventTime);
+            if (expression != null) return;
+        }
+    }
+
+    /** Where the records pass `target`, by halving, below the record `high`; the record `low` is credible and does not. */
+    private void cross(List records, int low, int high, long[] found, int at, long target) {
+        long lowTime = found[at + 1];
         long above = NONE;
         int middle = high - 1; // the last one first: most often all or nothing is below
         while (high - low > 1) {
@@ -278,7 +290,7 @@ public class KafkaLog {
             long deadline = System.currentTimeMillis() + patienceMs;
             while (!asked.isEmpty() && System.currentTimeMillis() < deadline) {
                 ConsumerRecords sent = consumer.poll(Duration.ofMillis(100L));
-                if (sent.isEmpty()) ended(asked, ends);
+                if (sent.isEmpty()) ended(asked, ends, null);
                 Iterator partitions = sent.partitions().iterator();
                 while (partitions.hasNext()) {
                     TopicPartition split = (TopicPartition) partitions.next();
@@ -347,17 +359,14 @@ public class KafkaLog {
 
     private Map seek(ByteBuffer ranges, long[] ends) {
         Map asked = new HashMap();
-        List starts = new ArrayList();
         for (int i = 0; i < splits.length; i++) {
-            long start = ranges.getLong();
-            ends[i] = ranges.getLong();
-            if (start >= 0) asked.put(splits[i], new Integer(i));
-            starts.add(new Long(start));
+            ends[i] = ranges.getLong(16 * i + 8);
+            if (ranges.getLong(16 * i) >= 0) asked.put(splits[i], new Integer(i));
         }
         consumer.assign(asked.keySet());
         consumer.resume(asked.keySet()); // a split stays paused over an assignment that names it again
         for (int i = 0; i < splits.length; i++)
-            if (asked.containsKey(splits[i])) consumer.seek(splits[i], ((Long) starts.get(i)).longValue());
+            if (asked.containsKey(splits[i])) consumer.seek(splits[i], ranges.getLong(16 * i));
         return asked;
     }
 
@@ -366,18 +375,16 @@ public class KafkaLog {
         consumer.pause(Collections.singleton(split));
     }
 
-    /** The splits that are settled since nothing comes of them: their positions have passed over markers or compacted offsets. */
-    private List ended(Map asked, long[] ends) {
-        List passed = new ArrayList();
+    /** Settles the splits of which nothing comes: their positions have passed over markers or compacted offsets. */
+    private void ended(Map asked, long[] ends, long[] read) {
         Iterator left = new ArrayList(asked.keySet()).iterator();
         while (left.hasNext()) {
             TopicPartition split = (TopicPartition) left.next();
-            Integer i = (Integer) asked.get(split);
-            if (consumer.position(split) < ends[i.intValue()]) continue;
-            passed.add(i);
+            int i = ((Integer) asked.get(split)).intValue();
+            if (consumer.position(split) < ends[i]) continue;
+            if (read != null) read[WIDTH * i + UNTIL] = ends[i];
             settle(asked, split);
         }
-        return passed;
     }
 
     private static byte[] pack(long[] values) {

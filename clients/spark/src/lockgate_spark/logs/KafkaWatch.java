@@ -35,8 +35,12 @@ public class KafkaWatch {
         }
     }
 
-    /** Whether a record comes within so many ms. An interrupt ends it with an exception. */
-    public boolean comes(long patienceMs) {
+    /** Whether a record comes within so many ms; none does where there is no split. An interrupt ends it with an exception. */
+    public boolean comes(long patienceMs) throws InterruptedException {
+        if (consumer.assignment().isEmpty()) {
+            Thread.sleep(patienceMs);
+            return false;
+        }
         return !consumer.poll(Duration.ofMillis(patienceMs)).isEmpty();
     }
 

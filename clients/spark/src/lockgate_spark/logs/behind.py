@@ -12,17 +12,19 @@ from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 
-def in_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> bool:
-    """Whether no record below `event_time` (ms) was seen behind the cuts (offsets by split); False where too much would have to be read."""
+def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
+    """The splits in which a record below `event_time` (ms) was seen behind the cut (offsets by split), or of which too much would have to
+    be read.
+    """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:
-        return True
+        return set()
     beyond = log.find(Credible(add(event_time, disorder), MAX), open_)
-    if any(reading.found is None and reading.until < ends[split] for split, reading in beyond.items()):
-        return False
+    untold = {split for split, reading in beyond.items() if reading.found is None and reading.until < ends[split]}
     upto = {split: max(_offset(beyond[split].found, ends[split]), min(cut + AT_LEAST, end)) for split, (cut, end) in open_.items()}
-    below = log.find(Credible(0, event_time - 1), {split: (cut, upto[split]) for split, (cut, _) in open_.items()})
-    return all(reading.found is None and reading.until >= upto[split] for split, reading in below.items())
+    wanted = {split: (cut, upto[split]) for split, (cut, _) in open_.items() if split not in untold}
+    below = log.find(Credible(0, event_time - 1), wanted)
+    return untold | {split for split, reading in below.items() if reading.found is not None or reading.until < upto[split]}
 
 
 def _offset(found: Head | None, otherwise: int) -> int:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from lockgate.planner import Head
 from lockgate.watermark import MAX
 
-_FURTHEST_BACK = 4_096  # a longer stretch without a credible record, and the clock alone says how far a split has come
+FURTHEST_BACK = 4_096  # a longer stretch without a credible record, and the clock alone says how far a split has come
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Reading(NamedTuple):
     record below this offset is credible.
 
     Where it is at or below the time that is looked for, and further records came along: the last one known at or `below` it, and the
-    first `above` with nothing credible in between; they went on up to `seen`, exclusive.
+    first `above` with nothing credible in between. What came along went on up to `seen`, exclusive, markers included; the `highest` record
+    of it, or at least as high as its last one.
     """
 
     found: Head | None
@@ -47,11 +48,16 @@ class Reading(NamedTuple):
     below: Head | None = None
     above: Head | None = None
     seen: int = -1
+    highest: Head | None = None
 
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
         """Out of one split's row of what `KafkaLog.read` answers."""
-        return cls(_head(*row[:2]), row[2], _head(*row[3:5]), row[5], _head(*row[6:8]), _head(*row[8:10]), row[10])
+        return cls(_head(*row[:2]), row[2], _head(*row[3:5]), row[5], _head(*row[6:8]), _head(*row[8:10]), row[10], _head(*row[11:13]))
+
+    def heads(self) -> list[Head]:
+        """The credible records that it tells."""
+        return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
         """The credible record's event time at the offset from which it speaks for the records before it."""
@@ -138,31 +144,33 @@ class Crossing:
 
 @dataclass(slots=True)
 class Tail:
-    """The search for the last credible record below an offset `blank`: backwards by doubled steps, then by halving."""
+    """The search for the last credible record below an offset `blank` and not below `floor`: backwards by steps, doubled from `back` on,
+    then by halving what the reads have not shown.
+    """
 
     blank: int  # from here on nothing is credible
+    floor: int = 0
+    back: int = 1
     last: Head | None = None
-    _back: int = 1
+    _walked: int = 0
 
     @property
     def done(self) -> bool:
-        """Whether `last` is the answer; None where it lies too far back."""
-        return self._back > _FURTHEST_BACK if self.last is None and self.blank > 0 else self.blank <= self._low
-
-    @property
-    def _low(self) -> int:
-        return 0 if self.last is None else self.last.offset + 1
+        """Whether `last` is the answer; None where it lies too far back, or there is none."""
+        return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
     def probe(self) -> int:
         """The offset to read at, up to `blank`."""
-        return max(0, self.blank - self._back) if self.last is None else (self._low + self.blank) // 2
+        return max(self.floor, self.blank - self.back) if self.last is None else (self.floor + self.blank) // 2
 
     def learn(self, at: int, reading: Reading) -> None:
         """Takes in what was found at or after the offset `at`."""
         if reading.found is None:
-            self.blank, self._back = at, 2 * self._back
+            self._walked += self.blank - at
+            self.blank, self.back = at, 2 * self.back
         else:
-            self.last = reading.found
+            self.last = max(reading.heads())
+            self.floor = max(self.last.offset + 1, reading.seen)
 
 
 def _head(offset: int, event_time: int) -> Head | None:

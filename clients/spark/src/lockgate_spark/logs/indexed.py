@@ -10,13 +10,10 @@ disorder; where that is 0, by nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lockgate.planner import Head
-from lockgate.watermark import MIN
-from lockgate_spark.logs.crossing import Reading
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
-from lockgate_spark.logs.points import Learned
 
 MOST_READS = 12
 
@@ -24,8 +21,6 @@ MOST_READS = 12
 @dataclass
 class IndexedSplitLog(KafkaSplitLog):
     """What one source's splits hold, by records that were read."""
-
-    _tails: dict[str, int] = field(default_factory=dict)  # up to which end the last record is known
 
     @property
     def spent(self) -> bool:
@@ -48,23 +43,5 @@ class IndexedSplitLog(KafkaSplitLog):
         """They were read."""
         return True
 
-    def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """The highest that was met is taken for the last one below the end at which it was looked for."""
-        highest = {split: self._learned[split].highest for split in self._tails.keys() & self._learned.keys()}
-        return {split: Head(self._tails[split] - 1, time) for split, time in highest.items() if time is not None}
-
-    def _look_up_heads(self, positions: Offsets) -> None:
-        """There is none for such a time: what the last plan did not tell is read."""
-
     def _ask_highest(self) -> None:
-        """There is none for that either: the last record's is taken, or that of a higher one that was met."""
-
-    def _needs_tail(self, split: str, end: int) -> bool:
-        known, self._tails[split] = self._tails.get(split), end
-        return known != end
-
-    def _note(self, learned: Learned, reading: Reading) -> None:
-        super()._note(learned, reading)
-        for head in (reading.found, reading.below, reading.above):
-            if head is not None:
-                learned.highest = max(head.event_time, MIN if learned.highest is None else learned.highest)
+        """There is none for such a time: the last record's is taken, or that of a higher one that was met."""

@@ -7,9 +7,10 @@ hides all behind it for good. What a look-up cannot see is found by reading sing
 and what was found is kept (`points`).
 
 To a look-up the marker at the end of a transaction is a record of the broker's time, and an aborted record is one like any other. Where
-records bear the time at which they were made long before, such a marker hides all behind it like a record from 2099. So what a plan would
-stop at is looked at (`confirm`), samples are compared with what look-ups told, and once these have found what is no record
-(`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
+records bear the time at which they were made long before, such a marker hides all behind it like a record from 2099. So the first unread
+records and the highest ones (`highest`) are read. What a plan would stop at is looked at (`confirm`), and remembered; samples are compared
+with what look-ups told. Once these have found what hides older records (`_distrust_look_ups`), each place is found by reading, from the
+look-up's answer on.
 
 **Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch, as long as it has one. What it
 must still know, it asks: up to four event times (the one in hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads
@@ -27,7 +28,8 @@ from heapq import nlargest
 
 from lockgate.planner import Head
 from lockgate.watermark import MIN
-from lockgate_spark.logs.crossing import Credible, Crossing, Reading, Tail
+from lockgate_spark.logs.crossing import Credible, Crossing, Reading
+from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.jvm import JvmKafkaLog
 from lockgate_spark.logs.points import Learned
 
@@ -42,10 +44,10 @@ SAMPLED = 4
 MOST_PASSED = 20_000  # records without a credible event time, in one read
 MOST_CONFIRMED = 64
 """Splits whose next records are looked at before a plan stops there, where look-ups alone have told of them."""
+MOST_ANEW = 2  # plans that are made anew for what hides little, before look-ups are distrusted
 
 _SAMPLE_MS = 1_000  # a sample is waited for so long at most
 _MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
-_FAR_MS = 60_000  # and above a plan's target by no more: a log that is far behind its own commits was found out by an earlier plan
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
@@ -59,11 +61,12 @@ class KafkaSplitLog:
     _reads: int = 0  # of single records, for this plan
     _order: list[str] = field(default_factory=list)
     _learned: dict[str, Learned] = field(default_factory=dict)
-    _last_target: int | None = None
     _last_sampled: str = ""
     _highest_is_fresh: bool = False
     _highest_was_needed: bool = False
     _distrusts_look_ups: bool = False
+    _names_highest: bool = True
+    _anew: int = 0  # how often this plan's stops were found wrong
 
     def follow(self, splits: Iterable[str]) -> None:
         """Sets the splits that all other calls are about."""
@@ -75,7 +78,7 @@ class KafkaSplitLog:
 
     def believe(self, credible: Credible) -> None:
         """Sets which event times take part in the plan that follows."""
-        self._reads = 0
+        self._reads = self._anew = 0
         if credible != self.credible:
             self.credible = credible
             self.jvm.setCredible(credible.earliest, credible.latest)
@@ -128,10 +131,9 @@ class KafkaSplitLog:
         hidden = MIN if self.jvm.readsCommitted() else since_fixed
         for split in self._order:
             learned, end = self._learned[split], ends[split]
-            seen = since_fixed if live_ends is None else now if end >= live_ends[split] else hidden
+            seen = since_fixed if live_ends is None else now if end >= live_ends.get(split, end) else hidden
             learned.known_until = max(learned.known_until, seen)
-            if learned.highest_at is not None and learned.highest_at.offset < end and self._believes(learned.highest_at):
-                learned.highest = max(learned.highest_at.event_time, MIN if learned.highest is None else learned.highest)
+            learned.highest.ends_at(end, self.credible)
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
 
     def known_until(self, split: str) -> int:
@@ -143,73 +145,37 @@ class KafkaSplitLog:
         return self._learned[split].caught_up_since
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """The highest event time below each end, as far as it is known."""
+        """The highest event time of a record below each end, as far as it is known: never more."""
         self._highest_was_needed = True
         if not self._highest_is_fresh:
             self._ask_highest()
-        for split, learned in self._learned.items():
-            if learned.highest_at is None or not self._believes(learned.highest_at):
-                continue
-            if learned.highest_at.offset < ends[split]:
-                learned.highest = learned.highest_at.event_time
-        self._look_at_tails(ends)
-        return {split: learned.highest for split, learned in self._learned.items() if learned.highest is not None}
+        settle({split: learned.highest for split, learned in self._learned.items()}, ends, self.credible, self._read)
+        return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def seen(self, split: str, start: int, end: int) -> list[Head]:
         """The unread records of a split that plans have met between two offsets."""
         return self._learned[split].points.seen(start, end)
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """The record with the highest event time below each end, as far as `highest` has told it. Asks nothing."""
-        met = {split: learned.highest_at for split, learned in self._learned.items() if learned.highest_at is not None}
-        return {split: head for split, head in met.items() if head.offset < ends[split] and self._believes(head)}
-
-    def _look_at_tails(self, ends: Offsets) -> None:
-        """Where the highest lies beyond the end or is not credible, the last credible record below the end is a bound as good, but for
-        the disorder. A bound that is too low holds the others for longer, and loses nothing.
-        """
-        tails = {split: Tail(ends[split]) for split in self._order if self._needs_tail(split, ends[split])}
-        while open_ := {split: tail for split, tail in tails.items() if not tail.done}:
-            asked = {split: tail.probe() for split, tail in open_.items()}
-            for split, reading in self._read({split: (at, open_[split].blank) for split, at in asked.items()}).items():
-                open_[split].learn(asked[split], reading)
-        for split, tail in tails.items():
-            learned = self._learned[split]
-            if tail.last is not None:
-                learned.highest = max(tail.last.event_time, MIN if learned.highest is None else learned.highest)
-
-    def _needs_tail(self, split: str, end: int) -> bool:
-        learned = self._learned[split]
-        hidden = learned.highest_at is not None and not self._believes(learned.highest_at)
-        return hidden or learned.highest is None
+        """The record with the highest event time below each end, as far as one was read. Asks nothing."""
+        met = {split: learned.highest.record for split, learned in self._learned.items()}
+        return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """The first unread record of each split."""
         open_splits = [split for split in self._order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown:
-            self._look_up_heads(positions)
-            unknown = [split for split in unknown if not self._remembers(split, positions[split], ends[split])]
-        if unknown:
             found = self._read({split: (positions[split], ends[split]) for split in unknown})
             for split, reading in found.items():
                 self._learned[split].head = (positions[split], reading.head())
                 self._learned[split].blank = (ends[split], reading.until)
         for split in self._order:
-            self._learned[split].points.forget_below(positions[split])
+            self._learned[split].forget_below(positions[split])
         heads = {split: head for split in open_splits if (head := self._head_of(split)) is not None}
         for split, head in heads.items():
             self._learned[split].points.start(head)
         return heads
-
-    def _look_up_heads(self, positions: Offsets) -> None:
-        """One look-up tells the heads of most splits: what the last plan left begins above its target."""
-        if self._last_target is None or self._distrusts_look_ups:
-            return
-        for split, head in self._first_at(self._last_target + 1).items():
-            self._meet(split, head)
-            if head.offset == positions[split] and self._believes(head):
-                self._learned[split].head = (head.offset, head)
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
@@ -222,34 +188,36 @@ class KafkaSplitLog:
             if head.offset >= ends[split] or positions[split] >= ends[split]:
                 continue
             self._meet(split, head)
-            if head.offset >= positions[split] and self._believes(head):
-                found[split] = head
-                self._learned[split].points.add(head)
+            trusted = head.offset >= positions[split] and self._believes(head)
+            there, low = self._learned[split].named.get(head.offset, (head, head.offset))
+            if trusted and there is not None and there.event_time > event_time:
+                found[split] = Head(head.offset, there.event_time)
             elif (first := self._head_of(split)) is not None:
                 if first.event_time > event_time:
                     found[split] = first
                 else:
-                    hidden[split] = self._crossing(split, event_time, max(positions[split], head.offset), ends[split], first)
+                    hidden[split] = self._crossing(split, event_time, max(positions[split], low), ends[split], first)
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Whether these, the first that look-ups found above `target` (ms), are records, as far as a read of those furthest above it can
-        tell. If not, look-ups are distrusted, and the plan is to be made anew.
+        """Whether these, the first that look-ups found above `target` (ms), hide nothing at or below it: each is read once, of very many
+        those furthest above. If not, it is remembered what stands there, and the plan is to be made anew.
         """
-        unsure = {} if self._distrusts_look_ups else {split: head for split, head in stops.items() if self._is_unsure(split, head, target)}
-        if not unsure:
+        if self._distrusts_look_ups:
             return True
-        furthest = nlargest(MOST_CONFIRMED, unsure, key=lambda split: unsure[split].event_time)
-        readings = self._read({split: (unsure[split].offset, ends[split]) for split in furthest})
-        for split, reading in readings.items():
-            if reading.head() != unsure[split]:
-                self._distrust_look_ups()
-                return False
-            self._learned[split].confirmed = unsure[split].offset
-        return True
-
-    def _is_unsure(self, split: str, head: Head, target: int) -> bool:
-        return head.event_time > target + _FAR_MS and self._learned[split].confirmed != head.offset
+        unsure = {split: head for split, head in stops.items() if not self._learned[split].has_read(head)}
+        if furthest := nlargest(MOST_CONFIRMED, unsure, key=lambda split: unsure[split].event_time):
+            readings = self._read({split: (unsure[split].offset, ends[split]) for split in furthest})
+            for split, reading in readings.items():
+                self._learned[split].named[unsure[split].offset] = (reading.head(), reading.until)
+        named = [self._learned[split].named[head.offset][0] for split, head in stops.items() if head.offset in self._learned[split].named]
+        if all(there is not None and there.event_time > target for there in named):
+            return True
+        self._anew += 1
+        hidden_ms = max((target - there.event_time for there in named if there is not None), default=0)
+        if hidden_ms > _MARKER_LAG_MS or self._anew > MOST_ANEW:
+            self._distrust_look_ups()
+        return False
 
     def end_of_search(self, split: str, end: int) -> int:
         """Where a plan has to end: where so many records are not credible that it is not known what follows them."""
@@ -273,8 +241,6 @@ class KafkaSplitLog:
         packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}), _SAMPLE_MS)
         self.look_ups += 1
         seen = {split: row for split, row in zip(self._order, struct.iter_unpack(">4q", packed), strict=True) if row[0] >= 0}
-        if any(self._is_contradicted(split, positions[split], lowest + disorder) for split, (disorder, lowest, _, _) in seen.items()):
-            self._distrust_look_ups()
         for split, (disorder, lowest, highest, stop) in seen.items():
             self._learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
@@ -282,24 +248,34 @@ class KafkaSplitLog:
         """By split, by how many ms a record was seen to be older than one before it, at most, among those that were read or sampled."""
         return {split: learned.points.disorder for split, learned in self._learned.items()}
 
+    def compared(self, split: str) -> int:
+        """How many records of a split were held against others for that, about."""
+        return self._learned[split].points.compared
+
     def first_incredible(self) -> dict[str, Head]:
         """By split the first such record that was met."""
         return {split: learned.points.first_met for split, learned in self._learned.items() if learned.points.first_met is not None}
 
     def planned(self, target: int, next_heads: Mapping[str, Head]) -> None:
         """Notes the plan that was made: its target and, by split, the records that it stops at."""
-        self._last_target = target
         self._highest_is_fresh = False
         for split, head in next_heads.items():
-            self._learned[split].head = (head.offset, head)
+            there, _ = self._learned[split].named.get(head.offset, (head, head.offset))
+            if there is not None:
+                self._learned[split].head = (head.offset, Head(head.offset, there.event_time))
 
     def close(self) -> None:
         """Closes the connections to Kafka."""
         self.jvm.close()
 
     def _ask_highest(self) -> None:
-        for split, head in self._ask(self.jvm.highest()).items():
-            self._learned[split].highest_at = head
+        named = self._ask(packed) if self._names_highest and (packed := self.jvm.highest()) else {}
+        if self._order and self._names_highest and not packed:
+            self._names_highest = False
+            log.info("the brokers know no look-up of the highest timestamp: the last records are read instead")
+        for split, learned in self._learned.items():
+            learned.highest.name(named.get(split))
+        for split, head in named.items():
             self._meet(split, head)
         self._highest_is_fresh = True
 
@@ -307,19 +283,12 @@ class KafkaSplitLog:
         """Whether what a look-up has found is taken for a record."""
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
-    def _is_contradicted(self, split: str, position: int, highest: int) -> bool:
-        """Whether the first unread record, as it is remembered, is further up than the first one that was sampled can be."""
-        known = self._learned[split].head
-        if known is None or known[0] != position or known[1] is None:
-            return False
-        return known[1].event_time > highest + _MARKER_LAG_MS
-
     def _distrust_look_ups(self) -> None:
         """From now on no look-up is believed, and what they told is forgotten."""
         self._distrusts_look_ups = True
         log.info("Kafka's look-ups by time find markers of transactions: records are read instead, to find where each split stands")
         for learned in self._learned.values():
-            learned.head = learned.highest = learned.highest_at = None
+            learned.head = None
             learned.points.forget()
 
     def _remembers(self, split: str, position: int, end: int) -> bool:
@@ -369,6 +338,7 @@ class KafkaSplitLog:
         readings = self._readings(ranges, target)
         for split, reading in readings.items():
             self._note(self._learned[split], reading)
+            self._learned[split].highest.learn(ranges[split][0], reading)
             if reading.found is not None and 0 < reading.seen < ranges[split][1]:
                 self._learned[split].window = reading.seen - reading.found.offset
         return readings
@@ -376,7 +346,7 @@ class KafkaSplitLog:
     def _readings(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
         self.look_ups += 1
         packed = self.jvm.read(self._ranges(ranges), target, MOST_PASSED, _PATIENCE_MS)
-        rows = zip(self._order, struct.iter_unpack(">11q", packed), strict=True)
+        rows = zip(self._order, struct.iter_unpack(">13q", packed), strict=True)
         return {split: Reading.of(row) for split, row in rows if split in ranges}
 
     def _ranges(self, ranges: Mapping[str, tuple[int, int]]) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from lockgate.planner import Head
 from lockgate.watermark import MIN
+from lockgate_spark.logs.highest import Highest
 
 MOST = 256  # points kept a split
 
@@ -16,12 +17,15 @@ MOST = 256  # points kept a split
 @dataclass(slots=True)
 class Points:
     """Credible records that were seen at or after the position, and stretches of others that were met. `pace`: offsets per ms between the
-    last two positions. `disorder`: by how many ms a record was seen to be older than one before it, at most.
+    last two positions. `disorder`: by how many ms a record was seen to be older than one before it, at most. `compared`: how many records
+    were held against others for that, about.
     """
 
     first_met: Head | None = None  # the first one of the others that was met
     pace: float | None = None
     disorder: int = 0
+    compared: int = 0
+    _read: int = MIN  # the highest event time that was met of what has been read
     _sampled: tuple[int, int, int] | None = None  # begin and end of the last stretch that was looked at, the highest event time up to there
     _position: Head | None = None
     _seen: list[Head] = field(default_factory=list)  # by offset
@@ -44,8 +48,12 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Notes the first unread record, and with it the pace since the one before."""
+        """Notes the first unread record: the pace since the one before, and whether it is older than what was read before it."""
         before, self._position = self._position, head
+        if before is None or before.offset < head.offset:
+            self._read = max(self._read, MIN if before is None else before.event_time)
+            self.disorder = max(self.disorder, self._read - head.event_time)
+            self.compared += 1
         if before is not None and before.offset < head.offset and before.event_time < head.event_time:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
@@ -54,6 +62,7 @@ class Points:
         they lie. Of a stretch behind the one before it shows too what fell over more records than one stretch holds.
         """
         self.disorder = max(self.disorder, disorder)
+        self.compared += stop - start
         before = lowest
         if self._sampled is not None and self._sampled[0] <= start:
             _, known, before = self._sampled
@@ -104,7 +113,9 @@ class Points:
         return below, None
 
     def forget_below(self, position: int) -> None:
-        """Forgets what has been read."""
+        """Forgets what has been read, but for how far it got."""
+        gone = self._seen[: bisect_left(self._seen, Head(position, MIN))]
+        self._read = max([self._read, *(head.event_time for head in gone)])
         del self._seen[: bisect_left(self._seen, Head(position, MIN))]
         self._met = {offset: met for offset, met in self._met.items() if offset + met[1] > position}
 
@@ -117,8 +128,17 @@ class Learned:
     blank: tuple[int, int] | None = None  # where no such record is: up to which end it was looked for, and how far that got
     points: Points = field(default_factory=Points)
     window: int = 1  # how many records one read showed last
-    highest: int | None = None  # event time, below the end
-    highest_at: Head | None = None  # as last answered; it may lie at or beyond the end
+    highest: Highest = field(default_factory=Highest)
     known_until: int = MIN
     caught_up_since: int | None = None
-    confirmed: int | None = None  # the last offset at which a record was seen that a look-up had told of
+    named: dict[int, tuple[Head | None, int]] = field(default_factory=dict)
+    """By the offset of what a look-up has named, and was read: the first record there, with nothing credible below the other offset."""
+
+    def has_read(self, head: Head) -> bool:
+        """Whether this, which a look-up may have named, was read."""
+        return head.offset in self.named or self.head == (head.offset, head) or head in self.points.seen(head.offset, head.offset + 1)
+
+    def forget_below(self, position: int) -> None:
+        """Forgets what has been read of single records."""
+        self.points.forget_below(position)
+        self.named = {offset: there for offset, there in self.named.items() if offset >= position}

@@ -50,6 +50,8 @@ class TopicConfigs:
 
     def _ask(self, topics: set[str], source: KafkaSplitLog, now: int) -> None:
         self._asked_at = now
+        if not topics:
+            return
         self._known |= dict.fromkeys(topics, TopicConfig())
         for line in source.jvm.configs("\n".join(sorted(topics)), ",".join(_KEYS)).splitlines():
             topic, *values = line.split("\t")

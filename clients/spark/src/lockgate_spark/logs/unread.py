@@ -1,7 +1,7 @@
 """What is unread in all sources of a query at one moment: the planner's `SplitLog` over several source's logs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from lockgate.planner import Backlog, Head, Plan
@@ -42,11 +42,12 @@ class Unread:
     sources: Mapping[int, Source]
     positions: Mapping[int, Offsets]
     ends: Mapping[int, Offsets]
+    live_ends: Mapping[int, Offsets] = field(default_factory=dict)  # of sources whose ends hide something, where they were asked
 
     @classmethod
     def ask(cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible) -> "Unread":
         """Asks every source for its ends; `now` is the wall clock in ms before that. `credible`: which event times take part."""
-        positions, ends = {}, {}
+        positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
             start = dict(starts[i])
             source.log.believe(credible)
@@ -62,14 +63,30 @@ class Unread:
             if found.keys() != start.keys():
                 source.log.follow(found)
                 begins = source.log.begins()
-                start = {split: start.get(split, begins[split]) for split in found}
+                start = {split: start.get(split, begins.get(split, 0)) for split in found}
                 live = source.log.uncommitted_ends() if hides else None
             # A split that is gone is left out, and one that ends below its position ends there: what that means is for Spark to say
             # (failOnDataLoss). If we kept their positions, a topic made anew would pass unnoticed, and its first records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
             source.log.witness(now, positions[i], ends[i], live, source.fixed_at)
-        return cls(sources, positions, ends)
+            if live is not None:
+                live_ends[i] = live
+        return cls(sources, positions, ends, live_ends)
+
+    def splits(self) -> Iterator[tuple[Key, int, int]]:
+        """Each split, its position and its end."""
+        for i, of_source in self.positions.items():
+            ends = self.ends[i]
+            for split, position in of_source.items():
+                yield (i, split), position, ends[split]
+
+    def visible_end(self, i: int, split: str) -> int | None:
+        """Up to where records of a split can be read, what is newer than a fixed end included; None where the split is gone."""
+        source, end = self.sources[i], self.ends.get(i, {}).get(split)
+        if end is None or source.fixed_at is None or source.log.jvm.readsCommitted():
+            return end
+        return max(end, self.live_ends.get(i, {}).get(split, end))
 
     def same_as(self, other: "Unread") -> bool:
         """Whether no position and no end has moved."""

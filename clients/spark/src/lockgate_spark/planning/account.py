@@ -6,16 +6,17 @@ from dataclasses import replace
 from itertools import chain
 
 from lockgate.events import WatermarkAlignmentEvent
-from lockgate.planner import Backlog, Bounds, Plan
+from lockgate.planner import Bounds, Plan
 from lockgate.survey import Survey
 from lockgate_spark.config import Alignment
+from lockgate_spark.duration import spoken
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
-from lockgate_spark.planning.lag import Lags
 from lockgate_spark.planning.left_out import LeftOut
-from lockgate_spark.planning.metrics import ChangeLog, source_metrics
+from lockgate_spark.planning.metrics import Behind, ChangeLog, source_metrics
 from lockgate_spark.planning.observe import Observed
 from lockgate_spark.planning.out_of_order import OutOfOrder
+from lockgate_spark.planning.producers import Producers
 from lockgate_spark.planning.saved import Operator, RowsSaved
 from lockgate_spark.planning.start import Checkpointed
 from lockgate_spark.planning.view import BatchAlignment, describe
@@ -30,7 +31,7 @@ class Account:
         self.view: BatchAlignment | None = None
         self._alignment, self._sources = alignment, sources
         self._left_out, self._observed, self._out_of_order = LeftOut(), Observed(), OutOfOrder()
-        self._lags, self._changes = Lags(), ChangeLog()
+        self._changes, self._behind = ChangeLog(), Behind()
         self._saved: RowsSaved | None = None
 
     def begin(self, run: Checkpointed) -> None:
@@ -40,9 +41,8 @@ class Account:
         if operators is not None:
             self._saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
-    def surveyed(self, backlogs: Mapping[Key, Backlog], survey: Survey[Key], bounds: Bounds) -> None:
-        """Learns from what is unread, and warns of what was met there."""
-        self._lags.see(backlogs, survey.heads, bounds.idle_timeout)
+    def surveyed(self, bounds: Bounds) -> None:
+        """Warns of what was met in what is unread."""
         self._left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, bounds, promised=self._alignment.disorder is not None)
 
@@ -51,13 +51,19 @@ class Account:
         plan: Plan[Key],
         unread: Unread,
         survey: Survey[Key],
+        producers: Producers,
         told: WatermarkAlignmentEvent | None,
         planned_at: float,
         seconds: float,
     ) -> BatchAlignment:
         """The view of the plan that is carried out. `told`: the coordinator's last answer; the rest is as in `BatchAlignment`."""
         applied = not self._alignment.observes
-        view = describe(plan, self.view, told, survey.slowest, self._lags.seen, self._incredible, planned_at, seconds, applied)
+        view = describe(plan, self.view, told, survey.slowest, producers.shown, self._incredible, planned_at, seconds, applied)
+        view = replace(view, rows_too_late=producers.too_late)
+        if view.behind_ms and view.bounded_by is not None and survey.slowest is not None:
+            why = producers.why(survey.slowest, int(planned_at * 1000))
+            view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
+            self._behind.tell(view)
         if applied:
             for split in view.splits:
                 self._left_out.count(split.split, split.left_out)

@@ -15,14 +15,17 @@ from lockgate.events import SplitState as ReportedState
 from lockgate.planner import Bounds, Head, Limit, Plan, SplitState
 from lockgate.search import Curve
 from lockgate.survey import Survey
-from lockgate_spark.config import Alignment
+from lockgate.windows import Windows
+from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.group.membership import Membership, Standing
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.account import Account
-from lockgate_spark.planning.out_of_order import measured
+from lockgate_spark.planning.kept_lags import KeptLags
+from lockgate_spark.planning.out_of_order import careful, measured, most
 from lockgate_spark.planning.pauses import Pauses
+from lockgate_spark.planning.producers import Producers, too_late
 from lockgate_spark.planning.retention import Retention
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import BatchSlice, Slices
@@ -52,6 +55,7 @@ class JointPlanner:
         self._disorder = 0  # as far as was seen; counts where none was promised
         self._sampled_at: float | None = None
         self._last: Plan[Key] | None = None  # that was carried out
+        self._furthest = watermark.MIN  # the highest target of a plan that was carried out
         self._slices: Slices | None = None
         self._retention = Retention(alignment.retention_share)
         self._pauses = None if membership is None else Pauses(membership)
@@ -61,9 +65,20 @@ class JointPlanner:
         """The event-time slices, where batches are cut so. Not before Spark has opened all sources."""
         if self._slices is None and self._alignment.slice is not None and not self._alignment.observes:
             logged = {i: offsets for i in self._sources if (offsets := self._run.logged_offsets(i)) is not None}
-            window = milliseconds("Alignment(slice)", self._alignment.slice)
-            self._slices = Slices(window, self._run.memory(), logged if len(logged) == len(self._sources) else None)
+            size, zone = milliseconds("Alignment(slice)", self._alignment.slice), self._alignment.slice_zone
+            windows = Windows(size) if zone == EPOCH else Windows(size, self._run.zone(zone))
+            self._slices = Slices(windows, self._run.memory(), logged, self._sources)
         return self._slices
+
+    @cached_property
+    def _producers(self) -> Producers:
+        """What the splits' producers have shown. Not before Spark has opened all sources."""
+        return Producers(self._alignment, None if self._alignment.observes else KeptLags(self._run.memory("lags-")))
+
+    @property
+    def careful(self) -> bool:
+        """Whether a split whose producer has shown nothing yet is waited for."""
+        return self._producers.careful
 
     @property
     def unread(self) -> Unread:
@@ -80,7 +95,12 @@ class JointPlanner:
         if self._bounds() != bounds:  # only now the group has told its drift
             unread, survey = self._survey(positions, again=True)
             ceiling = self._ceiling()
-        plan = survey.plan(ceiling) if self.slices is None else self.slices.plan(survey, ceiling, self._told)
+        self._producers.held(survey, int(self._clock() * 1000), in_group=self._membership is not None)
+        plan = self._cut(survey, ceiling)
+        while not unread.confirm(plan.target, {key: made.next for key, made in plan.splits.items() if made.next is not None}):
+            assert self._found is not None
+            survey = self._search(unread, self._found[0])
+            plan = self._cut(survey, ceiling)
         plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
         if self._pauses is not None:
             self._pauses.made(plan)
@@ -97,11 +117,14 @@ class JointPlanner:
                 stops[i][split] = made.next
         for i, source in self._sources.items():
             source.log.planned(plan.target, stops[i])
-        view = self.account.planned(plan, *self._found[1:], self._told, self._clock(), seconds)
+        view = self.account.planned(plan, *self._found[1:], self._producers, self._told, self._clock(), seconds)
         coordination = None if self._membership is None else self._membership.coordination
         view = replace(self._retention.show(view, plan), slice=self._slice(plan), coordinator=coordination)
         self.account.view = replace(view, disorder=self.disorder)
         self._last = plan
+        if plan.offsets:
+            self._furthest = max(self._furthest, plan.target)
+        self._producers.keep(int(self._clock() * 1000))
         return ends
 
     @property
@@ -117,6 +140,8 @@ class JointPlanner:
         """At the end of the run."""
         self.account.sum_up()
         self._retention.sum_up()
+        if self._found is not None:
+            self._producers.keep(int(self._clock() * 1000), at_once=True)
 
     # -- inside --
 
@@ -149,22 +174,47 @@ class JointPlanner:
             check_event_time(self._run, (source.event_time is not None for source in self._sources.values()), self._alignment)
             warn_at_start(self._run, unread, self._bounds())
             self.account.begin(self._run)
-        else:
+            self._producers.begin(self._bounds().max_drift)
+        bounds = self._bounds()
+        beyond = self._producers.look(
+            unread, int(now * 1000), most(bounds.max_drift) if self._alignment.disorder is None else bounds.disorder
+        )
+        if beyond:
+            self._count_late(unread, beyond)
+        if self._found is not None:
             made_at, before, survey = self._found
             if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
                 return before, survey
         self._sample(unread, now)
+        self._too_short.warn(self._delay, self._bounds(), self._in_payload)
+        return unread, self._search(unread, now)
+
+    def _search(self, unread: Unread, now: float) -> Survey[Key]:
+        """How far the query gets alone; `now`: when it was asked what is unread."""
         bounds = self._bounds()
-        self._too_short.warn(self._delay, bounds, self._in_payload)
         budgets = {i: source.budget for i, source in self._sources.items()}
+        apart_ms = 0 if self._membership is None else int(self._membership.update_interval_s * 1000)
         confirmed = False
-        while not confirmed:  # once more for each source at most, whose look-ups have found what is no record
+        while not confirmed:  # a few times more for each source at most, whose look-ups have found what is no record
             backlogs = unread.backlogs()
+            if self._alignment.disorder is None:
+                backlogs = careful(backlogs, self._sources, bounds)
+            backlogs = self._producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
             survey = Survey(backlogs, unread, bounds, budgets, self._learned)
             confirmed = unread.confirm(survey.target, survey.stops)
         self._found, self._learned = (now, unread, survey), survey.curve
-        self.account.surveyed(backlogs, survey, bounds)
-        return unread, survey
+        self.account.surveyed(bounds)
+        if self.slices is not None:
+            self.slices.look(survey, unread, bounds.disorder, int(now * 1000))
+        return survey
+
+    def _cut(self, survey: Survey[Key], ceiling: int) -> Plan[Key]:
+        return survey.plan(ceiling) if self.slices is None else self.slices.plan(survey, ceiling, self._told)
+
+    def _count_late(self, unread: Unread, beyond: Mapping[Key, int]) -> None:
+        """Records have come further behind the clock than their producers had shown."""
+        if self._delay is not None and self._furthest > watermark.MIN:
+            self._producers.tell_late(beyond, too_late(unread, beyond, watermark.add(self._furthest, -self._delay)))
 
     def _ceiling(self) -> int:
         if self._membership is None:

@@ -15,6 +15,8 @@ from lockgate_spark.planning.view import BatchAlignment
 log = logging.getLogger("lockgate")
 
 _QUIET_S = 10.0  # no more than one line in so long
+_BEHIND_S, _BEHIND_MS = 10.0, 1_000  # a query that is held for longer, and by more, is behind
+_BEHIND_AGAIN_S = 600.0
 
 
 def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
@@ -33,6 +35,8 @@ def figures(view: BatchAlignment, source: int) -> dict[str, int | str]:
         "SpreadMs": view.spread,
         "PausedSplits": sum(split.paused_since is not None for split in splits),
         "PausedMs": view.paused_ms,
+        "BehindMs": view.behind_ms,
+        "RowsTooLate": view.rows_too_late,
         "LeftOut": sum(split.left_out for split in splits),
         "PlanMs": round(view.seconds * 1000),
         "LookUps": view.look_ups,
@@ -44,6 +48,8 @@ def figures(view: BatchAlignment, source: int) -> dict[str, int | str]:
         found["RowsSavedEstimate"] = view.rows_saved
     if lags:
         found["ProducerLagMs"] = max(lags)
+    if view.behind:
+        found["Behind"] = view.behind
     return found
 
 
@@ -77,3 +83,20 @@ class ChangeLog:
             view.spread // 1000,
             round(view.seconds * 1000),
         )
+
+
+class Behind:
+    """One line where a split of its own keeps a query behind the clock, and one in ten minutes while that goes on."""
+
+    def __init__(self) -> None:
+        self._by: str | None = None
+        self._since = self._told_at = 0.0
+
+    def tell(self, view: BatchAlignment) -> None:
+        """To be called with each plan that something of its own holds back."""
+        now = view.planned_at
+        if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:
+            self._by, self._since, self._told_at = view.bounded_by, now, 0.0
+        if now - self._since >= _BEHIND_S and view.behind_ms >= _BEHIND_MS and not self._told_at:
+            self._told_at = now
+            log.info("%s", view.behind)

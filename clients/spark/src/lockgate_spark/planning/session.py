@@ -36,6 +36,7 @@ log = logging.getLogger("lockgate")
 
 STEP_MS = 100  # a waiting plan looks this often whether the query still runs
 _SHOW_S = 1.0  # and its gauges move this often
+_SOON_S = 1.0  # a record stamped ahead of the clock by less is waited for: Spark would take "nothing yet" for the end of the data
 _STALLED_S = 2.0  # a horizon that stands still for so long will not rise in this run
 
 
@@ -103,7 +104,7 @@ class Session:
             rests = not self.alignment.observes and self._rest.lasts(self.sources, time.monotonic(), self._pause)
             self._answers = {} if rests else self._next_round(index, start)
         answer = self._answers.pop(index, start)
-        self._served[index] = answer
+        self._serve(index, answer)
         return answer
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
@@ -113,7 +114,7 @@ class Session:
             self._planner.account.read_natively(index, start, native, planned)
         except Exception as error:
             self._planner.account.failed(error)
-        self._served[index] = native
+        self._serve(index, native)
 
     def tell_progress(self, index: int) -> dict[str, str]:
         """What Spark's progress says of one source, by name."""
@@ -189,10 +190,15 @@ class Session:
         view = describe(plan, self._shown, told, None, {}, lambda *_: 0, now, seconds, True)
         self._show(replace(view, coordinator=None if self.membership is None else self.membership.coordination))
 
+    def _serve(self, index: int, offsets: Offsets) -> None:
+        """Notes what a source was answered. Where all its topics are gone Spark keeps the offsets that it has."""
+        if offsets or index not in self._served:
+            self._served[index] = offsets
+
     def _position(self, index: int) -> Offsets:
         if index in self._served:
             return self._served[index]
-        return self.run.logged_offsets(index) or self.sources[index].initial()
+        return self.run.start_offsets(index) or self.sources[index].initial()
 
     def _held(self, plan: Plan[Key]) -> bool:
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE  # an open window is left to the next run
@@ -208,6 +214,9 @@ class Session:
             self._step(plan)
             plan, seconds = self._planner.plan(positions)
             now = time.monotonic()
+            if plan.limit is Limit.HORIZON and (self._planner.careful or (now - since < _SOON_S and _nearly(plan))):
+                risen = now
+                continue
             if not self.run.available_now:
                 if plan.limit is not Limit.GROUP or now - since >= interval_s:
                     break
@@ -224,8 +233,7 @@ class Session:
 
     def _comes_soon(self, plan: Plan[Key]) -> bool:
         """Whether a horizon that rises with the clock gets to an unread record while live producers may be behind, not in 2099."""
-        heads = [split.next.event_time for split in plan.splits.values() if split.next is not None]
-        return min(heads, default=watermark.MAX) - plan.ceiling <= self.alignment.bounds.idle_timeout
+        return _first_held(plan) - plan.ceiling <= self.alignment.bounds.idle_timeout
 
     def _pause(self, seconds: float) -> None:
         """Until there is news of the group, or the end."""
@@ -247,3 +255,13 @@ class Session:
                 f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is {most!r};"
                 f" {held_by(None if self.membership is None else self.membership.last)}"
             )
+
+
+def _first_held(plan: Plan[Key]) -> int:
+    """Event time (ms) of the first record that a plan leaves unread."""
+    return min((split.next.event_time for split in plan.splits.values() if split.next is not None), default=watermark.MAX)
+
+
+def _nearly(plan: Plan[Key]) -> bool:
+    """Whether the clock gets to that record in a moment."""
+    return _first_held(plan) - plan.ceiling <= _SOON_S * 1000

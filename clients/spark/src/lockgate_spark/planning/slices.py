@@ -1,13 +1,14 @@
 """Event-time slices of one run: where its batches are cut, and what each of them holds. The rule is in `lockgate.slices`.
 
 A batch that Spark replays from the checkpoint was planned by a run that is gone. So that it is told the same, the last two slices are
-kept beside the checkpoint, each with the offsets where its batch ends. A slice is kept before Spark logs those offsets: what was kept
-last may never have become a batch, what was kept before it has.
+kept beside the checkpoint, each with the offsets where its batch begins and ends, and up to where windows are torn (`torn`). A slice is
+kept before Spark logs those offsets: what was kept last may never have become a batch, what was kept before it has.
 """
 
 import json
+import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from lockgate import watermark
@@ -15,12 +16,18 @@ from lockgate.events import WatermarkAlignmentEvent
 from lockgate.planner import Plan
 from lockgate.slices import Slice, plan_slice, slice_of
 from lockgate.survey import Survey
-from lockgate_spark.logs.behind import in_order
+from lockgate.windows import Windows
+from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.kafka import Offsets
-from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.planning.torn import ByKey, Seen, Torn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+log = logging.getLogger("lockgate")
+
+_NAMED = 8  # splits in one line of the log
 
 Ends = Mapping[int, Offsets]
 """Where a batch ends, by source."""
@@ -40,12 +47,16 @@ class Memory(Protocol):
 class BatchSlice:
     """The windows that a batch holds: event times `start` to `end` (exclusive), ms.
 
-    `complete`: the windows are whole in this batch, and behind the cuts no record of theirs was seen, as far as `disorder` reaches.
+    `complete`: the windows are whole in this batch, nothing that may have been theirs was deleted or lies before what the query reads, and
+    behind the cuts no record of theirs was seen, as far as `disorder` reaches. `missing_from`: the splits of which earlier records may be
+    missing; `stragglers_in`: those in which older records come later, looked for where nothing else speaks against it.
     """
 
     start: int
     end: int
     complete: bool
+    missing_from: tuple[str, ...] = ()
+    stragglers_in: tuple[str, ...] = ()
 
     def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
         """The rows of `batch` that lie in the slice. `event_time`: a column, or any expression that gives a timestamp."""
@@ -63,12 +74,13 @@ class BatchSlice:
 class _Kept:
     number: int
     slice: Slice
-    complete: bool
+    shown: BatchSlice
     ends: Ends
+    starts: Ends | None = None  # not known of what an earlier version kept
+    torn: ByKey | None = None
 
-    @property
-    def shown(self) -> BatchSlice:
-        return BatchSlice(self.slice.start, self.slice.end, self.complete)
+    def text(self) -> str:
+        return json.dumps({**asdict(self), "complete": self.shown.complete})  # by which an earlier version reads it
 
     @classmethod
     def parse(cls, text: str) -> "_Kept | None":
@@ -76,35 +88,60 @@ class _Kept:
             found = json.loads(text)
         except ValueError:
             return None  # cut off, and so its batch never began
-        ends = {int(source): offsets for source, offsets in found["ends"].items()}
-        return cls(found["number"], Slice(**found["slice"]), found["complete"], ends)
+        cut, told = Slice(**found["slice"]), found.get("shown", {})
+        splits = {name: tuple(told.get(name, ())) for name in ("missing_from", "stragglers_in")}
+        shown = BatchSlice(cut.start, cut.end, found["complete"], **splits)
+        ends, starts, torn = (_by_source(found.get(name)) for name in ("ends", "starts", "torn"))
+        return cls(found["number"], cut, shown, ends or {}, starts, torn)
 
 
 class Slices:
-    """The slices of one run. `window`: ms. `logged`: where the checkpoint's last batch ends, None without one."""
+    """The slices of one run. `logged`: where the checkpoint's last batch ends, None without one; `sources`: those of the run."""
 
-    def __init__(self, window: int, memory: Memory, logged: Ends | None) -> None:
-        self.window = window
-        self._memory = memory
+    def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
+        self.windows = windows
+        self._memory, self._sources = memory, sources
         kept = [one for text in memory.read() if (one := _Kept.parse(text)) is not None]
-        self._last = next((one for one in kept if logged is not None and one.ends == logged), None)
+        self._last = next((one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None)
         # What was kept of the checkpoint's last batch is not to be written over before the next batch is logged.
         self._number = self._last.number if self._last is not None else max((one.number for one in kept), default=0)
-        self._begun_without = logged is not None and self._last is None
+        self._begun_without = bool(logged) and self._last is None
+        self._handed_out = max((one.slice.end for one in kept), default=watermark.MIN)
+        if self._last is None or self._last.torn is None:
+            self._torn = Torn(windows, {}, {})
+        else:
+            self._torn = Torn(windows, self._last.torn, self._last.ends)
+        self._seen: Seen | None = None
+        self._told: set[str] = set()
+        self._replayed: BatchSlice | None = None
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the checkpoint's last batch, where it is known."""
-        return None if self._last is None else self._last.shown
+        """The slice of the checkpoint's last batch, where it is known. What was deleted since it was planned is missing from it."""
+        if self._last is not None and self._replayed is None:
+            gone = tuple(sorted({split for i, source in self._sources.items() for split in _deleted(source, i, self._last)}))
+            shown = self._last.shown
+            self._replayed = replace(shown, complete=False, missing_from=tuple(sorted({*shown.missing_from, *gone}))) if gone else shown
+            self._tell(self._replayed)
+        return self._replayed
+
+    def look(self, survey: Survey[Key], unread: Unread, disorder: int, now: int) -> None:
+        """Looks at what the plans that follow begin with. `disorder`: ms; `now`: wall clock in ms."""
+        self._seen = Seen(unread, survey.heads, disorder, now)
+        self._torn.look(self._seen)
 
     def plan(self, survey: Survey[Key], ceiling: int, told: WatermarkAlignmentEvent | None) -> Plan[Key]:
         """The plan under the group's ceiling that ends where a window does. `told`: the coordinator's last answer."""
         holds_group = told is not None and min(survey.watermarks.values(), default=watermark.MAX) <= told.group_watermark
-        return plan_slice(survey, ceiling, self.window, holds_group)
+        plan = plan_slice(survey, ceiling, self.windows, holds_group, self._whole_from(survey.first))
+        if plan.offsets == 0 or self._seen is None or not self._torn.look_at_begins(self._seen):
+            return plan
+        return plan_slice(survey, ceiling, self.windows, holds_group, self._whole_from(survey.first))
 
     def reach(self, survey: Survey[Key]) -> int:
         """How far (ms) the next batch gets if the group's ceiling is left out."""
-        return min(survey.reach, plan_slice(survey, watermark.MAX, self.window, holds_group=False).target)
+        alone = plan_slice(survey, watermark.MAX, self.windows, holds_group=False, whole_from=self._whole_from(survey.first))
+        return min(survey.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
         """What the plan's batch holds, kept before the batch is logged; None where it holds nothing. `first`: event time (ms) of the first
@@ -112,19 +149,68 @@ class Slices:
         """
         if plan.offsets == 0:
             return None
-        ends: dict[int, Offsets] = {source: {} for source in unread.ends}
-        for (source, split), made in plan.splits.items():
-            ends[source][split] = made.end
-        cut = slice_of(plan, first, self._before(first), self.window)
-        complete = cut.whole and all(
-            in_order(source.log, cut.end, ends[i], unread.ends[i], disorder) for i, source in unread.sources.items()
-        )
+        starts, ends = _offsets(plan, unread, "position"), _offsets(plan, unread, "end")
+        cut = slice_of(plan, first, self._before(first), self.windows)
+        missing = self._torn.by(cut.start, disorder)
+        late: set[str] = set()
+        if cut.whole and not missing:
+            late = late.union(*(out_of_order(s.log, cut.end, ends[i], unread.ends[i], disorder) for i, s in unread.sources.items()))
+        shown = BatchSlice(cut.start, cut.end, cut.whole and not missing and not late, missing, tuple(sorted(late)))
+        self._torn.took(ends, cut.start, disorder)
         self._number += 1
-        self._last, self._begun_without = _Kept(self._number, cut, complete, ends), False
-        self._memory.write(self._number, json.dumps(asdict(self._last)))
-        return self._last.shown
+        self._last, self._begun_without = _Kept(self._number, cut, shown, ends, starts, self._torn.upto), False
+        self._memory.write(self._number, self._last.text())
+        self._tell(shown)
+        return shown
+
+    def _whole_from(self, first: int) -> int:
+        """Where the first window begins that can be whole; MIN where that is at the start of the next slice."""
+        before = self._before(first)
+        start = self.windows.begin(first) if before is None else before.next_start
+        amid = (before is not None and before.unfinished) or self.windows.begin(start) != start
+        whole_from = self._torn.whole_from(self.windows.end(start) if amid else start, 0 if self._seen is None else self._seen.disorder)
+        return whole_from if whole_from > start else watermark.MIN
 
     def _before(self, first: int) -> Slice | None:
         if self._begun_without:
-            return Slice(first, first + 1, whole=False, unfinished=True)  # who knows what of that window was read
+            begun = max(first, self._handed_out)
+            return Slice(begun, begun + 1, whole=False, unfinished=True)  # who knows what of that window was read
         return None if self._last is None else self._last.slice
+
+    def _tell(self, shown: BatchSlice) -> None:
+        """Once for each split."""
+        if news := [split for split in shown.missing_from if split not in self._told]:
+            self._told.update(news)
+            log.warning(
+                "event times from %s to %s are not complete: earlier records of %s were deleted, or lie before the offset at which this"
+                " query begins to read",
+                watermark.iso(shown.start),
+                watermark.iso(shown.end),
+                ", ".join(news[:_NAMED]) + (f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""),
+            )
+
+
+def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
+    """The splits of which a batch that was logged has lost records to retention."""
+    if kept.starts is None:
+        return []
+    read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
+    try:
+        source.log.follow(read)
+        begins = source.log.begins()
+    except Exception as error:
+        log.warning("whether records of the batch that is done again were deleted cannot be known: %s", error)
+        return list(read)
+    return [split for split, at in read.items() if begins[split] > at]
+
+
+def _offsets(plan: Plan[Key], unread: Unread, of: str) -> dict[int, Offsets]:
+    found: dict[int, Offsets] = {source: {} for source in unread.ends}
+    for (source, split), made in plan.splits.items():
+        found[source][split] = getattr(made, of)
+    return found
+
+
+def _by_source(found: dict[str, Offsets] | None) -> dict[int, Offsets] | None:
+    """Out of JSON, whose keys are text."""
+    return None if found is None else {int(source): offsets for source, offsets in found.items()}

@@ -18,6 +18,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.duration import readable
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
+from lockgate_spark.planning.origins import check_origins
 from lockgate_spark.planning.out_of_order import most
 from lockgate_spark.planning.watermarks import KAFKAS, POLICY, QueryWatermark
 
@@ -125,14 +126,15 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Whether what is aligned is what the query's watermarks stand on. `payloads`: of each source whether its event time is in the
-    payload. Raises `UnsupportedQuery`, or warns where that was chosen.
+    """Whether what is aligned is what the query's watermarks stand on, and all of it. `payloads`: of each source whether its event time is
+    in the payload. Raises `UnsupportedQuery`, or warns where that was chosen.
     """
     kinds = set(payloads)
     for each in run.watermarks():
         for origin in each.origins:
             if origin.aligned and (origin.column != KAFKAS) not in kinds:
                 _other_event_time(each, origin.text, alignment)
+    check_origins(run.watermarks(), run.takes_highest(), alignment)
 
 
 def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:

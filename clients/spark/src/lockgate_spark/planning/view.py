@@ -47,6 +47,8 @@ class BatchAlignment:
     `slice`: the windows of the batch, where `Alignment(slice)` cuts it. `rows_saved`: an estimate of how many rows would have been late by
     now, had Spark split the budgets by backlog; None where the query has no watermark on what is aligned alone, and in mode observe.
     `disorder`: how far out of order (ms) records of one split are taken to be: as was promised, else as was seen so far.
+    `behind`: where a split of its own keeps the query behind the clock, a sentence that says by how much, which split, and why; else empty.
+    `rows_too_late`: how many offsets of this run came further behind the clock than their producer had shown, below Spark's watermark.
     """
 
     target: int
@@ -67,6 +69,8 @@ class BatchAlignment:
     coordinator: Coordination | None = None
     rows_saved: int | None = None
     disorder: int = 0
+    behind: str = ""
+    rows_too_late: int = 0
 
     @property
     def holder(self) -> str:
@@ -80,6 +84,12 @@ class BatchAlignment:
         """How far apart (ms) in event time the first unread records of the splits were before the batch. A gap in a log counts."""
         stood = [split.watermark for split in self.splits if split.state in (SplitState.ACTIVE, SplitState.PAUSED)]
         return max(stood) - min(stood) if stood else 0
+
+    @property
+    def behind_ms(self) -> int:
+        """How far behind the clock (ms) the first record is that is held back, when the plan was made; 0 where none is."""
+        held = [split.next_event_time for split in self.splits if split.paused_since is not None and split.next_event_time is not None]
+        return max(0, int(self.planned_at * 1000) - min(held)) if held else 0
 
     @property
     def paused_ms(self) -> int:

@@ -7,15 +7,25 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 
 @dataclass(frozen=True, slots=True)
+class Unaligned:
+    """A stream that is not aligned. `text`: as Spark names it. `reader`: the code that reads it, where it is Kafka and could be aligned."""
+
+    text: str
+    reader: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """What a column is made of in one source. `aligned`: the source is. `column`: its column that is passed through as it is, else None.
-    `text`: as SQL. `source`: the index of that source, where it is aligned; None where it is made of several.
+    `text`: as SQL. `source`: the index of that source, where it is aligned; None where it is made of several. `unaligned`: the streams
+    under it that are not.
     """
 
     aligned: bool
     column: str | None
     text: str
     source: int | None = None
+    unaligned: tuple[Unaligned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +40,8 @@ class QueryWatermark:
     def aligned(self) -> bool:
         """Whether it stands on an aligned source."""
         return any(origin.aligned for origin in self.origins)
+
+    @property
+    def unaligned(self) -> tuple[Unaligned, ...]:
+        """The streams under it that are not aligned, each once."""
+        return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))

@@ -1,0 +1,123 @@
+"""How far the splits of a source have come: the highest event time of a record below each end. Horizons rest on it.
+
+Kafka's look-up of the highest timestamp names what bears it. That may be the marker at the end of a transaction, which bears the broker's
+clock, or an aborted record, or one at or beyond the end. So it is a claim, and **only a record that was read counts**. Every read of the
+log, whatever it was for, tells the records that came along (`Highest.learn`): a plan that reads its first unread records sees a live
+log to its end as a rule, and nothing else is asked. What is still unknown then is read:
+
+* what a look-up has named above all records that were read, once, with what stands close to the end;
+* where that was no record, or nothing was named, the last record below the end (`Tail`), once for each end.
+
+What is known that way may be too low, by no more than the records between the reads are out of order: that holds the others for longer,
+and loses nothing. It is never too high.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from lockgate.planner import Head
+from lockgate_spark.logs.crossing import FURTHEST_BACK, Credible, Reading, Tail
+
+Read = Callable[[Mapping[str, tuple[int, int]]], Mapping[str, Reading]]
+"""Reads between two offsets of each split, and lets `Highest.learn` know."""
+
+_CLOSE = 64  # offsets that one read is likely to show, however large the records
+
+
+@dataclass(slots=True)
+class Highest:
+    """What is known of one split. `record`: the highest one that was read."""
+
+    record: Head | None = None
+    _named: Head | None = None  # by the last look-up
+    _claim: Head | None = None  # what was named below the end, and is not looked at yet
+    _false: Head | None = None  # what was named last and is no record
+    _looked: tuple[int, int] = (0, 0)  # a stretch without a gap in which all records are known
+    _last: int = -1  # the last record that was read
+    _back: int = 1  # how far below the end the last record was found
+    _tail_of: int = -1  # the end below which it was looked for last
+
+    def name(self, head: Head | None) -> None:
+        """Notes what a look-up has named: it may lie at or beyond the end, and need not be a record."""
+        self._named = head
+
+    def ends_at(self, end: int, credible: Credible) -> None:
+        """Notes where the log ends, which tells what of the names counts."""
+        if end < self._looked[1]:  # the topic was made anew
+            self.record, self._claim, self._false, self._looked, self._last, self._tail_of = None, None, None, (0, 0), -1, -1
+        if self._is_below(end, credible) and self._named != self._false:
+            self._claim = self._named
+        self._judge(*self._looked)
+
+    def learn(self, start: int, reading: Reading) -> None:
+        """Takes in what was read from the offset `start` on."""
+        for head in reading.heads():
+            self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
+            self._last = max(self._last, head.offset)
+        stop, (low, high) = reading.until if reading.found is None else reading.seen, self._looked
+        if start <= high and low <= stop:
+            self._looked = min(low, start), max(high, stop)
+        elif high < stop:
+            self._looked = start, stop
+        self._judge(start, stop)
+
+    def _judge(self, start: int, stop: int) -> None:
+        """What was named among the offsets from `start` up to `stop`, which were read, is a record that is known, or none."""
+        if self._claim is None:
+            return
+        if not self._is_above(self._claim):
+            self._claim = None
+        elif start <= self._claim.offset < stop:
+            self._claim, self._false = None, self._claim
+
+    def _is_below(self, end: int, credible: Credible) -> bool:
+        return self._named is not None and self._named.offset < end and credible.has(self._named.event_time)
+
+    def _is_above(self, head: Head) -> bool:
+        return self.record is None or head.event_time > self.record.event_time
+
+    def claim(self, end: int) -> int | None:
+        """Where to read, to see whether there is a record where one was named, and what stands close to the end; None if that is known."""
+        if self._claim is None:
+            return None
+        if self._claim.offset < max(self._looked[1], end - _CLOSE):
+            return self._claim.offset
+        return max(self._looked[1], min(self._claim.offset, end - self._back))
+
+    def claimed(self) -> int | None:
+        """Where one was named that is not known yet."""
+        return None if self._claim is None else self._claim.offset
+
+    def tail(self, end: int, credible: Credible) -> Tail | None:
+        """The search for the last record below the end; None where that is known, or a higher one."""
+        if self._tail_of == end or (self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)):
+            return None
+        low, high = self._looked
+        known = self._last >= low or high - low > FURTHEST_BACK or low == 0
+        if high < end:
+            return Tail(end, high if known else 0, self._back)
+        return None if known else Tail(low, 0, self._back)
+
+    def looked_for(self, end: int, tail: Tail) -> None:
+        """Notes what a search has come to."""
+        self._tail_of = end
+        if tail.last is not None:
+            self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))
+
+
+def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
+    """Reads what is still unknown of the highest records below these ends."""
+    for split, known in splits.items():
+        known.ends_at(ends[split], credible)
+    claims = {split: (at, ends[split]) for split, known in splits.items() if (at := known.claim(ends[split])) is not None}
+    if claims:
+        read(claims)
+    if left := {split: (at, ends[split]) for split, known in splits.items() if (at := known.claimed()) is not None}:
+        read(left)
+    tails = {split: tail for split, known in splits.items() if (tail := known.tail(ends[split], credible)) is not None}
+    while open_ := {split: tail for split, tail in tails.items() if not tail.done}:
+        asked = {split: tail.probe() for split, tail in open_.items()}
+        for split, reading in read({split: (at, open_[split].blank) for split, at in asked.items()}).items():
+            open_[split].learn(asked[split], reading)
+    for split, tail in tails.items():
+        splits[split].looked_for(ends[split], tail)

@@ -1,0 +1,62 @@
+"""Streams that nobody aligned, in a query that is aligned.
+
+**Under one watermark.** Spark's watermark follows the highest event time of all that `withWatermark` is put on. So a stream that is not
+aligned moves it past the aligned ones' rows as freely as without alignment, and past its own. Kafka's could be aligned: that is refused,
+as a watermark on another event time is, or warned of where that was chosen. What `align` cannot take is only warned of.
+
+**Under watermarks of their own.** Spark goes by the lowest of them, so that an unaligned stream makes no aligned row late; its own may be,
+as natively. With `multipleWatermarkPolicy=max` it goes by the highest.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from lockgate_spark.config import Alignment
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.planning.watermarks import POLICY, QueryWatermark, Unaligned
+
+log = logging.getLogger("lockgate")
+
+
+def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
+    """Whether the watermarks follow aligned streams alone. `highest`: Spark takes the highest of them.
+
+    Raises `UnsupportedQuery` where a Kafka source that was left out shares a watermark with an aligned one, unless that is to be warned of.
+    """
+    beside = any(each.aligned for each in watermarks)
+    for each in watermarks:
+        for stream in each.unaligned:
+            if each.aligned:
+                _under_one(each, stream, alignment)
+            elif beside and highest:
+                _under_the_highest(each, stream)
+            elif beside and stream.reader is not None:
+                log.info("%s is not aligned, and its own rows can be late, as without alignment. %s", stream.text, _aligned(stream))
+
+
+def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -> None:
+    told = (
+        f'withWatermark("{found.column}", …) stands on aligned streams and on one that is not: {stream.text}. It follows whichever is'
+        " ahead, so that rows of the others, and of that one, can be late and dropped."
+    )
+    if stream.reader is None:
+        log.warning("%s Give each a withWatermark of its own before they come together: Spark goes by the lowest", told)
+    elif alignment.observes or alignment.other_event_time == "warn":
+        log.warning("%s %s", told, _aligned(stream))
+    else:
+        raise UnsupportedQuery(f'{told} {_aligned(stream)}; Alignment(other_event_time="warn") lets it be')
+
+
+def _under_the_highest(found: QueryWatermark, stream: Unaligned) -> None:
+    log.warning(
+        '%s is not aligned, and Spark goes by the highest watermark (%s=max): withWatermark("%s", …) on it can make rows of the aligned'
+        " streams late. %s",
+        stream.text,
+        POLICY,
+        found.column,
+        f"Leave {POLICY} out, with a new checkpoint" if stream.reader is None else _aligned(stream),
+    )
+
+
+def _aligned(stream: Unaligned) -> str:
+    return f"Align it with the options of the others: lockgate_spark.align({stream.reader})"

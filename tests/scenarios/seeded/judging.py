@@ -1,0 +1,268 @@
+"""The verdicts on a scenario: what was lost, and whether that was promised not to be. Pure; the promise is docs/why.md's.
+
+**The claim.** A row that is lost was made late by a batch before it, the *culprit*: the first that held a record so far above the row
+that Spark's watermark passed it. The loss breaks the promise if, when the culprit was planned,
+
+* the row was in the log, or
+* the row's producer had shown that it may be so far behind: within `idle_timeout` where that is set, else within `max_drift`, or within the
+  lag of a record that it had brought, `LEARNS_WITHIN_MS` before, while the query ran;
+
+and the row is no further out of order than `disorder` says. A loss whose culprit was read natively is none of ours. A row that a split
+brings further behind than it ever was before is outside the claim, and counted apart.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import quantiles
+
+from lockgate_spark.planning.care import CARE_S
+from seeded.played import Batch, Lane, Look, Played, Record, Split
+from seeded.scenario import Query, Scenario
+from seeded.truth import Readings, late_from, readings, tally
+
+LEARNS_WITHIN_MS = 2_000.0
+RUN_S = 5.0 + CARE_S  # a new query watches for so long whether a split that has shown nothing appends
+FRESH_P50_S, FRESH_P99_S = 1.0, 3.0  # beyond native's own; or native's own once more, on a machine that is busy
+WORSE_SHARE, WORSE_ROWS = 0.02, 5  # two queries that lose rows do not lose the very same ones
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Seconds from a producer's stamp to foreachBatch, of records that came while the query ran; unread ones until the end at least."""
+
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Of one scenario. Rows `lost` by the aligned lane: `inside` the claim and outside. `broken`: what does not hold, in words."""
+
+    seed: int
+    kind: str
+    title: str
+    rows: int
+    native_lost: int | None
+    lost: int
+    inside: int
+    duplicates: int
+    unread: int
+    native_behind: Behind | None = None
+    behind: Behind | None = None
+    allowed_s: float | None = None
+    broken: tuple[str, ...] = ()
+    took_s: float = 0.0
+    code: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is broken."""
+        return not self.broken
+
+
+def judge(scenario: Scenario, played: Played) -> Verdict:
+    """All verdicts on one scenario."""
+    query, lane = scenario.query, played.aligned
+    read = readings(lane, played.records)
+    found = tally(query, lane, read, played.deleted)
+    inside = [record for record in found.lost if is_claimed(query, played, read, record)]
+    native = None if played.native is None else tally(query, played.native, readings(played.native, played.records), played.deleted)
+    native_lost = None if native is None else len(native.lost)
+    unread = {look.what: len(left) for look in lane.looks if (left := unread_by(look, lane, played, read))}
+    behind = [None if each is None else seconds_behind(each, played) for each in (played.native, lane)]
+    allowed = allowed_s(scenario, played) if scenario.fresh else None
+    broken = [
+        *_died(played),
+        *([f"{len(inside)} rows lost that the promise keeps"] if inside else []),
+        *([f"{found.extra} rows too many"] if found.extra else []),
+        *([f"{rows} rows that were there left unread by {what}" for what, rows in unread.items()]),
+        *_worse(native_lost, len(found.lost), found.due),
+        *(too_late(played, behind[0], behind[1], allowed) if allowed is not None else []),
+        *wrongly_complete(query, played),
+        *_nothing_complete(scenario, played),
+    ]
+    return Verdict(
+        seed=scenario.seed,
+        kind=scenario.kind.value,
+        title=scenario.title,
+        rows=len(played.records),
+        native_lost=native_lost,
+        lost=len(found.lost),
+        inside=len(inside),
+        duplicates=found.extra,
+        unread=sum(unread.values()),
+        native_behind=behind[0],
+        behind=behind[1],
+        allowed_s=allowed,
+        broken=tuple(broken),
+        notes=tuple(_notes(played)),
+    )
+
+
+def unplayed(scenario: Scenario, why: str) -> Verdict:
+    """The verdict on a scenario of which nothing is known."""
+    said = (f"it could not be played: {why}",)
+    return Verdict(scenario.seed, scenario.kind.value, scenario.title, 0, None, 0, 0, 0, 0, broken=said)
+
+
+def _died(played: Played) -> list[str]:
+    """What befalls native Spark as well is not for alignment to mend."""
+    if played.aligned.failure is None or (played.native is not None and played.native.failure is not None):
+        return []
+    return [f"the query died: {played.aligned.failure}"]
+
+
+def _notes(played: Played) -> list[str]:
+    native = played.native.failure if played.native is not None else None
+    complete = sum(made.complete for made in played.aligned.slices)
+    return [
+        *([f"natively the query died: {native}"] if native else []),
+        *([f"{complete} of {len(played.aligned.slices)} slices complete"] if played.aligned.slices else []),
+        f"{len(played.aligned.batches)} batches",
+    ]
+
+
+def _worse(native: int | None, aligned: int, due: int) -> list[str]:
+    if native is None or aligned <= native + max(WORSE_ROWS, WORSE_SHARE * due):
+        return []
+    return [f"{aligned} rows lost, more than the {native} natively"]
+
+
+# -- is a lost row one that the promise keeps? --
+
+
+def is_claimed(query: Query, played: Played, read: Readings, record: Record) -> bool:
+    """Whether the promise would have kept a row that was lost."""
+    if out_of_order(played.records, record) > query.disorder_ms:
+        return False
+    culprit = culprit_of(query, played.aligned, read, record)
+    if culprit is None:
+        return True
+    if not played.aligned.aligned_at(culprit.number):
+        return False
+    planned = culprit.planned_at
+    if record.visible_at is not None and record.visible_at <= min(planned, _fixed_at(played.aligned, culprit)):
+        return True
+    return record.lag_ms <= bound_ms(query, played, record.split, planned)
+
+
+def culprit_of(query: Query, lane: Lane, read: Readings, record: Record) -> Batch | None:
+    """The first batch that lifted Spark's watermark to where the row is late; None where no batch did."""
+    late = late_from(query, record) + query.delay_ms
+    above = (read.batch(other) for other in read.records if other.event_time >= late)
+    return min(above, key=lambda batch: batch.number, default=None)
+
+
+def _fixed_at(lane: Lane, batch: Batch) -> float:
+    """Under `availableNow` a run reads what was there at its beginning."""
+    run = next((run for run in reversed(lane.runs) if run.first <= batch.number), None)
+    return run.began_at if run is not None and run.available_now else float("inf")
+
+
+def bound_ms(query: Query, played: Played, split: Split, at: float) -> float:
+    """How far behind the clock the records of a split may come without a loss, as of a wall clock (ms)."""
+    if "idle_timeout" in query.alignment:
+        return float(query.alignment["idle_timeout"])
+    return max(float(query.max_drift_ms), shown_ms(played, split, at - LEARNS_WITHIN_MS))
+
+
+def shown_ms(played: Played, split: Split, by: float) -> float:
+    """The most that a producer had shown by a wall clock (ms) while the query ran, 0 where nothing."""
+    ran = [(run.began_at, run.ended_at) for run in played.aligned.runs]
+    return max(
+        (
+            record.shows_ms
+            for record in played.records
+            if record.split == split and record.visible_at is not None and record.visible_at <= by
+            if any(began <= record.visible_at <= ended for began, ended in ran)
+        ),
+        default=0.0,
+    )
+
+
+def out_of_order(records: Iterable[Record], record: Record) -> int:
+    """How far (ms) a record is behind one before it in its log."""
+    before = (r.event_time for r in records if r.split == record.split and r.offset < record.offset and r.visible_at is not None)
+    return max(0, max(before, default=record.event_time) - record.event_time)
+
+
+# -- was all read that was to be read, and in time? --
+
+
+def unread_by(look: Look, lane: Lane, played: Played, read: Readings) -> list[Record]:
+    """What was visible and is not in a batch that had ended by then."""
+    due = (r for r in played.records if r.visible_at is not None and r.visible_at <= look.visible_at)
+    due = (r for r in due if r.offset >= max(lane.begins.get(r.split, 0), played.deleted.get(r.split, 0)))
+    return [r for r in due if (batch := read.by.get((r.split, r.offset))) is None or batch.finished_at > look.read_by]
+
+
+def seconds_behind(lane: Lane, played: Played) -> Behind | None:
+    """Of the records that came live, and were there for a moment."""
+    read, end = readings(lane, played.records), max((run.ended_at for run in lane.runs), default=0.0)
+    waited = [
+        ((batch.finished_at if (batch := read.by.get((r.split, r.offset))) is not None else end) - r.visible_at) / 1000
+        for r in played.records
+        if r.live and r.visible_at is not None
+    ]
+    return _percentiles([max(0.0, each) for each in waited])
+
+
+def _percentiles(values: Sequence[float]) -> Behind | None:
+    if len(values) < 2:
+        return None
+    cuts = quantiles(values, n=100, method="inclusive")
+    return Behind(round(cuts[49], 2), round(cuts[98], 2))
+
+
+def allowed_s(scenario: Scenario, played: Played) -> float:
+    """For how long a row may be held for the others: the furthest that one may be behind, less the drift."""
+    query, splits = scenario.query, {record.split for record in played.records}
+    bound = max((bound_ms(query, played, split, float("inf")) for split in splits), default=0.0)
+    return max(0.0, bound - query.max_drift_ms) / 1000
+
+
+def too_late(played: Played, native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
+    """Live runs by what they were behind, those under `availableNow` by how long they took."""
+    if played.native is None or not any(run.available_now for run in played.aligned.runs):
+        return too_far_behind(native, aligned, allowed)
+    found = []
+    for ours, theirs in zip(played.aligned.runs, played.native.runs, strict=False):
+        took, natively = ((run.ended_at - run.began_at) / 1000 for run in (ours, theirs))
+        if ours.available_now and took - natively > allowed + max(RUN_S, natively):
+            found.append(f"a run under availableNow took {took:.1f} s, natively {natively:.1f} s")
+    return found
+
+
+def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
+    """Whether the aligned lane is later than it may be, beside native: at the median, and at the 99th percentile."""
+    if native is None or aligned is None:
+        return []
+    found = []
+    for name, theirs, ours, slack in (("p50", native.p50, aligned.p50, FRESH_P50_S), ("p99", native.p99, aligned.p99, FRESH_P99_S)):
+        if ours - theirs > allowed + max(slack, theirs):
+            found.append(f"{ours:.1f} s behind the producers at {name}, natively {theirs:.1f} s, and {allowed:.1f} s may be waited")
+    return found
+
+
+# -- windows that were called complete --
+
+
+def wrongly_complete(query: Query, played: Played) -> list[str]:
+    """Windows that were handed out as complete, and would have overwritten more than they hold."""
+    size = query.slice_ms
+    if size is None:
+        return []
+    found = []
+    for made in played.aligned.slices:
+        if not made.complete:
+            continue
+        there = {r.n for r in played.records if r.visible_at is not None and made.start <= r.event_time < made.end}
+        if missing := there - set(made.rows):
+            found.append(f"a slice that was called complete lacks {len(missing)} of {len(there)} rows")
+    return found
+
+
+def _nothing_complete(scenario: Scenario, played: Played) -> list[str]:
+    whole = any(made.complete for made in played.aligned.slices)
+    return ["no slice was called complete, though all began at the beginning"] if scenario.whole and not whole else []

@@ -1,0 +1,196 @@
+"""One lane: a scenario's query over all its runs on one checkpoint, native or aligned, with an account of what each batch gave."""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from lockgate_spark import alignment_of, slice_of
+from seeded import checkpoints
+from seeded.played import Batch, BatchWindows, Look, Run, Split
+from seeded.played import Lane as Told
+from seeded.queries import result
+from seeded.scenario import Query, Start
+
+PATIENCE_S = 240.0  # a run that is to end by itself, on a machine that does other things
+LOOKS_EACH_S = 0.1
+PLAN_TAKES_MS = 500.0  # a batch that is logged was planned so long before, where nobody tells
+
+
+class AsAsked(Exception):
+    """What a sink fails with that is to fail."""
+
+
+class Lane:
+    """`splits`: Kafka's names to the scenario's. `aligns`: whether acts may have it aligned."""
+
+    def __init__(self, spark: SparkSession, query: Query, bootstrap: str, prefix: str, folder: Path, *, aligns: bool) -> None:
+        self._spark, self._query, self._bootstrap, self._prefix = spark, query, bootstrap, prefix
+        self._checkpoint, self._aligns = folder, aligns
+        self._rows: dict[int, tuple[float, tuple[tuple[object, ...], ...]]] = {}
+        self._planned: dict[int, float] = {}
+        self._slices: dict[int, BatchWindows] = {}
+        self._runs: list[Run] = []
+        self._looks: list[Look] = []
+        self._running: StreamingQuery | None = None
+        self._begun: tuple[float, int, bool, bool] | None = None
+        self._fails: tuple[int, bool] | None = None  # in which batch, and whether it has written by then
+        self._parsed: dict[int, checkpoints.Logged] = {}
+        self._never = threading.Event()
+        self.failure: str | None = None
+
+    def start(self, act: Start) -> None:
+        """Begins a run; what fails is kept."""
+        aligned = self._aligns and act.aligned
+        first = checkpoints.next_number(self._checkpoint)
+        self._begun = (time.time() * 1000, first, aligned, act.interval_ms is None)
+        self._fails = None if act.fails_in is None else (first + act.fails_in - 1, act.wrote)
+
+        def begin() -> None:
+            frame, mode = result(self._spark, self._query, self._bootstrap, self._prefix, aligned)
+            writer = frame.writeStream.outputMode(mode).foreachBatch(self._take).option("checkpointLocation", str(self._checkpoint))
+            every = {"availableNow": True} if act.interval_ms is None else {"processingTime": f"{act.interval_ms} milliseconds"}
+            self._running = writer.trigger(**every).start()  # type: ignore[arg-type]
+
+        self._kept(begin)
+        if act.interval_ms is not None:
+            # What comes from here on comes while the query runs: its sources know where they begin.
+            self.wait(self._has_begun, PATIENCE_S)
+            self._begun = (time.time() * 1000, *self._begun[1:])
+
+    def _has_begun(self) -> bool:
+        begun = (self._checkpoint / "sources").exists() and "nitializing" not in str(self._running and self._running.status["message"])
+        return begun or not self.alive
+
+    def finish(self, reads_all: bool) -> None:
+        """Until the run has ended by itself."""
+        query, begun = self._running, self._begun
+        if query is None or begun is None:
+            return
+
+        def end() -> None:
+            if not query.awaitTermination(PATIENCE_S):
+                raise TimeoutError(f"a run under availableNow still ran after {PATIENCE_S:g} s")
+
+        self._kept(end)
+        if reads_all:
+            self._looks.append(Look("a run under availableNow", begun[0], time.time() * 1000))
+        self.stop()
+
+    def process_all(self, reads_all: bool) -> None:
+        """`processAllAvailable()`."""
+        query, began = self._running, time.time() * 1000
+        if query is None:
+            return
+        self._kept(query.processAllAvailable)
+        if reads_all and self.failure is None:
+            self._looks.append(Look("processAllAvailable()", began, time.time() * 1000))
+
+    def settle(self, read: Callable[["Lane"], bool], within_s: float, reads_all: bool = False) -> None:
+        """Until `read`, for so long at most."""
+        began = time.time() * 1000
+        self.wait(lambda: read(self), within_s)
+        if reads_all:
+            self._looks.append(Look("a live run", began, time.time() * 1000))
+
+    def wait(self, fulfilled: Callable[[], bool], within_s: float) -> bool:
+        """Until then, or until the run is over; whether it is fulfilled. Looks again and again, for what is waited for is in Spark."""
+        gives_up = time.monotonic() + within_s
+        while not (found := fulfilled()) and self.alive and time.monotonic() < gives_up:
+            self._never.wait(LOOKS_EACH_S)
+        return found
+
+    def has_batches(self, count: int) -> bool:
+        """Whether this run has committed so many."""
+        return self._begun is not None and checkpoints.next_number(self._checkpoint) >= self._begun[1] + count
+
+    def stop(self) -> None:
+        """Ends the run, if there is one."""
+        query, begun = self._running, self._begun
+        if begun is None:
+            return
+        if query is not None:
+            self._kept(query.stop)
+            error = query.exception()
+            if error is not None and self.failure is None and not (self._fails is not None and AsAsked.__name__ in str(error)):
+                self.failure = _short(error)
+        self._runs.append(Run(begun[0], time.time() * 1000, *begun[1:]))
+        self._running = self._begun = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether a run goes on."""
+        return self._running is not None and self._running.isActive
+
+    @property
+    def ends(self) -> dict[Split, int]:
+        """Where the batches that were committed so far have got to."""
+        ends: dict[Split, int] = {}
+        for batch in checkpoints.logged(self._checkpoint, self._split, self._parsed):
+            ends |= batch.ends
+        return ends
+
+    def told(self) -> Told:
+        """All of it, once it has ended."""
+        logged = checkpoints.logged(self._checkpoint, self._split, {})
+        nothing = (0.0, ())
+        batches = tuple(
+            Batch(
+                each.number,
+                self._planned.get(each.number, each.logged_at - PLAN_TAKES_MS),
+                self._rows.get(each.number, nothing)[0] or each.logged_at,
+                each.watermark,
+                each.ends,
+                self._rows.get(each.number, nothing)[1],
+            )
+            for each in logged
+        )
+        committed = {batch.number for batch in batches}
+        slices = tuple(made for number, made in sorted(self._slices.items()) if number in committed)
+        begins = checkpoints.begins(self._checkpoint, self._split)
+        return Told(batches, tuple(self._runs), begins, tuple(self._looks), slices, self.failure)
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        if self._fails == (number, False):
+            raise AsAsked(f"batch {number} is to fail before it is written")
+        self._write(batch, number)
+        if self._fails == (number, True):
+            raise AsAsked(f"batch {number} is to fail when it has been written")
+
+    def _write(self, batch: DataFrame, number: int) -> None:
+        if (plan := alignment_of(batch)) is not None:
+            self._planned[number] = (plan.planned_at - plan.seconds) * 1000
+        rows = tuple(tuple(row) for row in batch.drop("at").collect())
+        if self._query.slice_ms is not None and (made := slice_of(batch)) is not None:
+            own = tuple(row[0] for row in made.rows(batch, "at").select("n").collect())
+            self._slices[number] = BatchWindows(number, made.start, made.end, made.complete, own)
+        self._rows[number] = time.time() * 1000, rows  # a batch that is tried again replaces itself
+
+    def _split(self, topic: str, partition: str) -> Split:
+        return Split(topic.removeprefix(f"{self._prefix}-"), int(partition))
+
+    def _kept(self, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except Exception as error:
+            if self.failure is None and not (self._fails is not None and AsAsked.__name__ in str(error)):
+                self.failure = _short(error)
+
+
+def in_both(lanes: list[Lane], call: Callable[[Lane], object]) -> None:
+    """At the same time; what is native is not to wait for what is aligned."""
+    threads = [threading.Thread(target=call, args=(lane,), daemon=True) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _short(error: BaseException) -> str:
+    """What of an error tells most: the innermost one that is named, be it Python's own below Java's below Python's."""
+    named = re.findall(r"\w*(?:Error|Exception): [^\n]+", str(error))
+    return (named[-1] if named else " ".join(str(error).split()))[:300]

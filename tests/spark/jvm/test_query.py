@@ -1,0 +1,31 @@
+"""How a query is run, with Spark's own object alone replaced."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lockgate_spark import UnsupportedQuery
+from lockgate_spark.jvm.query import QueryRun
+
+
+def of_class(name: str, **methods: Any) -> Any:
+    return SimpleNamespace(getClass=lambda: SimpleNamespace(getSimpleName=lambda: name), **methods)
+
+
+@pytest.mark.parametrize(
+    ("execution", "told"),
+    [
+        ("SequentialUnionExecution", r"followedBy\(\).*align\(history\.union\(live\)\).*older first"),
+        ("AsyncProgressTrackingMicroBatchExecution", "Leave out asyncProgressTrackingEnabled"),
+        ("SomethingNewExecution", "SomethingNewExecution: .*unknown to this version"),
+    ],
+)
+def test_a_way_to_run_a_query_that_cannot_be_aligned_is_refused_with_what_to_do(execution: str, told: str) -> None:
+    run = QueryRun(of_class(execution, trigger=lambda: of_class("ProcessingTimeTrigger")), None)
+    with pytest.raises(UnsupportedQuery, match=told):
+        run._refuse_modes()
+
+
+def test_micro_batches_are_not_refused() -> None:
+    QueryRun(of_class("MicroBatchExecution", trigger=lambda: of_class("ProcessingTimeTrigger")), None)._refuse_modes()

@@ -1,0 +1,33 @@
+"""The wait for the next record of a Kafka source."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lockgate_spark.jvm.compiler import new_kafka_log
+from lockgate_spark.jvm.watch import Watch
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+
+
+def watch(spark: SparkSession, kafka: KafkaBroker) -> Watch:
+    jvm: Any = spark._jvm
+    connector = jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider()
+    deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+    params = jvm.java.util.HashMap()
+    for key, value in (("bootstrap.servers", kafka.bootstrap), ("key.deserializer", deserializer), ("value.deserializer", deserializer)):
+        params.put(key, value)
+    return Watch(lambda: new_kafka_log(spark.sparkContext._gateway, connector, params, "KafkaWatch"))
+
+
+def test_where_there_is_nothing_to_watch_it_waits_and_nothing_comes_until_there_is(
+    spark: SparkSession, kafka: KafkaBroker, topic: str
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    topics.produce(kafka.bootstrap, topic, [(0, 1_767_225_600_000, None, b"x")])
+    one = watch(spark, kafka)
+    assert not one.comes({}, 0.01)
+    while not one.comes({f"{topic}-0": 0}, 1.0):  # the connection is made
+        pass
+    assert not one.comes({}, 0.01), "and when the last split is gone"
+    one.close()

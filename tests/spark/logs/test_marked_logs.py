@@ -1,0 +1,318 @@
+"""What is told of a log is never more than its records justify, whatever look-ups name: a model of logs with markers of transactions,
+aborted runs, open transactions, holes of compaction, and stamps of arrival, against a plain search; and how many reads that takes.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.planner import Head
+from lockgate_spark import Alignment
+from lockgate_spark.logs import kafka
+from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.logs.indexed import IndexedSplitLog
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.planning.joint import JointPlanner
+from support.marked_logs import Entry, JvmMarkedLog, Kind, MarkedSource
+from support.runs import RunInMemory
+
+RECORD, MARKER, ABORTED, COMPACTED = Kind.RECORD, Kind.MARKER, Kind.ABORTED, Kind.COMPACTED
+LATEST = 10**6
+FAR = 10**9
+SECOND = 1_000
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Entry], list[int]]:
+    """A log whose records are in order and behind the clock, and the offsets at which transactions were open for long."""
+    log: list[Entry] = []
+    opened: list[int] = []
+    by_arrival = draw(st.booleans())
+    clock, last = 10_000, 0
+    for _ in range(draw(st.integers(0, 12))):
+        what = draw(st.sampled_from(("plain", "commit", "commit", "commit", "abort", "markers")))
+        begun = len(log)
+        for _ in range(0 if what == "markers" else draw(st.integers(1, 4))):
+            clock += draw(st.integers(0, 3_000))
+            last = max(last, clock - draw(st.sampled_from((0, 100, 5_000, 40_000))))
+            stamp = clock if by_arrival else draw(st.sampled_from((last, last, last, last, FAR)))
+            kind = ABORTED if what == "abort" else draw(st.sampled_from((RECORD, RECORD, RECORD, COMPACTED)))
+            log.append(Entry(kind, stamp))
+        if what != "plain":
+            clock += draw(st.sampled_from((1, 500, 20_000)))
+            log += [Entry(MARKER, clock)] * draw(st.integers(1, 3))
+            opened += [begun] * draw(st.integers(0, 1))
+    return log, opened
+
+
+LOGS = st.lists(histories(), min_size=1, max_size=3)
+
+
+def of(drawn: list[tuple[list[Entry], list[int]]], committed: bool, window: int) -> JvmMarkedLog:
+    entries = {f"t-{n}": log for n, (log, _) in enumerate(drawn)}
+    return JvmMarkedLog({}, entries=entries, committed=committed, window=window)
+
+
+def credible(jvm: JvmMarkedLog, split: str, start: int, end: int) -> list[tuple[int, int]]:
+    return [record for record in jvm.sent(split, start, end) if record[1] <= LATEST]
+
+
+@given(LOGS, st.booleans(), st.booleans(), st.sampled_from((1, 3, 50)), st.booleans(), st.data())
+def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
+    drawn: list[tuple[list[Entry], list[int]]], committed: bool, in_payload: bool, window: int, knows_highest: bool, data: st.DataObject
+) -> None:
+    jvm = of(drawn, committed, window)
+    jvm.knows_highest = knows_highest
+    log = (IndexedSplitLog if in_payload else KafkaSplitLog)(jvm)
+    whole, positions = jvm.entries, dict.fromkeys(jvm.entries, 0)
+    jvm.entries = {split: [] for split in whole}
+    log.follow(positions)
+    target = 0
+    for _ in range(data.draw(st.integers(1, 6))):
+        for n, split in enumerate(whole):  # the logs grow, and some transactions are open
+            jvm.entries[split] = whole[split][: data.draw(st.integers(len(jvm.entries[split]), len(whole[split])))]
+            stables = [offset for offset in drawn[n][1] if offset >= jvm.stable.get(split, 0)]
+            jvm.stable[split] = data.draw(st.sampled_from([*stables, len(whole[split])]))
+        log.believe(Credible(0, LATEST))
+        log.before_ends()
+        ends = {split: max(positions[split], jvm.shown(split)) for split in whole}
+        log.witness(1, positions, ends, None, None)
+        heads = log.heads(positions, ends)
+        for split in whole:
+            unread = credible(jvm, split, positions[split], ends[split])
+            assert (heads[split].event_time if split in heads else None) == (unread[0][1] if unread else None)
+            assert not unread or positions[split] <= heads[split].offset <= unread[0][0]
+        if data.draw(st.booleans()):
+            log.sample(positions, ends)
+        highest = log.highest(ends)
+        for split in whole:
+            below = [event_time for _, event_time in credible(jvm, split, 0, ends[split])]
+            assert highest.get(split) == (below[-1] if below else None)  # in an ordered log the last one is the highest
+        target = data.draw(st.integers(0, 60_000))
+        stops = log.first_after(target, positions, ends)
+        anew = 0
+        while not log.confirm(target, stops, ends):
+            anew += 1
+            assert anew <= kafka.MOST_ANEW + 1
+            log.heads(positions, ends)
+            stops = log.first_after(target, positions, ends)
+        for split in whole:
+            cut = stops[split].offset if split in stops else ends[split]
+            assert all(event_time <= target for _, event_time in credible(jvm, split, positions[split], cut))
+            assert all(event_time > target for _, event_time in credible(jvm, split, cut, ends[split]))
+        log.planned(target, stops)
+        positions = {split: stops[split].offset if split in stops else ends[split] for split in whole}
+
+
+def transactions(commits: int, records: int, lag_s: int = 40, every_s: int = 8) -> list[Entry]:
+    """So many records between two markers, in order, of `lag_s` before the commit."""
+    log = []
+    for n in range(1, commits + 1):
+        log += [Entry(RECORD, (n * every_s - lag_s) * SECOND + 10**6 + k) for k in range(records)]
+        log.append(Entry(MARKER, n * every_s * SECOND + 10**6))
+    return log
+
+
+@pytest.mark.parametrize(("records", "unread"), [(1, True), (5, True), (5, False), (500, False)])
+def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_does_not_reads_nothing(records: int, unread: bool) -> None:
+    whole = transactions(30, records)
+    jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50)
+    log, size, read = KafkaSplitLog(jvm), records + 1, []
+    log.follow(jvm.entries)
+    for commit in range(1, 31):
+        for _ in range(3):
+            jvm.entries["t-0"] = whole[: commit * size]
+            ends = {"t-0": commit * size}
+            # Either all that the commit has brought is unread, or nothing is: it was read while the plan before was made.
+            positions = {"t-0": (commit - 1) * size if unread else commit * size}
+            before = jvm.reads
+            log.believe(Credible())
+            log.before_ends()
+            log.witness(1, positions, ends, None, None)
+            log.heads(positions, ends)
+            assert log.highest(ends) == {"t-0": whole[commit * size - 2].stamp}
+            log.planned(0, {})
+            read.append(jvm.reads - before)
+    assert read[3:] == [1, 0, 0] * 29
+
+
+def test_where_every_second_offset_is_a_marker_a_log_without_isolation_that_grows_in_each_plan_is_read_once_in_each() -> None:
+    whole = transactions(200, 1)
+    jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50, committed=False)
+    log, read = KafkaSplitLog(jvm), []
+    log.follow(jvm.entries)
+    for end in range(1, 401):
+        jvm.entries["t-0"], before = whole[:end], jvm.reads
+        log.believe(Credible())
+        log.before_ends()
+        log.witness(1, {"t-0": end}, {"t-0": end}, None, None)
+        assert log.highest({"t-0": end}) == {"t-0": whole[(end - 1) // 2 * 2].stamp}
+        log.planned(0, {})
+        read.append(jvm.reads - before)
+    assert max(read[4:]) == 1
+
+
+def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_records_are_read(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "lockgate")
+    jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 5), Entry(RECORD, 9), Entry(MARKER, 70)]}, knows_highest=False)
+    log, ends, asked = KafkaSplitLog(jvm), {"t-0": 3}, []
+    log.follow(ends)
+    for _ in range(3):
+        before = log.look_ups
+        log.before_ends()
+        log.witness(1, ends, ends, None, None)
+        assert log.highest(ends) == {"t-0": 9}
+        log.planned(9, {})
+        asked.append(log.look_ups - before)
+    assert asked[1:] == [0, 0]
+    assert len(caplog.messages) == 1
+    assert "know no look-up of the highest timestamp" in caplog.messages[0]
+
+
+def reads_as_it_grows(entries: list[Entry], first: int, knows_highest: bool = True) -> tuple[list[int | None], list[int]]:
+    """The highest in each of the plans that see the log up to `first`, `first` + 1, … with nothing unread, and how often each has read."""
+    jvm, found, reads = JvmMarkedLog({}, entries={"t-0": []}, window=50, knows_highest=knows_highest), [], []
+    log = KafkaSplitLog(jvm)
+    log.follow(jvm.entries)
+    log.believe(Credible(0, LATEST))
+    for end in range(first, len(entries) + 1):
+        jvm.entries["t-0"], before = entries[:end], jvm.reads
+        log.before_ends()
+        log.witness(1, {"t-0": end}, {"t-0": end}, None, None)
+        found.append(log.highest({"t-0": end}).get("t-0"))
+        log.planned(0, {})
+        reads.append(jvm.reads - before)
+    return found, reads
+
+
+def test_a_record_above_all_that_follow_it_is_found_and_what_comes_below_it_costs_no_read() -> None:
+    entries = [Entry(RECORD, 9_000 if n == 100 else n) for n in range(510)]
+    assert reads_as_it_grows(entries, 500) == ([9_000] * 11, [1] + [0] * 10)
+
+
+def test_a_marker_above_all_that_follow_it_is_looked_at_once() -> None:
+    entries = [Entry(MARKER, 9_000) if n == 100 else Entry(RECORD, n) for n in range(510)]
+    assert reads_as_it_grows(entries, 500) == ([*range(499, 510)], [2] + [1] * 10)
+
+
+def test_a_tail_without_a_credible_record_is_looked_through_once_for_each_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "MOST_PASSED", 2)
+    jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 5)] + [Entry(RECORD, FAR)] * 40})
+    log, ends = KafkaSplitLog(jvm), {"t-0": 41}
+    log.follow(ends)
+    log.believe(Credible(0, LATEST))
+    assert log.highest(ends) == {"t-0": 5}
+    before = jvm.reads
+    log.planned(0, {})
+    assert log.highest(ends) == {"t-0": 5}
+    assert jvm.reads == before
+
+
+def test_where_only_markers_were_read_the_last_record_is_looked_for_below_them() -> None:
+    entries = [Entry(RECORD, n) for n in range(5)] + [Entry(MARKER, 9_000)] * 5
+    jvm = JvmMarkedLog({}, entries={"t-0": entries[:8]}, knows_highest=False)
+    log = KafkaSplitLog(jvm)
+    log.follow(jvm.entries)
+    assert log.heads({"t-0": 5}, {"t-0": 8}) == {}
+    jvm.entries["t-0"] = entries
+    assert log.highest({"t-0": 10}) == {"t-0": 4}
+
+
+def test_a_topic_made_anew_is_not_taken_to_have_come_as_far_as_the_old_one() -> None:
+    jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 10 * n) for n in range(50)]}, window=50)
+    log = KafkaSplitLog(jvm)
+    log.follow(jvm.entries)
+    assert log.highest({"t-0": 50}) == {"t-0": 490}
+    jvm.entries["t-0"] = [Entry(RECORD, 3)]
+    log.planned(0, {})
+    log.before_ends()
+    log.witness(2, {"t-0": 0}, {"t-0": 1}, None, None)
+    assert log.highest({"t-0": 1}) == {"t-0": 3}
+
+
+def late_rows(committed: bool, budget: int | None) -> int:
+    """Rows that Spark drops at a delay of 20 s: ten minutes of p0, 40 s behind the clock in transactions of 9 s, beside p1 on time."""
+    delay, lag, clock = 20 * SECOND, 40 * SECOND, 10**9
+    jvm = JvmMarkedLog({}, entries={"t-0": [], "t-1": []}, committed=committed, window=50)
+    source, now, opened = MarkedSource(jvm, budget), clock, 0
+    alignment = Alignment(max_drift="20 seconds", idle_timeout="1 minute", disorder=0)
+    planner = JointPlanner(alignment, RunInMemory(), None, {0: source}, lambda: now / SECOND)
+    positions, top, late, read = source.initial(), 0, 0, 0
+    for second in range(700):
+        now = clock + second * SECOND
+        if second < 603:
+            jvm.entries["t-1"].append(Entry(RECORD, now))
+            jvm.entries["t-0"].append(Entry(RECORD, now - lag))
+            if second % 9 == 8:
+                jvm.entries["t-0"].append(Entry(MARKER, now))
+                opened = len(jvm.entries["t-0"])
+            jvm.stable["t-0"] = opened
+        plan, seconds = planner.plan({0: positions})
+        ends = planner.carry_out(plan, seconds)[0]
+        rows = [event_time for split in ends for _, event_time in jvm.sent(split, positions[split], ends[split])]
+        late += sum(event_time <= top - delay for event_time in rows)
+        top, positions, read = max([top, *rows]), ends, read + len(rows)
+    assert read == sum(entry.kind is RECORD for log in jvm.entries.values() for entry in log), "and all are read in the end"
+    return late
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("budget", [None, 7])
+def test_a_live_producer_in_transactions_that_is_behind_the_clock_loses_no_row_inside_the_bounds(
+    committed: bool, budget: int | None
+) -> None:
+    assert late_rows(committed, budget) == 0
+
+
+class SlicedRun(RunInMemory):
+    """A run that begins, and keeps nothing."""
+
+    def memory(self, name: str = "") -> "SlicedRun":
+        return self
+
+    def read(self) -> list[str]:
+        return []
+
+    def write(self, number: int, text: str) -> None: ...
+
+
+def test_what_a_plan_is_cut_to_below_its_own_target_is_looked_at_too() -> None:
+    entries = [Entry(RECORD, 0), Entry(MARKER, 10_500), Entry(RECORD, 9_500), Entry(RECORD, 11_000), Entry(RECORD, 12_000)]
+    source = MarkedSource(JvmMarkedLog({}, entries={"t-0": entries}), budget=4)
+    planner = JointPlanner(Alignment(max_drift="1 minute", slice="10 seconds"), SlicedRun(), None, {0: source}, lambda: 10.0**6)
+    plan, _ = planner.plan({0: {"t-0": 0}})
+    assert plan.target == 9_999, "where a window ends, and not at the budget"
+    assert plan.splits[0, "t-0"].end == 3
+
+
+@given(st.integers(0, 400), st.integers(1, 300))
+def test_what_a_look_up_has_named_is_looked_at_again_only_where_the_log_has_grown(markers: int, records: int) -> None:
+    entries = [Entry(RECORD, n) for n in range(records)] + [Entry(MARKER, 10**6)] * markers
+    jvm = JvmMarkedLog({}, entries={"t-0": entries}, window=50)
+    log, ends = KafkaSplitLog(jvm), {"t-0": len(entries)}
+    log.follow(ends)
+    assert log.highest(ends) == {"t-0": records - 1}
+    read = jvm.reads
+    log.planned(0, {})
+    assert log.highest(ends) == {"t-0": records - 1}
+    assert jvm.reads == read
+
+
+def test_a_plan_is_made_anew_for_what_hides_little_and_look_ups_go_on(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "lockgate")
+    entries = [Entry(RECORD, 0), Entry(MARKER, 1_500), Entry(RECORD, 1_000), Entry(RECORD, 2_000)]
+    log, ends, starts = KafkaSplitLog(JvmMarkedLog({}, entries={"t-0": entries})), {"t-0": 4}, {"t-0": 0}
+    log.follow(ends)
+    log.heads(starts, ends)
+    (named,) = log.first_after(1_200, starts, ends).values()
+    assert named == Head(1, 1_500)
+    assert not log.confirm(1_200, {"t-0": named}, ends)
+    assert log.first_after(1_200, starts, ends) == {"t-0": Head(3, 2_000)}
+    assert log.first_after(800, starts, ends) == {"t-0": Head(1, 1_000)}, "the marker's place, and the time of the record behind it"
+    assert caplog.messages == []
+    assert log.confirm(800, log.first_after(800, starts, ends), ends)
+    log.planned(800, {"t-0": named})
+    assert log.heads({"t-0": 1}, ends) == {"t-0": Head(1, 1_000)}, "nobody is told the marker's time"
+    for _ in range(kafka.MOST_ANEW):
+        assert not log.confirm(1_200, {"t-0": named}, ends)
+    assert len(caplog.messages) == 1
