@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from threading import Event
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import OFFSET_END, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import TopicPartition
 
@@ -75,11 +75,11 @@ class Producers:
     def trim(self, topic: str, partition: int, first_kept: int) -> tuple[Split, int]:
         """Has the broker delete what lies before a record; gives the partition, and its first offset then."""
         split = Split(topic, partition)
-        offset = min(record.offset for record in self.records if record.split == split and record.n >= first_kept)
+        kept = (record.offset for record in self.records if record.split == split and record.n >= first_kept)
+        whole = TopicPartition(self.name(topic), partition, min(kept, default=OFFSET_END))
         admin = AdminClient({"bootstrap.servers": self._bootstrap, **QUIET})
-        for done in admin.delete_records([TopicPartition(self.name(topic), partition, offset)], request_timeout=TIMEOUT_S).values():
-            done.result()
-        return split, offset
+        (done,) = admin.delete_records([whole], request_timeout=TIMEOUT_S).values()
+        return split, done.result().low_watermark
 
     def close(self) -> None:
         """Ends what is open; topics stay, since a query may still be told of them."""
