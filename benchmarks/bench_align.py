@@ -1,7 +1,8 @@
-"""How long `align` takes over plans of many nodes, beside Spark's own time to make them (`make bench-align`).
+"""How long `align` takes over plans of many nodes, beside Spark's own time to make them
+(`make bench-align`).
 
-Each plan is so many `withColumn`s, one above the other. Prints the best of several calls, and writes build/bench/align.json. No broker is
-asked: `align` needs none.
+Each plan is so many `withColumn`s, one above the other. Prints the best of several calls, and
+writes build/bench/align.json. No broker is asked: `align` needs none.
 """
 
 import argparse
@@ -19,11 +20,18 @@ OUT = Path("build/bench/align.json")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, nargs="+", default=[50, 100, 500, 1_000], help="withColumns (default 50 100 500 1000)")
+    parser.add_argument(
+        "--nodes", type=int, nargs="+", default=[50, 100, 500, 1_000], help="withColumns (default 50 100 500 1000)"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="calls of align for each (default 3)")
     arguments = parser.parse_args()
     spark = session("bench-align")
-    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:9").option("subscribe", "none").load()
+    source = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", "127.0.0.1:9")
+        .option("subscribe", "none")
+        .load()
+    )
     align(source.withColumn("offset", F.col("offset") + 1))  # what is done once
     found = []
     for nodes in arguments.nodes:

@@ -1,8 +1,10 @@
 """What a query costs that has nothing to read: native and aligned, in turn (`make bench-idle`).
 
-A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`: CPU time of the driver's JVM and of Python
-together, in cores, and requests to the broker (Kafka's own client metrics in the driver). Then `--records` single records, each at a moment
-of its own: how long after the broker had it foreachBatch was called. Prints each round, medians and ratios; writes build/bench/idle.json.
+A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`:
+CPU time of the driver's JVM and of Python together, in cores, and requests to the broker (Kafka's
+own client metrics in the driver). Then `--records` single records, each at a moment of its own: how
+long after the broker had it foreachBatch was called. Prints each round, medians and ratios; writes
+build/bench/idle.json.
 """
 
 import argparse
@@ -66,7 +68,9 @@ public class Meter {
     }
 }
 """
-"""What py4j cannot call, for the classes behind it are hidden in their modules; compiled in the driver by Spark's own Janino."""
+"""What py4j cannot call, for the classes behind it are hidden in their modules; compiled in the
+driver by Spark's own Janino.
+"""
 
 
 class Meter:
@@ -84,7 +88,11 @@ class Meter:
 
     def read(self) -> tuple[float, float, float]:
         """(seconds of the JVM, seconds of Python, requests to Kafka)."""
-        return self._cpu_time.invoke(None, self._none) / 1e9, time.process_time(), self._requests.invoke(None, self._none)
+        return (
+            self._cpu_time.invoke(None, self._none) / 1e9,
+            time.process_time(),
+            self._requests.invoke(None, self._none),
+        )
 
 
 class Arrivals:
@@ -111,7 +119,9 @@ class Arrivals:
 def measure(spark: SparkSession, bootstrap: str, topic: SkewedTopic, kind: str, seconds: float, records: int) -> Idle:
     """One query of that kind, idle, then with one record at a time."""
     topics.load(bootstrap, topic)
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    )
     stream = reader.option("startingOffsets", "earliest").load()
     source, arrivals, meter = align(stream, Alignment()) if kind == "aligned" else stream, Arrivals(), Meter(spark)
     with tempfile.TemporaryDirectory() as checkpoint:
@@ -136,7 +146,11 @@ def latency(bootstrap: str, topic: SkewedTopic, arrivals: Arrivals, rows: int) -
 
 
 def report(found: Sequence[tuple[Idle, Idle]], command: str) -> None:
-    for name, of in (("cores", lambda i: i.cores), ("requests/s", lambda i: i.requests), ("latency, ms", _median_latency)):
+    for name, of in (
+        ("cores", lambda i: i.cores),
+        ("requests/s", lambda i: i.requests),
+        ("latency, ms", _median_latency),
+    ):
         native, aligned = ([of(pair[n]) for pair in found] for n in (0, 1))
         ratios = sorted(a / n for a, n in zip(aligned, native, strict=True) if n)
         print(
@@ -144,7 +158,11 @@ def report(found: Sequence[tuple[Idle, Idle]], command: str) -> None:
             f"   aligned to native, round by round {ratios[0]:.2f} to {ratios[-1]:.2f}"
         )
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps({"command": command, "rounds": [[asdict(native), asdict(aligned)] for native, aligned in found]}, indent=2))
+    OUT.write_text(
+        json.dumps(
+            {"command": command, "rounds": [[asdict(native), asdict(aligned)] for native, aligned in found]}, indent=2
+        )
+    )
 
 
 def _median_latency(idle: Idle) -> float:
@@ -167,14 +185,18 @@ def main() -> None:
                 idle = measure(spark, broker.bootstrap, topic, kind, chosen.seconds if n else 5.0, chosen.records)
                 pair[kind] = idle
                 print(
-                    f"{f'round {n}' if n else 'warm-up':8} {kind:8} {idle.cores:.3f} cores (JVM {idle.jvm:.3f}, Python {idle.python:.3f}),"
+                    f"{f'round {n}' if n else 'warm-up':8} {kind:8} {idle.cores:.3f} cores (JVM {idle.jvm:.3f}, "
+                    f"Python {idle.python:.3f}),"
                     f" {idle.requests:.1f} requests/s, latency {_median_latency(idle):.0f} ms",
                     flush=True,
                 )
             if n:
                 found.append((pair["native"], pair["aligned"]))
         spark.stop()
-    report(found, f"make bench-idle ARGS='--seconds {chosen.seconds:g} --rounds {chosen.rounds} --records {chosen.records}'")
+    report(
+        found,
+        f"make bench-idle ARGS='--seconds {chosen.seconds:g} --rounds {chosen.rounds} --records {chosen.records}'",
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""Rows in the state of a stream-stream join of two skewed topics, natively and aligned (`make bench-join`).
+"""Rows in the state of a stream-stream join of two skewed topics, natively and aligned
+(`make bench-join`).
 
-Orders are joined with payments of the hours after them; an order has one payment at most, and the payments get through a quarter of the
-orders' offsets a batch. Four ways: natively; natively with a delay that loses nothing (found from the batches of the first run);
-aligned; and the least possible, which no query is run for: at each batch boundary of the aligned run, the rows that a record which is still
-unread may yet be joined with. Peaks are of numRowsTotal in Spark's own progress. Writes build/bench/join.json, join.md and, where there is
-a Chromium, join.png. Ends with an error where a pair is lost, but natively with the short delay, or where aligned keeps more than 1.15 of
-the least possible.
+Orders are joined with payments of the hours after them; an order has one payment at most, and the
+payments get through a quarter of the orders' offsets a batch. Four ways: natively; natively with a
+delay that loses nothing (found from the batches of the first run); aligned; and the least possible,
+which no query is run for: at each batch boundary of the aligned run, the rows that a record which
+is still unread may yet be joined with. Peaks are of numRowsTotal in Spark's own progress. Writes
+build/bench/join.json, join.md and, where there is a Chromium, join.png. Ends with an error where a
+pair is lost, but natively with the short delay, or where aligned keeps more than 1.15 of the least
+possible.
 """
 
 import argparse
@@ -56,7 +59,9 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One way of reading. `state`: rows in state at each batch boundary. `pairs_lost` of `pairs`."""
+    """One way of reading. `state`: rows in state at each batch boundary. `pairs_lost` of
+    `pairs`.
+    """
 
     way: str
     delay_ms: int
@@ -71,8 +76,9 @@ class Outcome:
 
 
 def join(records: int, batches: int, within_ms: int, seed: int = 1) -> Join:
-    """A day of partitions of unlike density, of which the densest begins at noon. `records`: of both topics, about; `batches`: to read
-    them level, at most. Both logs end at midnight: what is paid later is not there yet.
+    """A day of partitions of unlike density, of which the densest begins at noon. `records`: of
+    both topics, about; `batches`: to read them level, at most. Both logs end at midnight: what is
+    paid later is not there yet.
     """
     rng = np.random.default_rng(seed)
     logs = []
@@ -86,10 +92,14 @@ def join(records: int, batches: int, within_ms: int, seed: int = 1) -> Join:
     order = [(by := np.argsort(times, kind="stable"))[times[by] < T0_MS + SPAN_MS] for times in paid]
     payments = tuple(times[by] for times, by in zip(paid, order, strict=True))
     of = tuple(number[by] for number, by in zip(numbers, order, strict=True))
-    return Join(Topic("orders", tuple(logs), tuple(numbers), 4 * budget), Topic("payments", payments, of, budget), within_ms)
+    return Join(
+        Topic("orders", tuple(logs), tuple(numbers), 4 * budget), Topic("payments", payments, of, budget), within_ms
+    )
 
 
-def run(spark: SparkSession, bootstrap: str, of: Join, way: str, delay_ms: int, checkpoint: Path) -> tuple[Outcome, list[Ends]]:
+def run(
+    spark: SparkSession, bootstrap: str, of: Join, way: str, delay_ms: int, checkpoint: Path
+) -> tuple[Outcome, list[Ends]]:
     """One run to the end of both topics, and where its batches ended."""
     streams = [_stream(spark, bootstrap, topic) for topic in of.topics]
     if way == "aligned":
@@ -99,7 +109,9 @@ def run(spark: SparkSession, bootstrap: str, of: Join, way: str, delay_ms: int, 
     def count(batch: DataFrame, _: int) -> None:
         found.append(batch.count())
 
-    writer = _pairs(of, delay_ms, *streams).writeStream.foreachBatch(count).option("checkpointLocation", str(checkpoint))
+    writer = (
+        _pairs(of, delay_ms, *streams).writeStream.foreachBatch(count).option("checkpointLocation", str(checkpoint))
+    )
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     told = [json.loads(each.json) for each in query.recentProgress]
@@ -109,7 +121,9 @@ def run(spark: SparkSession, bootstrap: str, of: Join, way: str, delay_ms: int, 
 
 
 def _stream(spark: SparkSession, bootstrap: str, topic: Topic) -> DataFrame:
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    )
     return reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.budget).load()
 
 
@@ -120,8 +134,8 @@ def _pairs(of: Join, delay_ms: int, orders: DataFrame, payments: DataFrame) -> D
 
 
 def least(of: Join, boundaries: Sequence[Ends]) -> tuple[int, ...]:
-    """Rows that must be in state at each boundary: an order while a payment of its hours may be unread, a payment while an order before it
-    may be. From the logs alone.
+    """Rows that must be in state at each boundary: an order while a payment of its hours may be
+    unread, a payment while an order before it may be. From the logs alone.
     """
     return tuple(_least_at(of, boundary) for boundary in boundaries)
 
@@ -148,7 +162,9 @@ def _first_unread(topic: Topic, boundary: Ends) -> int | None:
 
 
 def delay_that_loses_nothing(of: Join, boundaries: Sequence[Ends]) -> int:
-    """By how much (ms) the lower of both topics' highest event times is above any record that is read after it, at most."""
+    """By how much (ms) the lower of both topics' highest event times is above any record that is
+    read after it, at most.
+    """
     delay = 0
     for boundary in boundaries:
         read = [max((int(log.max()) for log in _read(topic, boundary) if len(log)), default=0) for topic in of.topics]
@@ -174,7 +190,13 @@ def chart(outcomes: Sequence[Outcome]) -> go.Figure:
     for each in outcomes:
         x = [100 * (n + 1) / len(each.state) for n in range(len(each.state))]
         dash = "dot" if each.way == "least possible" else "solid"
-        figure.add_scatter(x=x, y=each.state, name=each.way, mode="lines", line={"color": COLOURS[each.way], "width": 2.5, "dash": dash})
+        figure.add_scatter(
+            x=x,
+            y=each.state,
+            name=each.way,
+            mode="lines",
+            line={"color": COLOURS[each.way], "width": 2.5, "dash": dash},
+        )
     figure.update_xaxes(title_text="batches, % of the run's", rangemode="tozero")
     figure.update_yaxes(title_text="rows in state", rangemode="tozero")
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
@@ -207,15 +229,21 @@ def broken(outcomes: Sequence[Outcome]) -> Iterator[str]:
         if by_way[way].pairs_lost:
             yield f"{way}: {by_way[way].pairs_lost:,} pairs lost"
     if by_way["aligned"].peak > MOST * by_way["least possible"].peak:
-        yield f"aligned: {by_way['aligned'].peak:,} rows in state, more than {MOST} of {by_way['least possible'].peak:,}"
+        yield (
+            f"aligned: {by_way['aligned'].peak:,} rows in state, more than {MOST} of {by_way['least possible'].peak:,}"
+        )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-join", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="bench-join", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=int, default=200_000, help="records of both topics (default 200,000)")
     parser.add_argument("--batches", type=int, default=96, help="batches that a level read takes (default 96)")
     parser.add_argument("--within-hours", type=float, default=6, help="until when an order is paid (default 6)")
-    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)"
+    )
     chosen = parser.parse_args()
     of = join(chosen.records, chosen.batches, int(chosen.within_hours * HOUR_MS))
     with KafkaBroker() as broker:
@@ -233,7 +261,8 @@ def load(bootstrap: str, of: Join) -> None:
     """Creates and fills both topics."""
     for topic in of.topics:
         logs: list[list[Any]] = [
-            list(zip(*(part.tolist() for part in pair), strict=True)) for pair in zip(topic.logs, topic.numbers, strict=True)
+            list(zip(*(part.tolist() for part in pair), strict=True))
+            for pair in zip(topic.logs, topic.numbers, strict=True)
         ]
         with progress_bar(f"loading {topic.name}", topic.records) as progress:
             topics.fill(bootstrap, topic.name, logs, progress)
@@ -243,7 +272,9 @@ def write(outcomes: Sequence[Outcome], out: Path) -> None:
     """The table to the terminal and to files, the plot to a picture."""
     out.mkdir(parents=True, exist_ok=True)
     command = f"make bench-join ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-join"
-    (out / "join.json").write_text(json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2))
+    (out / "join.json").write_text(
+        json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2)
+    )
     (out / "join.md").write_text(markdown(outcomes), encoding="utf-8")
     print(f"\n{markdown(outcomes)}\n{out}: join.json, join.md", end="")
     print(", join.png" if picture(chart(outcomes), out / "join.png") else "; no Chromium here to draw join.png with")

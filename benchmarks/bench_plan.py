@@ -1,8 +1,8 @@
 """The time that one plan takes, for 8, 1,000 and 10,000 partitions (`make bench-plan`).
 
-For each number of partitions an aligned query reads a topic in about twenty batches that do nothing else, so that what is timed is the
-plan: ends, look-ups by time, the search, the report left out. Prints median and spread, with the look-ups that the plans took; writes
-build/bench/plan.json.
+For each number of partitions an aligned query reads a topic in about twenty batches that do nothing
+else, so that what is timed is the plan: ends, look-ups by time, the search, the report left out.
+Prints median and spread, with the look-ups that the plans took; writes build/bench/plan.json.
 """
 
 import argparse
@@ -38,8 +38,12 @@ class Planned:
 
 def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic, event_time: str | None) -> list[Planned]:
     """Each plan but the first; the first one also connects."""
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
-    stream = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.records // BATCHES).load()
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    )
+    stream = (
+        reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.records // BATCHES).load()
+    )
     found: list[Planned] = []
 
     def note(batch: DataFrame, _: int) -> None:
@@ -56,10 +60,16 @@ def plans(spark: SparkSession, bootstrap: str, topic: SkewedTopic, event_time: s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--partitions", type=int, nargs="+", default=[8, 1_000, 10_000], help="partitions of each topic (default 8 1000 10000)"
+        "--partitions",
+        type=int,
+        nargs="+",
+        default=[8, 1_000, 10_000],
+        help="partitions of each topic (default 8 1000 10000)",
     )
     parser.add_argument("--records", type=int, default=1_000_000, help="records in each topic (default 1,000,000)")
-    parser.add_argument("--payload", action="store_true", help="event time in the payload: records are read instead of times looked up")
+    parser.add_argument(
+        "--payload", action="store_true", help="event time in the payload: records are read instead of times looked up"
+    )
     chosen = parser.parse_args()
     found = {}
     with KafkaBroker(heap="2g") as broker:
@@ -81,7 +91,8 @@ def report(partitions: int, made: list[Planned]) -> None:
     took = [1000 * plan.seconds for plan in made]
     asked = [plan.look_ups for plan in made]
     print(
-        f"{partitions:6,} partitions: median {statistics.median(took):7.1f} ms, {min(took):.1f} to {max(took):.1f}, {len(took)} plans;"
+        f"{partitions:6,} partitions: median {statistics.median(took):7.1f} ms, {min(took):.1f} to "
+        f"{max(took):.1f}, {len(took)} plans;"
         f" look-ups {statistics.median(asked):g}, at most {max(asked)}",
         flush=True,
     )

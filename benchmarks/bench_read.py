@@ -1,14 +1,18 @@
-"""Records per second: Spark's Kafka source as it is, and aligned, on the same topic, in turn (`make bench-read`).
+"""Records per second: Spark's Kafka source as it is, and aligned, on the same topic, in turn
+(`make bench-read`).
 
-The topic's partitions have densities 1:1:2:2:4:8:16:32. Each run is a query of its own that reads the whole topic in batches of
-`--budget` offsets, with a watermark and a small aggregate in foreachBatch. Steady state: the first batch of a run is left out, and so is a
-round of runs before the counted ones. The kinds: `native`; `aligned`; `in a group`, of a coordinator that runs beside it; `all on`: in a
-group, late rows counted, a disorder. With `--payload` event time is taken out of the value, by the query and by the
-alignment; native does the same parse. Prints each run, by the clock and by the processor time of driver and JVM, the medians and the
-ratios pair by pair; writes build/bench/read.json.
+The topic's partitions have densities 1:1:2:2:4:8:16:32. Each run is a query of its own that reads
+the whole topic in batches of `--budget` offsets, with a watermark and a small aggregate in
+foreachBatch. Steady state: the first batch of a run is left out, and so is a round of runs before
+the counted ones. The kinds: `native`; `aligned`; `in a group`, of a coordinator that runs beside
+it; `all on`: in a group, late rows counted, a disorder. With `--payload` event time is taken out of
+the value, by the query and by the alignment; native does the same parse. Prints each run, by the
+clock and by the processor time of driver and JVM, the medians and the ratios pair by pair; writes
+build/bench/read.json.
 
-With `--alone` half of the records lie in one partition that is 23 hours behind the seven others. Aligned, it is read alone until it is
-level, in one task a batch; and once more with `minPartitions`, which splits it up.
+With `--alone` half of the records lie in one partition that is 23 hours behind the seven others.
+Aligned, it is read alone until it is level, in one task a batch; and once more with
+`minPartitions`, which splits it up.
 """
 
 import argparse
@@ -58,7 +62,9 @@ def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, budget: int, k
     """From the end of a run's first batch to the end of its last."""
     gateway: Any = spark.sparkContext._gateway
     pids = os.getpid(), gateway.proc.pid
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    )
     reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", budget)
     stream = (reader.option("minPartitions", TASKS) if "minPartitions" in kind else reader).load()
     ends: list[tuple[float, float, int]] = []
@@ -72,7 +78,11 @@ def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, budget: int, k
         source = align(stream, alignment) if kind != "native" else stream
         if alignment.event_time is not None:
             source = source.selectExpr(f"timestamp_millis({alignment.event_time}) AS timestamp", "value")
-        writer = source.withWatermark("timestamp", "10 minutes").writeStream.foreachBatch(consume).option("checkpointLocation", checkpoint)
+        writer = (
+            source.withWatermark("timestamp", "10 minutes")
+            .writeStream.foreachBatch(consume)
+            .option("checkpointLocation", checkpoint)
+        )
         writer.trigger(availableNow=True).start().awaitTermination()
     assert sum(rows for _, _, rows in ends) == topic.records
     steady = sum(rows for _, _, rows in ends[1:])
@@ -89,7 +99,8 @@ def main() -> None:
     chosen = parser.parse_args()
     topic = SkewedTopic("bench-read", records=chosen.records)
     if chosen.alone:
-        weights = (7.0, *(24.0,) * 7)  # the late ones hold a 24th of theirs: as much together as the first
+        # the late ones hold a 24th of theirs: as much together as the first
+        weights = (7.0, *(24.0,) * 7)
         topic = replace(topic, weights=weights, late_start_hours=23.0, late_partitions=7)
     kinds = ALONE if chosen.alone else DENSE
     found: dict[str, list[Rate]] = {kind: [] for kind in kinds}
@@ -98,12 +109,19 @@ def main() -> None:
             topics.load(broker.bootstrap, topic, progress)
         spark = session("bench-read", cores=2)
         for pair in range(chosen.pairs + 1):
-            # In turn, and each kind first in every second pair: what the machine does to one it does to the other.
+            # In turn, and each kind first in every second pair: what the machine does to one it
+            # does to the other.
             for kind in kinds if pair % 2 else reversed(kinds):
                 alignment = alignment_for(kind, chosen.payload, coordinator.url)
                 made = rate(spark, broker.bootstrap, topic, chosen.budget, kind, alignment)
                 turn = "warm-up" if pair == 0 else f"pair {pair}"
-                print(f"{turn:8} {kind:22} {made.by_clock:12,.0f} records/s {made.by_processor:12,.0f} a processor second", flush=True)
+                print(
+                    (
+                        f"{turn:8} {kind:22} {made.by_clock:12,.0f} records/s {made.by_processor:12,.0f} a processor "
+                        "second"
+                    ),
+                    flush=True,
+                )
                 if pair:
                     found[kind].append(made)
         spark.stop()
@@ -121,7 +139,8 @@ def report(found: dict[str, list[Rate]], chosen: argparse.Namespace) -> None:
             ratios.setdefault(kind, {})[measure] = paired
             print(
                 f"{kind:22} median {medians[kind]:12,.0f}   {min(each):,.0f} to {max(each):,.0f}; to native"
-                f" {medians[kind] / medians['native']:.3f} of the medians, pair by pair {paired[0]:.3f} / {statistics.median(paired):.3f}"
+                f" {medians[kind] / medians['native']:.3f} of the medians, pair by pair {paired[0]:.3f} / "
+                f"{statistics.median(paired):.3f}"
                 f" / {paired[-1]:.3f}"
             )
     OUT.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,12 @@
-"""What a query's place in a group costs its driver: CPU and requests a second, by the number of splits (`make bench-session`).
+"""What a query's place in a group costs its driver: CPU and requests a second, by the number of
+splits (`make bench-session`).
 
-A query's membership, as a Spark driver has it, in this process; the coordinator, over memory, in another one. For `--seconds` the query
-plans ten times a second and gets on with each plan (`reads`), or waits for its group while only the ends of its logs move (`waits`),
-or is in one long batch (`batch`). CPU is that of this process and of the coordinator's, in percent of one core, without what it takes to
-make up the reports. The update interval is the default, 1 s. Prints a line for each case; writes build/bench/session.json.
+A query's membership, as a Spark driver has it, in this process; the coordinator, over memory, in
+another one. For `--seconds` the query plans ten times a second and gets on with each plan
+(`reads`), or waits for its group while only the ends of its logs move (`waits`), or is in one long
+batch (`batch`). CPU is that of this process and of the coordinator's, in percent of one core,
+without what it takes to make up the reports. The update interval is the default, 1 s. Prints a line
+for each case; writes build/bench/session.json.
 """
 
 import argparse
@@ -16,7 +19,7 @@ from pathlib import Path
 
 import httpx
 
-from lockgate.events import SplitReport, SplitState
+from lockgate.wire.events import SplitReport, SplitState
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.group.membership import Membership, Standing
 from lockgate_spark.group.session import GroupSession
@@ -70,7 +73,9 @@ def measure(url: str, pid: int, kind: str, splits: int, seconds: float) -> dict[
     """One case: percent of a core and requests a second."""
     transport = Counting()
     coordinator = Coordinator(url, group=f"{kind}-{splits}", timeout="30 seconds")
-    membership = Membership(GroupSession(coordinator, transport), Alignment(coordinator=coordinator), "bench", "bench", "1")
+    membership = Membership(
+        GroupSession(coordinator, transport), Alignment(coordinator=coordinator), "bench", "bench", "1"
+    )
     made = plans(kind, splits)
     membership.exchange(next(made))
     spent_s, ahead = 0.0, [next(made) for _ in range(int(seconds * PLANS_A_SECOND))] if kind != "batch" else []
@@ -115,7 +120,9 @@ def main() -> None:
                 flush=True,
             )
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps({"command": f"make bench-session ARGS='--seconds {chosen.seconds:g}'", "cases": found}, indent=2))
+    OUT.write_text(
+        json.dumps({"command": f"make bench-session ARGS='--seconds {chosen.seconds:g}'", "cases": found}, indent=2)
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """A broadcast side and event time: four ways to give it watermarks, and what each costs.
 
-A stream of events is enriched with rules that are read anew every X seconds and broadcast. An event's result is due when event time
-has gone on by t: a timer. The operator has two inputs, so its event time is the *minimum* of both, and the side that hardly ever
-speaks decides:
+A stream of events is enriched with rules that are read anew every X seconds and broadcast. An
+event's result is due when event time has gone on by t: a timer. The operator has two inputs, so its
+event time is the *minimum* of both, and the side that hardly ever speaks decides:
 
     no watermarks on the broadcast side     nothing ever comes out
     one with every reading, every X         up to t + X
@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from lockgate.clocks import VirtualTime
 from lockgate.duration import Duration
-from lockgate.elements import LatencyMarker, Record, RecordAttributes, WatermarkOutput, WatermarkStatus
-from lockgate.generators import NoWatermarks, PunctuatedWatermarks, WatermarkGenerator
-from lockgate.propagation.assigners import TimestampsAndWatermarksOperator
-from lockgate.propagation.channels import by, to_all
-from lockgate.propagation.network import Network, Task
-from lockgate.propagation.operators import TwoInputs
-from lockgate.propagation.timers import EventTimer
-from lockgate.strategy import WatermarkStrategy
+from lockgate.flink.clocks import VirtualTime
+from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkOutput, WatermarkStatus
+from lockgate.flink.generators import NoWatermarks, PunctuatedWatermarks, WatermarkGenerator
+from lockgate.flink.propagation.assigners import TimestampsAndWatermarksOperator
+from lockgate.flink.propagation.channels import by, to_all
+from lockgate.flink.propagation.network import Network, Task
+from lockgate.flink.propagation.operators import TwoInputs
+from lockgate.flink.propagation.timers import EventTimer
+from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 
 SECOND = 1_000
@@ -36,7 +36,9 @@ EVENTS_EVERY_S = 1
 
 @dataclass(frozen=True)
 class Times:
-    """In seconds: how long events are kept (t), how often rules are read (X) and may be heard of (x), and how long all of it runs."""
+    """In seconds: how long events are kept (t), how often rules are read (X) and may be heard of
+    (x), and how long all of it runs.
+    """
 
     t: int = 60
     x: int = 300
@@ -150,7 +152,9 @@ def simulate(variant: str, times: Times = DEFAULT) -> list[Result]:
 def _assigned(network: Network, name: str, strategy: WatermarkStrategy, time: VirtualTime) -> Task:
     """A source and behind it the operator that assigns its event time."""
     source = network.source(name)
-    network.connect([source], [network.add(f"{name} assigned", TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))])
+    network.connect(
+        [source], [network.add(f"{name} assigned", TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))]
+    )
     return source
 
 
@@ -158,7 +162,11 @@ def table(curves: dict[str, list[Result]], times: Times) -> str:
     """Results, mean and worst lateness of each variant."""
     lines = [f"t = {times.t} s, X = {times.x} s, x = {times.small_x} s; {times.runs} s of events, one a second", ""]
     lines.append(f"{'broadcast watermarks':<22}{'results':>9}{'mean late':>12}{'worst':>9}   bound")
-    bounds = {"none": "∞", "every X": f"t + X = {times.t + times.x} s", "every x": f"t + x = {times.t + times.small_x} s"}
+    bounds = {
+        "none": "∞",
+        "every X": f"t + X = {times.t + times.x} s",
+        "every x": f"t + x = {times.t + times.small_x} s",
+    }
     for name, results in curves.items():
         late = [result.late_s for result in results]
         mean, worst = (f"{sum(late) / len(late):.1f} s", f"{max(late)} s") if late else ("never", "never")
@@ -192,17 +200,23 @@ def svg(curves: dict[str, list[Result]], times: Times) -> str:
     width, height, top = 720, 360, times.t + times.x
     colours = {"every X": "#c0392b", "every x": "#e67e22", "MAX": "#27ae60", "idleness": "#2980b9"}
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-60 -20 {width + 80} {height + 100}" font-family="sans-serif" font-size="13">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-60 -20 {width + 80} {height + 100}" '
+        'font-family="sans-serif" font-size="13">'
     ]
     parts.append(f'<path d="M0 0 V{height} H{width}" fill="none" stroke="#333"/>')
     for number, (name, colour) in enumerate(colours.items()):
-        points = " ".join(f"{r.event_s * width / times.runs:.1f},{height - r.late_s * height / top:.1f}" for r in curves[name])
+        points = " ".join(
+            f"{r.event_s * width / times.runs:.1f},{height - r.late_s * height / top:.1f}" for r in curves[name]
+        )
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
         parts.append(f'<text x="{number * 150}" y="{height + 60}" fill="{colour}">{name}</text>')
     parts.append(f'<text x="{4 * 150}" y="{height + 60}" fill="#7f8c8d">none: never</text>')
     for value in (0, times.t, times.t + times.small_x, top):
         parts.append(f'<text x="-8" y="{height - value * height / top + 4:.0f}" text-anchor="end">{value} s</text>')
-    parts.append(f'<text x="0" y="{height + 30}">event time, 0 to {times.runs} s; upwards: how late its result comes</text></svg>')
+    parts.append(
+        f'<text x="0" y="{height + 30}">event time, 0 to {times.runs} s; upwards: how late its result '
+        "comes</text></svg>"
+    )
     return "\n".join(parts)
 
 

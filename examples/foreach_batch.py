@@ -1,4 +1,5 @@
-r"""A foreachBatch loop that tells which splits were paused and resumed, and whose executors post their progress.
+r"""A foreachBatch loop that tells which splits were paused and resumed, and whose executors post
+their progress.
 
     lockgate serve &
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
@@ -37,7 +38,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("brokers", help="Kafka's bootstrap servers, host:port")
     parser.add_argument("topic")
-    parser.add_argument("coordinator", nargs="?", help="URL of a coordinator; without one the query is aligned by itself")
+    parser.add_argument(
+        "coordinator", nargs="?", help="URL of a coordinator; without one the query is aligned by itself"
+    )
     parser.add_argument("--group", default="example", help="the group to be level with (default: example)")
     parser.add_argument("--checkpoint", required=True, help="checkpoint folder")
     parser.add_argument("--budget", type=int, default=200_000, help="maxOffsetsPerTrigger (default 200,000)")
@@ -56,7 +59,12 @@ def main() -> None:
     )
     group = Coordinator(chosen.coordinator, group=chosen.group) if chosen.coordinator else None
     aligned = lockgate_spark.align(stream, Alignment(coordinator=group))
-    query = aligned.writeStream.queryName(chosen.topic).foreachBatch(show).option("checkpointLocation", chosen.checkpoint).start()
+    query = (
+        aligned.writeStream.queryName(chosen.topic)
+        .foreachBatch(show)
+        .option("checkpointLocation", chosen.checkpoint)
+        .start()
+    )
     query.awaitTermination()
 
 

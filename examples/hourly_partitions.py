@@ -1,11 +1,13 @@
-r"""A backfill into Parquet, one partition an hour, without state: batches are cut at hours, and each is written as a whole.
+r"""A backfill into Parquet, one partition an hour, without state: batches are cut at hours, and
+each is written as a whole.
 
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
         examples/hourly_partitions.py BROKERS TOPIC OUT --checkpoint FOLDER --zone Asia/Kolkata
 
-OUT/hours/hour=2026-01-01T00 holds an hour, by the clocks of the zone, that is complete: writing it once more changes nothing.
-OUT/parts/batch=17 holds what cannot be known to be complete: parts of an hour larger than the budget, an hour of which the beginning
-was deleted, and stragglers. `read_back` puts the two together.
+OUT/hours/hour=2026-01-01T00 holds an hour, by the clocks of the zone, that is complete: writing it
+once more changes nothing. OUT/parts/batch=17 holds what cannot be known to be complete: parts of an
+hour larger than the budget, an hour of which the beginning was deleted, and stragglers. `read_back`
+puts the two together.
 """
 
 import argparse
@@ -74,7 +76,12 @@ def main() -> None:
     )
     aligned = lockgate_spark.align(stream, Alignment(slice="1 hour"))
     sink = HourlyPartitions(chosen.out)
-    query = aligned.writeStream.foreachBatch(sink.write).option("checkpointLocation", chosen.checkpoint).trigger(availableNow=True).start()
+    query = (
+        aligned.writeStream.foreachBatch(sink.write)
+        .option("checkpointLocation", chosen.checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination()
     print("finished", flush=True)
 

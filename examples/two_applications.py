@@ -1,12 +1,13 @@
-r"""Two applications in one group, in two terminals: one reads Kafka, the other one files, and neither gets ahead of the other.
+r"""Two applications in one group, in two terminals: one reads Kafka, the other one files, and
+neither gets ahead of the other.
 
     lockgate serve &
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
         examples/two_applications.py kafka BROKERS TOPIC --checkpoint FOLDER
     spark-submit examples/two_applications.py files FOLDER_OF_JSON --checkpoint FOLDER
 
-The files have a column `ts` (ISO 8601), and little event time each: the gate holds them one by one. Stop one of the two, and the other
-goes on.
+The files have a column `ts` (ISO 8601), and little event time each: the gate holds them one by one.
+Stop one of the two, and the other goes on.
 """
 
 import argparse
@@ -25,7 +26,11 @@ def show(batch: DataFrame, batch_id: int) -> None:
     """The work of both applications: what came, and how far the group is."""
     first, last, rows = batch.select(F.min("ts"), F.max("ts"), F.count("*")).collect()[0]
     plan = lockgate_spark.alignment_of(batch)
-    group = "replayed" if plan is None or plan.group_watermark is None else f"the group is at {watermark.iso(plan.group_watermark)}"
+    group = (
+        "replayed"
+        if plan is None or plan.group_watermark is None
+        else f"the group is at {watermark.iso(plan.group_watermark)}"
+    )
     print(f"batch {batch_id}: {rows} rows, {_time(first)} to {_time(last)}; {group}", flush=True)
 
 
@@ -50,7 +55,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("kafka", "files"))
     parser.add_argument("where", nargs="+", help="BROKERS TOPIC, or a folder of JSON files")
-    parser.add_argument("--coordinator", default="http://127.0.0.1:8080", help="URL of the coordinator (default %(default)s)")
+    parser.add_argument(
+        "--coordinator", default="http://127.0.0.1:8080", help="URL of the coordinator (default %(default)s)"
+    )
     parser.add_argument("--checkpoint", required=True, help="checkpoint folder, of this application alone")
     chosen = parser.parse_args()
 

@@ -1,10 +1,12 @@
-r"""One job of a group, until SIGTERM: how many records of a topic there are of each minute of event time, in a table of FOLDER/counts.db.
+r"""One job of a group, until SIGTERM: how many records of a topic there are of each minute of event
+time, in a table of FOLDER/counts.db.
 
-    lockgate serve &
-    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 examples/window_counts.py BROKERS TOPIC --data FOLDER
+    lockgate serve & spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0
+    examples/window_counts.py BROKERS TOPIC --data FOLDER
 
-docker-compose.yml starts it twice (profile `jobs`). A batch writes the counts of the minutes that it has brought records of, in the place
-of their former ones, so that a batch that is repeated after a crash changes nothing.
+docker-compose.yml starts it twice (profile `jobs`). A batch writes the counts of the minutes that
+it has brought records of, in the place of their former ones, so that a batch that is repeated after
+a crash changes nothing.
 """
 
 import argparse
@@ -40,12 +42,18 @@ def into(table: Path) -> Callable[[DataFrame, int], None]:
         counts = sorted((_minute(row["window"]["start"]), row["count"]) for row in batch.collect())
         with sqlite3.connect(table) as connection:
             connection.execute(TABLE)
-            connection.executemany("INSERT INTO counts VALUES (?, ?) ON CONFLICT DO UPDATE SET records = excluded.records", counts)
+            connection.executemany(
+                "INSERT INTO counts VALUES (?, ?) ON CONFLICT DO UPDATE SET records = excluded.records", counts
+            )
         connection.close()
         if counts and counts[-1][0] > newest:
             newest = counts[-1][0]
             plan = lockgate_spark.alignment_of(batch)
-            group = "replayed" if plan is None or plan.group_watermark is None else f"the group is at {watermark.iso(plan.group_watermark)}"
+            group = (
+                "replayed"
+                if plan is None or plan.group_watermark is None
+                else f"the group is at {watermark.iso(plan.group_watermark)}"
+            )
             print(f"batch {batch_id}: up to minute {newest}; {group}", flush=True)
 
     return upsert
@@ -56,7 +64,9 @@ def _minute(start: datetime) -> str:
 
 
 class Alive(StreamingQueryListener):
-    """Touches a file whenever the query says that it lives: after each batch, and every 10 s while there is nothing that it may read."""
+    """Touches a file whenever the query says that it lives: after each batch, and every 10 s while
+    there is nothing that it may read.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -94,9 +104,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("brokers", help="Kafka's bootstrap servers, host:port")
     parser.add_argument("topic")
-    parser.add_argument("--coordinator", default="http://127.0.0.1:8080", help="URL of the coordinator (default %(default)s)")
+    parser.add_argument(
+        "--coordinator", default="http://127.0.0.1:8080", help="URL of the coordinator (default %(default)s)"
+    )
     parser.add_argument("--group", default="shop", help="the group to be level with (default: %(default)s)")
-    parser.add_argument("--data", type=Path, required=True, help="folder for the checkpoint and the counts, of this job alone")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder for the checkpoint and the counts, of this job alone"
+    )
     parser.add_argument("--alive", type=Path, help="a file that is touched while the query lives")
     chosen = parser.parse_args()
 
@@ -113,7 +127,9 @@ def main() -> None:
     while query.isActive and not stopping.wait(1):
         pass
     if stopping.is_set():
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)  # the batch that this interrupts would complain; the next start repeats it
+        logging.getLogger("py4j").setLevel(
+            logging.CRITICAL
+        )  # the batch that this interrupts would complain; the next start repeats it
         query.stop()
     query.awaitTermination()  # raises what the query has failed with
     spark.stop()

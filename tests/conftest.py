@@ -1,7 +1,7 @@
 """The real collaborators of the tests: one Kafka, one Redis and one Spark for the whole run.
 
-Where the machine lacks one, its tests are left out with the reason and the remedy; with CI=true they fail instead, so that a build
-that tests less than it should is not green.
+Where the machine lacks one, its tests are left out with the reason and the remedy; with CI=true
+they fail instead, so that a build that tests less than it should is not green.
 """
 
 import os
@@ -26,7 +26,8 @@ T = TypeVar("T")
 # How long an example takes is the machine's matter, and no property of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
-# Fixture → marker: `-m "not kafka"` leaves out whatever needs a broker, without a mark on every test.
+# Fixture → marker: `-m "not kafka"` leaves out whatever needs a broker, without a mark on every
+# test.
 MARKS = {"kafka": "kafka", "redis_server": "redis"}
 
 
@@ -40,7 +41,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaBroker]:
-    """A broker for all tests; take a `topic` of your own, and start a `KafkaBroker` of your own to stop it."""
+    """A broker for all tests; take a `topic` of your own, and start a `KafkaBroker` of your own to
+    stop it.
+    """
     with _or_left_out(_broker) as broker:
         yield broker
 

@@ -1,8 +1,10 @@
-"""The Spark client on every line of Spark that it knows: `make test-versions`, or `make test-versions VERSIONS="4.0 4.3"`.
+"""The Spark client on every line of Spark that it knows: `make test-versions`, or
+`make test-versions VERSIONS="4.0 4.3"`.
 
-For each a virtual environment of its own below build/versions, with that PySpark and else the versions of constraints/dev.txt; the Kafka
-connector that can be had for it; and the part of the suite that leans on Spark's internals. Where no connector can be had, what needs none
-runs instead, and the table says so. Ends with 1 when something failed.
+For each a virtual environment of its own below build/versions, with that PySpark and else the
+versions of constraints/dev.txt; the Kafka connector that can be had for it; and the part of the
+suite that leans on Spark's internals. Where no connector can be had, what needs none runs instead,
+and the table says so. Ends with 1 when something failed.
 """
 
 import re
@@ -78,7 +80,9 @@ def main(lines: Sequence[str]) -> int:
     """Run the suite on each of these lines of Spark, all without any; gives the exit code."""
     unknown = [line for line in lines if line not in RELEASES]
     if unknown:
-        print(f"VERSIONS: no such line of Spark: {', '.join(unknown)}; there are {', '.join(RELEASES)}", file=sys.stderr)
+        print(
+            f"VERSIONS: no such line of Spark: {', '.join(unknown)}; there are {', '.join(RELEASES)}", file=sys.stderr
+        )
         return 2
     outcomes = []
     for line in lines or RELEASES:
@@ -101,7 +105,9 @@ def on(spark: str) -> Outcome:
     report.unlink(missing_ok=True)
     chosen = NEEDS_NO_CONNECTOR if connector is None else _sample()
     with log.open("w") as out:
-        subprocess.run([python, "-m", "pytest", f"--junitxml={report}", *chosen], cwd=CHECKOUT, stdout=out, stderr=out, check=False)
+        subprocess.run(
+            [python, "-m", "pytest", f"--junitxml={report}", *chosen], cwd=CHECKOUT, stdout=out, stderr=out, check=False
+        )
     return _read(spark, connector, report, time.monotonic() - began)
 
 
@@ -114,7 +120,9 @@ def _said(spark: str, connector: str | None) -> str:
     if connector is None:
         return "its Kafka connector cannot be had here, so what needs none"
     return (
-        "with its own Kafka connector" if connector == spark else f"with the Kafka connector of {connector}, for its own cannot be had here"
+        "with its own Kafka connector"
+        if connector == spark
+        else f"with the Kafka connector of {connector}, for its own cannot be had here"
     )
 
 
@@ -127,7 +135,19 @@ def _environment(spark: str) -> Path:
         venv.create(folder, clear=True, with_pip=True)
         constraints.write_text(pins)
         editable = [argument for package in PACKAGES for argument in ("-e", package)]
-        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", constraints, *editable, *TOOLS, *CONNECT]
+        command = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-c",
+            constraints,
+            *editable,
+            *TOOLS,
+            *CONNECT,
+        ]
         subprocess.run(command, cwd=CHECKOUT, check=True)
         ready.write_text(pins)
     return python
@@ -136,7 +156,9 @@ def _environment(spark: str) -> Path:
 def _constraints(spark: str) -> str:
     """Those of constraints/dev.txt with this PySpark, which says itself which py4j it needs."""
     lines = (CHECKOUT / "constraints" / "dev.txt").read_text().splitlines()
-    return "\n".join([*(line for line in lines if not line.startswith(("pyspark==", "py4j=="))), f"pyspark=={spark}", ""])
+    return "\n".join(
+        [*(line for line in lines if not line.startswith(("pyspark==", "py4j=="))), f"pyspark=={spark}", ""]
+    )
 
 
 def _read(spark: str, connector: str | None, report: Path, seconds: float) -> Outcome:
@@ -156,7 +178,8 @@ def _read(spark: str, connector: str | None, report: Path, seconds: float) -> Ou
 
 def _tell(outcome: Outcome) -> None:
     print(
-        f"Spark {outcome.spark}: {outcome.passed} passed, {len(outcome.failed)} failed, {len(outcome.left_out)} left out,"
+        f"Spark {outcome.spark}: {outcome.passed} passed, {len(outcome.failed)} failed, {len(outcome.left_out)} "
+        "left out,"
         f" {outcome.seconds:.0f} s; {BUILD.relative_to(CHECKOUT)}/{outcome.spark}.log",
         flush=True,
     )

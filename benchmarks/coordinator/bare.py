@@ -1,4 +1,5 @@
-"""What the service is measured against: programs that do nothing but the work that cannot be left out.
+"""What the service is measured against: programs that do nothing but the work that cannot be left
+out.
 
 python bare.py reports PORT      an ASGI app on the same uvicorn, which parses a report and answers an event of the same length
 python bare.py streams PORT      a loop that writes an event to every socket that has asked for a stream, on each POST
@@ -51,7 +52,9 @@ class Loop(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if data.startswith(b"GET"):
-            self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+            self._transport.write(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+            )
             self.joined.append(self._transport)
             return
         body = msgspec.json.encode(EVENT)
@@ -84,5 +87,7 @@ if __name__ == "__main__":
         uvloop.install()
         asyncio.run(loop(port))
     else:
-        config = uvicorn.Config(plain_app if kind == "json" else app, log_level="warning", access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            plain_app if kind == "json" else app, log_level="warning", access_log=False, lifespan="off"
+        )
         Announced(config).run(sockets=[listen("127.0.0.1", port)])

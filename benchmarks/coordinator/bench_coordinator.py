@@ -6,10 +6,11 @@
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
     replicas  two processes over the same Redis on one group; one process, under the same load and half of it; two with a group each
 
-`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the clock, where the load generator and
-Redis want the same cores, and by the processor time of the service's own processes, which says what a report costs them; `…_with_redis`
-counts Redis's processor time as well. A ratio is the median over the rounds of one round's ratio, so that what else the machine does
-falls on both. Writes build/bench/coordinator.json.
+`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the
+clock, where the load generator and Redis want the same cores, and by the processor time of the
+service's own processes, which says what a report costs them; `…_with_redis` counts Redis's
+processor time as well. A ratio is the median over the rounds of one round's ratio, so that what
+else the machine does falls on both. Writes build/bench/coordinator.json.
 """
 
 import argparse
@@ -60,11 +61,19 @@ def processor_seconds(pid: int | None) -> float:
     """User and system time of a process; 0 of none."""
     if pid is None:
         return 0.0
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf(
+        "SC_CLK_TCK"
+    )
 
 
 def load(kind: str, **job: Any) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(HERE / "load.py"), kind], input=json.dumps(job), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "load.py"), kind],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -89,33 +98,52 @@ def registered(url: str, group: str, readers: int) -> list[int]:
     path = f"{url}/v1/groups/{group}"
     with httpx.Client(timeout=120) as client:
         client.put(path, json=CONFIG).raise_for_status()
-        epochs: list[int] = load("register", urls=[url], paths=[f"/v1/groups/{group}/sources/s/readers"], readers=readers)["epochs"]
+        epochs: list[int] = load(
+            "register", urls=[url], paths=[f"/v1/groups/{group}/sources/s/readers"], readers=readers
+        )["epochs"]
         for first in range(0, readers, BATCH):
-            said = [{"source": "s", "subtask": n, "epoch": epochs[n], "watermark": n} for n in range(first, min(readers, first + BATCH))]
+            said = [
+                {"source": "s", "subtask": n, "epoch": epochs[n], "watermark": n}
+                for n in range(first, min(readers, first + BATCH))
+            ]
             client.post(f"{path}/watermarks", json={"reports": said}).raise_for_status()
     return epochs
 
 
 def serving(name: str, processes: list[CoordinatorProcess], group: str, readers: int, connections: int) -> Served:
-    """`connections` of the group's readers, spread over the group, report to the processes in turn."""
+    """`connections` of the group's readers, spread over the group, report to the processes in
+    turn.
+    """
     epochs = registered(processes[0].url, group, readers)
     chosen = (
-        [n * readers // connections for n in range(connections)] if readers >= connections else [n % readers for n in range(connections)]
+        [n * readers // connections for n in range(connections)]
+        if readers >= connections
+        else [n % readers for n in range(connections)]
     )
     bodies = [f'{{"subtask":{n},"epoch":{epochs[n]},"watermark":$}}' for n in chosen]
     pids = [pid for pid in (process.pid for process in processes) if pid is not None]
-    return Served(name, [process.url for process in processes], pids, [f"/v1/groups/{group}/sources/s/watermarks"] * connections, bodies)
+    return Served(
+        name,
+        [process.url for process in processes],
+        pids,
+        [f"/v1/groups/{group}/sources/s/watermarks"] * connections,
+        bodies,
+    )
 
 
 def rates(served: list[Served], rounds: int, seconds: float, redis: int | None = None) -> tuple[Found, Found, Found]:
-    """Reports a second by the clock, a processor second, and a processor second of both it and this Redis; of each in turn."""
+    """Reports a second by the clock, a processor second, and a processor second of both it and this
+    Redis; of each in turn.
+    """
     wall, cpu, both = ({one.name: list[float]() for one in served} for _ in range(3))
     with progress_bar("reports", rounds * len(served)) as done:
         for turn in range(rounds):
             for n, one in enumerate(served):
                 before, redis_before = one.cpu(), processor_seconds(redis)
                 began = 10_000_000 * (turn + 1)
-                found = load("reports", urls=one.urls, paths=one.paths, bodies=one.bodies, seconds=seconds, **{"from": began})
+                found = load(
+                    "reports", urls=one.urls, paths=one.paths, bodies=one.bodies, seconds=seconds, **{"from": began}
+                )
                 wall[one.name].append(found["requests"] / found["seconds"])
                 used, of_redis = one.cpu() - before, processor_seconds(redis) - redis_before
                 cpu[one.name].append(found["requests"] / max(used, 0.001))
@@ -180,19 +208,27 @@ def resident(process: CoordinatorProcess) -> int:
 
 
 def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
-    """Reports a second in whole batches; beside them the parsing of the same bytes into dicts, and into typed values."""
+    """Reports a second in whole batches; beside them the parsing of the same bytes into dicts, and
+    into typed values.
+    """
     wall: Found = {"json": [], "msgspec": [], "memory": [], "redis": []}
     cpu: Found = {"json": [], "memory": [], "redis": []}
     with RedisServer() as redis, CoordinatorProcess() as memory, CoordinatorProcess(redis.url) as shared:
-        epochs = {name: registered(process.url, "b", BATCH) for name, process in (("memory", memory), ("redis", shared))}
+        epochs = {
+            name: registered(process.url, "b", BATCH) for name, process in (("memory", memory), ("redis", shared))
+        }
         pids = {"memory": memory.pid, "redis": shared.pid}
-        clients = {name: httpx.Client(base_url=process.url, timeout=60) for name, process in (("memory", memory), ("redis", shared))}
+        clients = {
+            name: httpx.Client(base_url=process.url, timeout=60)
+            for name, process in (("memory", memory), ("redis", shared))
+        }
         for client in clients.values():
             client.get("/livez").raise_for_status()
         for turn in range(rounds):
             for name in clients:
                 said = [
-                    {"source": "s", "subtask": n, "epoch": epoch, "watermark": turn * 1_000 + n} for n, epoch in enumerate(epochs[name])
+                    {"source": "s", "subtask": n, "epoch": epoch, "watermark": turn * 1_000 + n}
+                    for n, epoch in enumerate(epochs[name])
                 ]
                 body = json.dumps({"reports": said}).encode()
                 if name == "memory":
@@ -235,16 +271,22 @@ def bench_streams(rounds: int, seconds: float, subscribers: int) -> dict[str, An
         for turn in range(rounds):
             job["from"] = 1_000_000 * (turn + 1)
             bodies, paths = served.bodies, [served.paths[0], events]
-            with bare("streams") as (loop, _):  # its own in each round, without the sockets of the one before
-                took["loop"] += load("streams", urls=[loop], paths=paths, bodies=bodies, greeted=False, **job)["seconds"]
-            took["service"] += load("streams", urls=[service.url], paths=paths, bodies=bodies, greeted=True, **job)["seconds"]
+            # its own in each round, without the sockets of the one before
+            with bare("streams") as (loop, _):
+                took["loop"] += load("streams", urls=[loop], paths=paths, bodies=bodies, greeted=False, **job)[
+                    "seconds"
+                ]
+            took["service"] += load("streams", urls=[service.url], paths=paths, bodies=bodies, greeted=True, **job)[
+                "seconds"
+            ]
     milliseconds = {name: [1_000 * one for one in found] for name, found in took.items()}
     return {"milliseconds": told(milliseconds), "service_to_loop": ratio(took, "service", "loop")}
 
 
 def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
-    """Two processes on one group beside one under the same load; beside two that have nothing to agree on, so that what two busy processes
-    cost on this machine anyway can be told from what sharing costs; and beside one under half the load, as each of the two is.
+    """Two processes on one group beside one under the same load; beside two that have nothing to
+    agree on, so that what two busy processes cost on this machine anyway can be told from what
+    sharing costs; and beside one under half the load, as each of the two is.
     """
     with RedisServer() as redis, CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second:
         served = [
@@ -274,12 +316,20 @@ def apart(name: str, one: Served, other: Served) -> Served:
     def in_turn(these: list[str], those: list[str]) -> list[str]:
         return [each for pair in zip(these, those, strict=True) for each in pair]
 
-    return Served(name, one.urls + other.urls, one.pids + other.pids, in_turn(one.paths, other.paths), in_turn(one.bodies, other.bodies))
+    return Served(
+        name,
+        one.urls + other.urls,
+        one.pids + other.pids,
+        in_turn(one.paths, other.paths),
+        in_turn(one.bodies, other.bodies),
+    )
 
 
 def told(found: Found) -> dict[str, dict[str, float]]:
     """Median and spread."""
-    return {name: {"median": statistics.median(each), "least": min(each), "most": max(each)} for name, each in found.items()}
+    return {
+        name: {"median": statistics.median(each), "least": min(each), "most": max(each)} for name, each in found.items()
+    }
 
 
 def ratio(found: Found, over: str, under: str) -> dict[str, float]:

@@ -1,10 +1,11 @@
-"""What a report costs step by step, without sockets and Redis: processor time of one process, in µs a report.
+"""What a report costs step by step, without sockets and Redis: processor time of one process, in µs
+a report.
 
     python bench_steps.py              turns of 32 reports, and of 10,000
 
-`decode` the body, `report_all` and `evaluate` by core's rules, `journal` what has changed, `write` the records for Redis; `read` and
-`apply` are what another process does with them. The median of the turns, and the least: the steps touch much memory, and pay for what
-others use.
+`decode` the body, `report_all` and `evaluate` by core's rules, `journal` what has changed, `write`
+the records for Redis; `read` and `apply` are what another process does with them. The median of the
+turns, and the least: the steps touch much memory, and pay for what others use.
 """
 
 import statistics
@@ -12,10 +13,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from lockgate.alignment import evaluate
-from lockgate.commands import register, report_all
-from lockgate.events import GroupConfig, ReaderRegistrationEvent
-from lockgate.group import Group, create
+from lockgate.group.alignment import evaluate
+from lockgate.group.commands import register, report_all
+from lockgate.group.group import Group, create
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.api.decoding import report_from_bytes
 from lockgate_coordinator.store.records import reader_from_text, reader_to_text
 from lockgate_coordinator.telemetry.changes import are_ordinary, moved

@@ -1,10 +1,12 @@
-"""A load generator: connections that each send one request after the other, in a process of its own.
+"""A load generator: connections that each send one request after the other, in a process of its
+own.
 
     python load.py register < job.json       prints {"epochs"}
     python load.py reports < job.json        prints {"requests", "seconds"}
     python load.py streams < job.json        prints {"seconds": [one for each change]}
 
-All read a job of `url` (or `urls`) and `paths`, of which connection n takes the n-th. An answer other than 200 or 201 ends it.
+All read a job of `url` (or `urls`) and `paths`, of which connection n takes the n-th. An answer
+other than 200 or 201 ends it.
 """
 
 import asyncio
@@ -105,7 +107,9 @@ async def run(senders: list[tuple[str, Callable[[bytes], bytes | None]]]) -> flo
 
 
 async def reports(job: dict[str, Any]) -> dict[str, Any]:
-    """Each connection repeats its body, with a watermark that rises from one request to the next."""
+    """Each connection repeats its body, with a watermark that rises from one request to the
+    next.
+    """
     until, requests = time.perf_counter() + job["seconds"], 0
 
     def sender(path: str, body: str) -> Callable[[bytes], bytes | None]:
@@ -115,7 +119,9 @@ async def reports(job: dict[str, Any]) -> dict[str, Any]:
             nonlocal sent, requests
             requests += sent > 0
             sent += 1
-            return post(path, body.replace("$", str(job["from"] + sent)).encode()) if time.perf_counter() < until else None
+            return (
+                post(path, body.replace("$", str(job["from"] + sent)).encode()) if time.perf_counter() < until else None
+            )
 
         return following
 
@@ -146,7 +152,9 @@ async def streams(job: dict[str, Any]) -> dict[str, Any]:
         await asyncio.sleep(job["pause"])
         arrived, everywhere = 0, loop.create_future()
         began = time.perf_counter()
-        exchange.transport.write(post(job["paths"][0], job["bodies"][0].replace("$", str(job["from"] + change)).encode()))
+        exchange.transport.write(
+            post(job["paths"][0], job["bodies"][0].replace("$", str(job["from"] + change)).encode())
+        )
         await everywhere
         found.append(time.perf_counter() - began)
     return {"seconds": found}
@@ -154,7 +162,10 @@ async def streams(job: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     uvloop.install()
-    answer = asyncio.run({"register": register, "reports": reports, "streams": streams}[sys.argv[1]](json.load(sys.stdin)))
-    # Not `print`: with PYTHONUNBUFFERED a write to a pipe that takes a part of it only loses the rest.
+    answer = asyncio.run(
+        {"register": register, "reports": reports, "streams": streams}[sys.argv[1]](json.load(sys.stdin))
+    )
+    # Not `print`: with PYTHONUNBUFFERED a write to a pipe that takes a part of it only loses the
+    # rest.
     with open(sys.stdout.fileno(), "w", closefd=False) as out:
         json.dump(answer, out)

@@ -1,13 +1,16 @@
-"""Speed of the theory: whole columns through watermark generators, and single updates of valve, multiplexer and aggregator.
+"""Speed of the theory: whole columns through watermark generators, and single updates of valve,
+multiplexer and aggregator.
 
     make bench-core              or              python benchmarks/core/bench_core.py [--events 200000000] [--json]
 
-Columns: bounded out-of-orderness over 8 splits in batches of 100,000 rows, a watermark every 200 ms of arrival time. Rows arrive at
-`--rate` a second, so that a watermark falls due within most batches. "Interleaved": the rows of one batch come from all splits, in a
-mix; "in turn": each batch is one split's. The bar is 50 million events a second on one core.
+Columns: bounded out-of-orderness over 8 splits in batches of 100,000 rows, a watermark every 200 ms
+of arrival time. Rows arrive at `--rate` a second, so that a watermark falls due within most
+batches. "Interleaved": the rows of one batch come from all splits, in a mix; "in turn": each batch
+is one split's. The bar is 50 million events a second on one core.
 
-Updates: one watermark on one of n channels (outputs, keys), in a random order, so that now and then the minimum moves. The cost must grow
-no faster than log n: from 10 to 100,000 channels log n grows fivefold.
+Updates: one watermark on one of n channels (outputs, keys), in a random order, so that now and then
+the minimum moves. The cost must grow no faster than log n: from 10 to 100,000 channels log n grows
+fivefold.
 """
 
 import argparse
@@ -22,13 +25,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lockgate.aggregator import WatermarkAggregator
 from lockgate.duration import Duration
-from lockgate.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
-from lockgate.multiplexer import WatermarkOutputMultiplexer
-from lockgate.split_columns import SplitColumns
-from lockgate.strategy import WatermarkStrategy
-from lockgate.valve import StatusWatermarkValve
+from lockgate.flink.aggregator import WatermarkAggregator
+from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
+from lockgate.flink.split_columns import SplitColumns
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate.flink.valve import StatusWatermarkValve
 
 SPLITS, BATCH, INTERVAL_MS, BAR = 8, 100_000, 200, 50_000_000
 SIZES = (10, 1_000, 100_000)
@@ -69,7 +72,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class Update:
-    """What one update costs with so many channels, and how that grew from the fewest, beside the growth of log n."""
+    """What one update costs with so many channels, and how that grew from the fewest, beside the
+    growth of log n.
+    """
 
     component: str
     channels: int
@@ -98,7 +103,9 @@ def columns(layout: str, events: int, rate: int) -> Columns:
     lasts_ms = len(rounds) * BATCH * 1_000 // rate
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=2))
     out = Counted()
-    source = SplitColumns([f"topic-{split}" for split in range(SPLITS)], strategy, out, start_ms=0, interval_ms=INTERVAL_MS)
+    source = SplitColumns(
+        [f"topic-{split}" for split in range(SPLITS)], strategy, out, start_ms=0, interval_ms=INTERVAL_MS
+    )
     fed, spent = 0, 0.0
     while fed < events:
         shift = fed // (len(rounds) * BATCH) * lasts_ms
@@ -135,7 +142,9 @@ COMPONENTS = {"valve": valve, "multiplexer": multiplexer, "aggregator": aggregat
 
 
 def updates(component: str, count: int) -> list[Update]:
-    """Every size in turn. All channels have spoken once before the clock runs; then they advance in a random order."""
+    """Every size in turn. All channels have spoken once before the clock runs; then they advance in
+    a random order.
+    """
     measured: list[Update] = []
     for channels in SIZES:
         update = COMPONENTS[component](channels)
@@ -166,14 +175,22 @@ def main() -> int:
         print(json.dumps({"columns": [vars(each) for each in whole], "updates": [vars(each) for each in single]}))
     else:
         report(whole, single)
-    return int(any(each.events_per_second < BAR for each in whole) or any(each.grown > each.log_grown for each in single))
+    return int(
+        any(each.events_per_second < BAR for each in whole) or any(each.grown > each.log_grown for each in single)
+    )
 
 
 def report(whole: list[Columns], single: list[Update]) -> None:
     """The figures for people."""
-    print(f"bounded out-of-orderness, {SPLITS} splits, batches of {BATCH:,}, a watermark every {INTERVAL_MS} ms (bar: {BAR / 1e6:.0f} M/s)")
+    print(
+        f"bounded out-of-orderness, {SPLITS} splits, batches of {BATCH:,}, a watermark every {INTERVAL_MS} ms "
+        f"(bar: {BAR / 1e6:.0f} M/s)"
+    )
     for each in whole:
-        print(f"  {each.layout:<12}{each.events_per_second / 1e6:8.1f} M events/s   {each.events:,} events, {each.watermarks:,} watermarks")
+        print(
+            f"  {each.layout:<12}{each.events_per_second / 1e6:8.1f} M events/s   {each.events:,} events, "
+            f"{each.watermarks:,} watermarks"
+        )
     print("\none update, in ns, and how it grew from 10 channels (bar: log n)")
     for update in single:
         bar = f"×{update.grown:.2f} (log n: ×{update.log_grown:.2f})"

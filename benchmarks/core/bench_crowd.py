@@ -1,9 +1,11 @@
-"""What one moment costs that changes every reader of a large group: all are lost, or excused after an outage, at once.
+"""What one moment costs that changes every reader of a large group: all are lost, or excused after
+an outage, at once.
 
     python benchmarks/core/bench_crowd.py [--readers 100000] [--rounds 5]
 
-In processor seconds, medians and (spread); nobody else in the process gets on meanwhile. "One by one" is the same moment with each reader
-put in its place by itself, in place of all of them at once.
+In processor seconds, medians and (spread); nobody else in the process gets on meanwhile. "One by
+one" is the same moment with each reader put in its place by itself, in place of all of them at
+once.
 """
 
 import argparse
@@ -13,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from unittest.mock import patch
 
-import lockgate.readers
-from lockgate.alignment import evaluate
-from lockgate.events import GroupConfig, ReportedWatermarkEvent
-from lockgate.group import Group, create
-from lockgate.leases import after_silence
-from lockgate.readers import Reader, Readers
+import lockgate.group.readers
+from lockgate.group.alignment import evaluate
+from lockgate.group.group import Group, create
+from lockgate.group.leases import after_silence
+from lockgate.group.readers import Reader, Readers
+from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 NOW = 1_800_000_000_000
 LATER = NOW + 100_000
@@ -30,9 +32,15 @@ MOMENTS: dict[str, Callable[[Group], object]] = {
 
 
 def crowd(readers: int) -> Group:
-    """A group whose readers have all been heard within ten seconds, each at a time of its own, and offer a reach."""
-    reports = (ReportedWatermarkEvent(subtask=n, epoch=1, watermark=NOW + n, reach=NOW + n + 1_000) for n in range(readers))
-    found = {("s", each.subtask): Reader(epoch=1, heard_at=NOW + each.subtask % 10_000, reported=each) for each in reports}
+    """A group whose readers have all been heard within ten seconds, each at a time of its own, and
+    offer a reach.
+    """
+    reports = (
+        ReportedWatermarkEvent(subtask=n, epoch=1, watermark=NOW + n, reach=NOW + n + 1_000) for n in range(readers)
+    )
+    found = {
+        ("s", each.subtask): Reader(epoch=1, heard_at=NOW + each.subtask % 10_000, reported=each) for each in reports
+    }
     group = replace(create("g", GroupConfig(), NOW), readers=Readers.of(found), started=True, heard_at=NOW + 10_000)
     return evaluate(group, NOW + 10_000)[0]
 
@@ -57,7 +65,7 @@ def main() -> None:
         at_once, one_by_one = [], []
         for _ in range(chosen.rounds):
             at_once.append(spent(moment, chosen.readers))
-            with patch.object(lockgate.readers, "_MANY", chosen.readers):
+            with patch.object(lockgate.group.readers, "_MANY", chosen.readers):
                 one_by_one.append(spent(moment, chosen.readers))
         print(f"{name:12} {told(at_once)}, one by one {told(one_by_one)}")
 

@@ -1,1 +1,3 @@
-"""How a group of queries drains a day of backlog: without a group, strict, joint (`make bench-group`)."""
+"""How a group of queries drains a day of backlog: without a group, strict, joint
+(`make bench-group`).
+"""

@@ -1,11 +1,15 @@
-"""A day of backlog in 2 and in 8 queries of one group: without a group, strict, joint, in turn (`make bench-group`).
+"""A day of backlog in 2 and in 8 queries of one group: without a group, strict, joint, in turn
+(`make bench-group`).
 
-Real Kafka, a coordinator process, real Spark: 2 queries are two applications in processes of their own, 8 are in one. Topics differ in
-density, sinks in speed: a sink takes so many records a second, and sets the pace. Rates are hours of event time a minute of the slowest
-query, from the start of all to its end, or over the first --limit seconds. Plans are counted that read above the ceiling last told, by
-what the query read: against what its reader had been told, and against all that the coordinator had made by then. Writes
-build/bench/group.json, group.md, group.html and, where there is a Chromium, group.png; ends with an error where a plan was too high, and
-says where `joint` drains at less than 0.9 of what 2 queries drain at without a group, or 0.85 of what 8 do, as a busy machine makes it.
+Real Kafka, a coordinator process, real Spark: 2 queries are two applications in processes of their
+own, 8 are in one. Topics differ in density, sinks in speed: a sink takes so many records a second,
+and sets the pace. Rates are hours of event time a minute of the slowest query, from the start of
+all to its end, or over the first --limit seconds. Plans are counted that read above the ceiling
+last told, by what the query read: against what its reader had been told, and against all that the
+coordinator had made by then. Writes build/bench/group.json, group.md, group.html and, where there
+is a Chromium, group.png; ends with an error where a plan was too high, and says where `joint`
+drains at less than 0.9 of what 2 queries drain at without a group, or 0.85 of what 8 do, as a busy
+machine makes it.
 """
 
 import argparse
@@ -35,7 +39,9 @@ from lockgate_testbed.skew import SkewedTopic
 WAYS = ("unaligned", "strict", "joint")
 WARM_UP = SkewedTopic("warm-up", weights=(1.0, 1.0), records=3_000)
 AT_LEAST = {2: 0.9, 8: 0.85}
-"""Of its own rate without a group the slowest query keeps so much in a joint one, by the number of queries."""
+"""Of its own rate without a group the slowest query keeps so much in a joint one, by the number of
+queries.
+"""
 
 READY_WITHIN_S = 240.0
 ENDS_WITHIN_S = 60.0
@@ -56,7 +62,9 @@ def run(way: str, readings: Sequence[Reading], bootstrap: str, url: str, chosen:
             order = {
                 "name": f"bench-group {way} {n}",
                 "bootstrap": bootstrap,
-                "queries": [{"name": r.name, "topic": r.name, "budget": r.budget, "per_second": r.per_second} for r in part],
+                "queries": [
+                    {"name": r.name, "topic": r.name, "budget": r.budget, "per_second": r.per_second} for r in part
+                ],
                 "coordinator": coordinator,
                 "max_drift": f"{chosen.max_drift_s} seconds",
                 "warm_up": WARM_UP.name,
@@ -76,7 +84,11 @@ def run(way: str, readings: Sequence[Reading], bootstrap: str, url: str, chosen:
 
 def _create(url: str, group: str, way: str, readings: Sequence[Reading], max_drift_s: int) -> None:
     """As an operator would: the group says whom to wait for, so that all start at once."""
-    config = {"max_drift_ms": 1000 * max_drift_s, "catch_up": way, "expected_sources": [reading.name for reading in readings]}
+    config = {
+        "max_drift_ms": 1000 * max_drift_s,
+        "catch_up": way,
+        "expected_sources": [reading.name for reading in readings],
+    }
     httpx.put(f"{url}/v1/groups/{group}", json=config).raise_for_status()
 
 
@@ -109,15 +121,25 @@ def _play(folder: Path, orders: Sequence[dict[str, Any]], title: str, limit_s: f
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-group", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, default=1_200_000, help="records of the densest topic (default 1,200,000)")
-    parser.add_argument("--seconds", type=float, default=120.0, help="that the slowest sink needs for its topic (default 120)")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[2, 8], choices=[2, 8], help="numbers of queries (default 2 8)")
+    parser = argparse.ArgumentParser(
+        prog="bench-group", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--records", type=int, default=1_200_000, help="records of the densest topic (default 1,200,000)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=120.0, help="that the slowest sink needs for its topic (default 120)"
+    )
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[2, 8], choices=[2, 8], help="numbers of queries (default 2 8)"
+    )
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS, help="kinds of ceiling (default: all)")
     parser.add_argument("--rounds", type=int, default=1, help="how often each way is run, in turn (default 1)")
     parser.add_argument("--limit", type=float, default=240.0, help="seconds a run at most (default 240)")
     parser.add_argument("--max-drift-s", type=int, default=30, help="max_drift in seconds (default 30)")
-    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)"
+    )
     chosen = parser.parse_args()
     outcomes = []
     with KafkaBroker(heap="1g") as broker, CoordinatorProcess() as coordinator:
@@ -134,7 +156,10 @@ def main() -> int:
     write(outcomes, chosen)
     for (size, way), ratio in ratios(outcomes).items():
         if way == "joint" and ratio < AT_LEAST[size]:
-            print(f"{size} queries, joint: {ratio:.2f} of the rate without a group, less than {AT_LEAST[size]}", file=sys.stderr)
+            print(
+                f"{size} queries, joint: {ratio:.2f} of the rate without a group, less than {AT_LEAST[size]}",
+                file=sys.stderr,
+            )
     return 1 if any(each.way != "unaligned" and each.above_told + each.above_announced for each in outcomes) else 0
 
 
@@ -142,8 +167,10 @@ def _line(each: Outcome) -> str:
     slowest = each.slowest
     return (
         f"{each.size} queries, {each.way}: {slowest.rate:.2f} h of event time a minute"
-        f" ({slowest.name}: {slowest.hours:.1f} h in {slowest.seconds:.1f} s), {60 * each.peak_drift_hours:.1f} min apart at most,"
-        f" {each.above_told} plans above the ceiling told, {each.above_announced} above any announced, of {each.planned}"
+        f" ({slowest.name}: {slowest.hours:.1f} h in {slowest.seconds:.1f} s), {60 * each.peak_drift_hours:.1f} "
+        "min apart at most,"
+        f" {each.above_told} plans above the ceiling told, {each.above_announced} above any announced, of "
+        f"{each.planned}"
     )
 
 
@@ -153,7 +180,9 @@ def write(outcomes: list[Outcome], chosen: argparse.Namespace) -> None:
     print(f"\n{table}\n{FLINK}")
     command = f"make bench-group ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-group"
     chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "group.json").write_text(json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2))
+    (chosen.out / "group.json").write_text(
+        json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2)
+    )
     (chosen.out / "group.md").write_text(f"{table}\n`{command}`\n\n{FLINK}", encoding="utf-8")
     figure = chart(outcomes, f"{chosen.max_drift_s} s")
     (chosen.out / "group.html").write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")

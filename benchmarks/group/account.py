@@ -1,4 +1,6 @@
-"""What a run of the group comes to: how fast it drained, how far apart its queries were, which plans were too high."""
+"""What a run of the group comes to: how fast it drained, how far apart its queries were, which
+plans were too high.
+"""
 
 import bisect
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +20,9 @@ CeilingUntil = Callable[[float], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """One query of a run. `seconds`: to its end, or until it was stopped. `hours`: of event time that it had read by then."""
+    """One query of a run. `seconds`: to its end, or until it was stopped. `hours`: of event time
+    that it had read by then.
+    """
 
     name: str
     seconds: float
@@ -34,9 +38,9 @@ class Drain:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run. `drift`: (s since the start, hours between the foremost and the last query) at the end of each batch. `planned`: how many
-    plans; `above_told`: those that read above the ceiling that their reader had been told, `above_announced`: above any that the
-    coordinator had made.
+    """One run. `drift`: (s since the start, hours between the foremost and the last query) at the
+    end of each batch. `planned`: how many plans; `above_told`: those that read above the ceiling
+    that their reader had been told, `above_announced`: above any that the coordinator had made.
     """
 
     size: int
@@ -58,7 +62,9 @@ class Outcome:
         return max((hours for _, hours in self.drift), default=0.0)
 
 
-def outcome(size: int, way: str, fleet: Sequence[Reading], told: Mapping[str, Any], ceiling_until: CeilingUntil | None) -> Outcome:
+def outcome(
+    size: int, way: str, fleet: Sequence[Reading], told: Mapping[str, Any], ceiling_until: CeilingUntil | None
+) -> Outcome:
     """Sum a run up. `told`: what the applications wrote, by query."""
     batches = [batch for query in told.values() for batch in query["batches"]]
     announced = [(b["highest_ms"], ceiling_until(b["planned_at"])) for b in batches] if ceiling_until else []
@@ -79,11 +85,15 @@ def _drain(reading: Reading, told: Mapping[str, Any]) -> Drain:
     topic = reading.topic
     hours = topic.span_hours if told["ended"] else _stands_at(reading, told, until)
     plans = sorted(batch["plan_s"] for batch in batches)
-    return Drain(reading.name, until - told["began"], hours, len(batches), 1000 * plans[len(plans) // 2] if plans else 0.0)
+    return Drain(
+        reading.name, until - told["began"], hours, len(batches), 1000 * plans[len(plans) // 2] if plans else 0.0
+    )
 
 
 def _stands_at(reading: Reading, told: Mapping[str, Any], time_s: float) -> float:
-    """Up to where (hours from the first record) a query had read everything at a wall clock: its last finished batch's target."""
+    """Up to where (hours from the first record) a query had read everything at a wall clock: its
+    last finished batch's target.
+    """
     batches: Batches = told["batches"]
     if told["ended"] and told["ended"] <= time_s:
         return reading.topic.span_hours

@@ -1,4 +1,6 @@
-"""What the coordinator announced, heard by somebody who takes no part: the other half of the account of ceilings."""
+"""What the coordinator announced, heard by somebody who takes no part: the other half of the
+account of ceilings.
+"""
 
 import bisect
 import json
@@ -8,7 +10,9 @@ import httpx
 
 
 class Announced:
-    """The ceilings of a group in the order in which they were made, from the stream of its events."""
+    """The ceilings of a group in the order in which they were made, from the stream of its
+    events.
+    """
 
     def __init__(self, url: str, group: str) -> None:
         self._revisions: list[int] = []
@@ -19,7 +23,9 @@ class Announced:
         self._listener.start()
 
     def highest_until(self, time_s: float) -> int | None:
-        """The highest ceiling (ms) that was made up to a wall clock in seconds; None before the first. A revision is its time in ms."""
+        """The highest ceiling (ms) that was made up to a wall clock in seconds; None before the
+        first. A revision is its time in ms.
+        """
         known = bisect.bisect_right(self._revisions, time_s * 1000)
         return self._highest[known - 1] if known else None
 

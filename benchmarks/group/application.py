@@ -1,7 +1,9 @@
-"""A Spark application of the benchmark's: `python -m benchmarks.group.application ORDER.json`; runs its queries, and writes what they did.
+"""A Spark application of the benchmark's: `python -m benchmarks.group.application ORDER.json`; runs
+its queries, and writes what they did.
 
-The order is a JSON object: `name`, `bootstrap`, `queries` (name, topic, budget, per_second), `coordinator` (fields of `Coordinator`, or
-null), `max_drift`, `warm_up` (a topic), `go` (a file to wait for), `limit_s`, `out` (the file to write), `checkpoints` (a folder).
+The order is a JSON object: `name`, `bootstrap`, `queries` (name, topic, budget, per_second),
+`coordinator` (fields of `Coordinator`, or null), `max_drift`, `warm_up` (a topic), `go` (a file to
+wait for), `limit_s`, `out` (the file to write), `checkpoints` (a folder).
 """
 
 import json
@@ -21,12 +23,18 @@ GO_WITHIN_S = 300.0
 
 
 class Drained:
-    """One query and the account of its batches. `per_second`: what its sink takes, in records; None: anything."""
+    """One query and the account of its batches. `per_second`: what its sink takes, in records;
+    None: anything.
+    """
 
     def __init__(self, spark: SparkSession, order: dict[str, Any], query: dict[str, Any]) -> None:
         self.name: str = query["name"]
         self.batches: list[dict[str, Any]] = []
-        stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order["bootstrap"]).option("subscribe", query["topic"])
+        stream = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", order["bootstrap"])
+            .option("subscribe", query["topic"])
+        )
         stream = stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", query["budget"]).load()
         coordinator = Coordinator(source=self.name, **order["coordinator"]) if order["coordinator"] else None
         self._df = align(stream, Alignment(max_drift=order["max_drift"], coordinator=coordinator))
@@ -35,7 +43,11 @@ class Drained:
 
     def start(self) -> StreamingQuery:
         """Start to read what is there by now."""
-        writer = self._df.writeStream.queryName(self.name).foreachBatch(self._take).option("checkpointLocation", self._checkpoint)
+        writer = (
+            self._df.writeStream.queryName(self.name)
+            .foreachBatch(self._take)
+            .option("checkpointLocation", self._checkpoint)
+        )
         return writer.trigger(availableNow=True).start()
 
     def _take(self, batch: DataFrame, _: int) -> None:
@@ -81,11 +93,14 @@ def main(path: str) -> None:
 
 
 def _await(running: dict[str, StreamingQuery], until: float) -> dict[str, float]:
-    """When each ended that has read everything by then; the others are stopped. Raises what made one fail."""
+    """When each ended that has read everything by then; the others are stopped. Raises what made
+    one fail.
+    """
     ended: dict[str, float] = {}
     while len(ended) < len(running) and time.time() < until:
         for name, query in running.items():
-            if name not in ended and query.awaitTermination(0.05):  # type: ignore[arg-type]  # a part of a second will do
+            # a part of a second will do
+            if name not in ended and query.awaitTermination(0.05):  # type: ignore[arg-type]
                 ended[name] = time.time()
     for query in running.values():
         query.stop()

@@ -8,7 +8,16 @@ from benchmarks.skew.table import HEIGHT, WIDTH
 from plotly.subplots import make_subplots
 
 COLOURS = {"unaligned": "#d6403a", "strict": "#59a14f", "joint": "#3f8ae0"}
-COLUMNS = ("queries", "ceiling", "slowest, h of event time a minute", "to unaligned", "apart at most", "batches", "plan, ms", "above told")
+COLUMNS = (
+    "queries",
+    "ceiling",
+    "slowest, h of event time a minute",
+    "to unaligned",
+    "apart at most",
+    "batches",
+    "plan, ms",
+    "above told",
+)
 FLINK = """\
 Beside it Flink 2.3.0, measured elsewhere and not by this benchmark: two sources in one job with 10 min of drift allowed were up to 999 min
 apart, since Flink pauses after the fact. And its catch-up is capped at one drift an announcement (FLINK-37399): with 10 min of drift and
@@ -53,13 +62,17 @@ def span(hours: float) -> str:
 def chart(outcomes: Sequence[Outcome], max_drift: str) -> go.Figure:
     """Drift over time, a panel for each number of queries."""
     sizes = list(dict.fromkeys(each.size for each in outcomes))
-    figure = make_subplots(rows=1, cols=len(sizes), shared_yaxes=True, subplot_titles=[f"{size} queries" for size in sizes])
+    figure = make_subplots(
+        rows=1, cols=len(sizes), shared_yaxes=True, subplot_titles=[f"{size} queries" for size in sizes]
+    )
     for each in outcomes:
         x, y = zip(*each.drift, strict=True)
         line = {"color": COLOURS[each.way], "shape": "hv", "width": 2.5}
         first = each.size == sizes[0]
         where = {"row": 1, "col": sizes.index(each.size) + 1}
-        figure.add_scatter(x=x, y=y, name=each.way, legendgroup=each.way, showlegend=first, mode="lines", line=line, **where)
+        figure.add_scatter(
+            x=x, y=y, name=each.way, legendgroup=each.way, showlegend=first, mode="lines", line=line, **where
+        )
     figure.update_xaxes(title_text="seconds since the start", rangemode="tozero")
     figure.update_yaxes(title_text=f"foremost to last query, hours (max_drift {max_drift})", rangemode="tozero", col=1)
     legend = {"orientation": "h", "y": 1.12, "yanchor": "bottom", "x": 0}

@@ -1,1 +1,3 @@
-"""How fresh a live query is: from a producer's stamp to foreachBatch, native beside aligned (`make bench-live`)."""
+"""How fresh a live query is: from a producer's stamp to foreachBatch, native beside aligned
+(`make bench-live`).
+"""

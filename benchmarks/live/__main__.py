@@ -1,15 +1,19 @@
-"""How fresh is a live query? Native beside aligned, with producers that are silent, lag, or commit rarely (`make bench-live`).
+"""How fresh is a live query? Native beside aligned, with producers that are silent, lag, or commit
+rarely (`make bench-live`).
 
-Two drivers, one native and one aligned, read the same topics at the same time, a process each: on two cores each has about one, and what
-the machine does besides meets both. In a case with a group each driver runs two queries, and the aligned ones share a coordinator. A
-record is stamped with the clock at its making, less its producer's lag; it is counted from its making to the call of foreachBatch that
-brings it. Counted is what comes within --seconds, once every producer has shown how it is. Rows lost are exact: the query drops late rows
-one by one, and what was read and did not come is lost.
+Two drivers, one native and one aligned, read the same topics at the same time, a process each: on
+two cores each has about one, and what the machine does besides meets both. In a case with a group
+each driver runs two queries, and the aligned ones share a coordinator. A record is stamped with the
+clock at its making, less its producer's lag; it is counted from its making to the call of
+foreachBatch that brings it. Counted is what comes within --seconds, once every producer has shown
+how it is. Rows lost are exact: the query drops late rows one by one, and what was read and did not
+come is lost.
 
-Writes build/bench/live.json, live.md and, where there is a Chromium, live.png; all cases take some 35 minutes. Ends with an error where of
-the partitions on time p50 or p99 is more than 0.2 s above the native one, beside what the last record of the one that lags is behind the
-drift; where the partitions that the shape is about wait themselves, but for those still further behind; and where a row is lost after the
-producers had shown how they are.
+Writes build/bench/live.json, live.md and, where there is a Chromium, live.png; all cases take some
+35 minutes. Ends with an error where of the partitions on time p50 or p99 is more than 0.2 s above
+the native one, beside what the last record of the one that lags is behind the drift; where the
+partitions that the shape is about wait themselves, but for those still further behind; and where a
+row is lost after the producers had shown how they are.
 """
 
 import argparse
@@ -41,7 +45,9 @@ WARM_UP = Case(SHAPES["all on time"])
 
 
 class Drivers:
-    """The two applications, which take one order after the other. `blank`: both are native, though one is called aligned."""
+    """The two applications, which take one order after the other. `blank`: both are native, though
+    one is called aligned.
+    """
 
     def __init__(self, folder: Path, blank: bool = False) -> None:
         self.folders = {way: folder / way for way in WAYS}
@@ -77,14 +83,17 @@ class Drivers:
 def run(case: Case, drivers: Drivers, bootstrap: str, url: str | None, settle_s: float, measured_s: float) -> Outcome:
     """One case. `url`: of a coordinator."""
     run_id = f"live-{time.time_ns()}"
-    feeds = {f"{run_id}-{n}": Feed(bootstrap, f"{run_id}-{n}", shape, case.payload) for n, shape in enumerate(case.topics)}
+    feeds = {
+        f"{run_id}-{n}": Feed(bootstrap, f"{run_id}-{n}", shape, case.payload) for n, shape in enumerate(case.topics)
+    }
     order = {
         "bootstrap": bootstrap,
         "topics": list(feeds),
         "delay_ms": DELAY_MS,
         "trigger_ms": case.trigger_ms,
         "payload": case.payload,
-        "options": {"max_drift": DELAY_MS} if case.group else {},  # else it is no longer than the delay by itself
+        # else it is no longer than the delay by itself
+        "options": {"max_drift": DELAY_MS} if case.group else {},
         "coordinator": {"url": url, "group": run_id} if case.group else None,
     }
     told: dict[str, Any] = {}
@@ -106,7 +115,8 @@ def run(case: Case, drivers: Drivers, bootstrap: str, url: str | None, settle_s:
 def line(of: Outcome) -> str:
     """What is printed of a case."""
     ways = (
-        f"{way} {seconds(each.others.p50)} s, {seconds(each.others.p99)} s, lost {each.lost:,} of {each.rows:,}" for way, each in _ways(of)
+        f"{way} {seconds(each.others.p50)} s, {seconds(each.others.p99)} s, lost {each.lost:,} of {each.rows:,}"
+        for way, each in _ways(of)
     )
     return f"{of.case}: behind at p50 and p99 {'; '.join(ways)}; may be {of.may_wait_s:,.1f} s more"
 
@@ -116,24 +126,41 @@ def _ways(of: Outcome) -> Sequence[tuple[str, Any]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="bench-live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=60.0, help="that are measured of each case (default 60)")
     parser.add_argument("--settle", type=float, help="seconds before them (default: by shape, 20 to 65)")
     parser.add_argument(
-        "--cases", nargs="+", metavar="WORDS", help='those only whose name has these words, such as "silent" or "in a group"'
+        "--cases",
+        nargs="+",
+        metavar="WORDS",
+        help='those only whose name has these words, such as "silent" or "in a group"',
     )
-    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)")
-    parser.add_argument("--blank", action="store_true", help="both drivers are native: how far apart the machine alone brings two equals")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)"
+    )
+    parser.add_argument(
+        "--blank",
+        action="store_true",
+        help="both drivers are native: how far apart the machine alone brings two equals",
+    )
     parser.add_argument("--no-check", action="store_true", help="no error where a claim does not hold")
     chosen = parser.parse_args()
     wanted = [case for case in cases() if not chosen.cases or any(words in case.name for words in chosen.cases)]
     if not wanted:
         parser.error("--cases: there are\n  " + "\n  ".join(case.name for case in cases()))
     outcomes = []
-    with tempfile.TemporaryDirectory(prefix="lockgate-bench-") as folder, KafkaBroker() as broker, CoordinatorProcess() as coordinator:
+    with (
+        tempfile.TemporaryDirectory(prefix="lockgate-bench-") as folder,
+        KafkaBroker() as broker,
+        CoordinatorProcess() as coordinator,
+    ):
         drivers = Drivers(Path(folder), chosen.blank)
         try:
-            run(WARM_UP, drivers, broker.bootstrap, None, 5.0, 5.0)  # the first query of a JVM pays for loading and compiling code
+            run(
+                WARM_UP, drivers, broker.bootstrap, None, 5.0, 5.0
+            )  # the first query of a JVM pays for loading and compiling code
             for n, case in enumerate(wanted, 1):
                 settle_s = case.shape.settle_s if chosen.settle is None else chosen.settle
                 outcomes.append(run(case, drivers, broker.bootstrap, coordinator.url, settle_s, chosen.seconds))
@@ -142,7 +169,11 @@ def main() -> int:
         finally:
             drivers.stop()
     print(f"\n{markdown(outcomes)}\n{chosen.out}: live.json, live.md", end="")
-    print(", live.png" if picture(chart(outcomes), chosen.out / "live.png") else "; no Chromium here to draw live.png with")
+    print(
+        ", live.png"
+        if picture(chart(outcomes), chosen.out / "live.png")
+        else "; no Chromium here to draw live.png with"
+    )
     for claim in (claims := broken(outcomes)):
         print(f"does not hold: {claim}", file=sys.stderr)
     return 1 if claims and not chosen.no_check else 0
@@ -152,7 +183,9 @@ def write(outcomes: Sequence[Outcome], out: Path) -> None:
     """The figures so far."""
     out.mkdir(parents=True, exist_ok=True)
     command = f"make bench-live ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-live"
-    (out / "live.json").write_text(json.dumps({"command": command, "cases": [asdict(each) for each in outcomes]}, indent=2))
+    (out / "live.json").write_text(
+        json.dumps({"command": command, "cases": [asdict(each) for each in outcomes]}, indent=2)
+    )
     (out / "live.md").write_text(markdown(outcomes), encoding="utf-8")
 
 

@@ -1,4 +1,6 @@
-"""What native and aligned made of one live topic, and which claims do not hold: pure functions of the feeds and of what the queries got."""
+"""What native and aligned made of one live topic, and which claims do not hold: pure functions of
+the feeds and of what the queries got.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ Written = Sequence[Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """One topic: what was written, from which offset of each partition on it was live, and whether the shape is about a partition."""
+    """One topic: what was written, from which offset of each partition on it was live, and whether
+    the shape is about a partition.
+    """
 
     written: Written
     live_from: Sequence[int]
@@ -24,7 +28,9 @@ class Fed:
 
 
 class Freshness(NamedTuple):
-    """Seconds from a record's making to foreachBatch, of so many records; None where there are none."""
+    """Seconds from a record's making to foreachBatch, of so many records; None where there are
+    none.
+    """
 
     records: int
     p50: float | None
@@ -40,8 +46,9 @@ class Freshness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Native or aligned. `others`: the partitions on time; `odd`: those that the shape is about. `lost` of `rows`: of what was made in the
-    measured time and read; `lost_before`: of what came live before it, while producers had not shown yet how they are.
+    """Native or aligned. `others`: the partitions on time; `odd`: those that the shape is about.
+    `lost` of `rows`: of what was made in the measured time and read; `lost_before`: of what came
+    live before it, while producers had not shown yet how they are.
     """
 
     others: Freshness
@@ -54,7 +61,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One case. `may_wait_s`: so much further behind than natively the partitions on time may be, and `odd_may_wait_s` the others."""
+    """One case. `may_wait_s`: so much further behind than natively the partitions on time may be,
+    and `odd_may_wait_s` the others.
+    """
 
     case: str
     native: Way
@@ -63,11 +72,17 @@ class Outcome:
     odd_may_wait_s: float
 
 
-def outcome(case: Case, feds: Mapping[str, Fed], told: Mapping[str, Mapping[str, Any]], drift_ms: int, span_ms: tuple[int, int]) -> Outcome:
-    """`told`: by way and topic what the applications wrote. `span_ms`: the measured time, wall clock."""
+def outcome(
+    case: Case, feds: Mapping[str, Fed], told: Mapping[str, Mapping[str, Any]], drift_ms: int, span_ms: tuple[int, int]
+) -> Outcome:
+    """`told`: by way and topic what the applications wrote. `span_ms`: the measured time, wall
+    clock.
+    """
     holds = max(shape.holds_ms for shape in case.topics)
     waits = [
-        (_may_wait_s(may_wait_ms(p, holds, drift_ms), case), shape.odd(n)) for shape in case.topics for n, p in enumerate(shape.producers)
+        (_may_wait_s(may_wait_ms(p, holds, drift_ms), case), shape.odd(n))
+        for shape in case.topics
+        for n, p in enumerate(shape.producers)
     ]
     native, aligned = (way(feds, told[name], span_ms) for name in ("native", "aligned"))
     others, odd = ([wait for wait, is_odd in waits if is_odd is kind] for kind in (False, True))
@@ -79,14 +94,20 @@ def _may_wait_s(wait_ms: int, case: Case) -> float:
 
 
 def way(feds: Mapping[str, Fed], told: Mapping[str, Any], span_ms: tuple[int, int]) -> Way:
-    """Of all queries of one application together. Raises `ValueError` where a row came twice or is none."""
+    """Of all queries of one application together. Raises `ValueError` where a row came twice or is
+    none.
+    """
     begins, until = span_ms
     seconds: dict[bool, list[float]] = {False: [], True: []}
     rows = lost = lost_before = 0
     for topic, fed in feds.items():
         got: set[tuple[int, int]] = set()
         for partition, offset, made, at in told[topic]["rows"]:
-            if (partition, offset) in got or offset >= len(fed.written[partition]) or made != fed.written[partition][offset][0]:
+            if (
+                (partition, offset) in got
+                or offset >= len(fed.written[partition])
+                or made != fed.written[partition][offset][0]
+            ):
                 raise ValueError(f"{topic}-{partition} at {offset}: a row that came twice, or that nobody wrote")
             got.add((partition, offset))
             if begins <= at < until:
@@ -95,7 +116,11 @@ def way(feds: Mapping[str, Fed], told: Mapping[str, Any], span_ms: tuple[int, in
             for offset in range(fed.live_from[partition], end):
                 measured = begins <= fed.written[partition][offset][0] < until
                 missing = (partition, offset) not in got
-                rows, lost, lost_before = rows + measured, lost + (missing and measured), lost_before + (missing and not measured)
+                rows, lost, lost_before = (
+                    rows + measured,
+                    lost + (missing and measured),
+                    lost_before + (missing and not measured),
+                )
     batches = sum(told[topic]["batches"] for topic in feds)
     return Way(Freshness.of(seconds[False]), Freshness.of(seconds[True]), rows, lost, lost_before, batches)
 
@@ -108,20 +133,31 @@ def broken(outcomes: Sequence[Outcome]) -> list[str]:
 def _broken(of: Outcome) -> Iterator[str]:
     native, aligned = of.native, of.aligned
     if not native.others.records or aligned.others.records < LEAST_SHARE * native.others.records:
-        yield f"{of.case}: {aligned.others.records:,} rows of the partitions on time came, and natively {native.others.records:,}"
+        yield (
+            f"{of.case}: {aligned.others.records:,} rows of the partitions on time came, and natively "
+            f"{native.others.records:,}"
+        )
         return
     for name, more in (("half", more_at(of, "p50")), ("99 of 100", more_at(of, "p99"))):
         if more is not None and more > of.may_wait_s + TOLERANCE_S:
-            yield f"{of.case}: {name} of the rows are up to {more:.2f} s further behind than natively, and may be {of.may_wait_s:g} s"
+            yield (
+                f"{of.case}: {name} of the rows are up to {more:.2f} s further behind than natively, and may be "
+                f"{of.may_wait_s:g} s"
+            )
     if aligned.odd.p50 is not None and native.others.p50 is not None:
         more = aligned.odd.p50 - native.others.p50
         if more > of.odd_may_wait_s + TOLERANCE_S:
-            yield f"{of.case}: half of the odd partitions' own rows are up to {more:.2f} s behind, and may be {of.odd_may_wait_s:g} s"
+            yield (
+                f"{of.case}: half of the odd partitions' own rows are up to {more:.2f} s behind, and may be "
+                f"{of.odd_may_wait_s:g} s"
+            )
     if aligned.lost:
         yield f"{of.case}: {aligned.lost:,} of {aligned.rows:,} rows lost, though all producers had shown how they are"
 
 
 def more_at(of: Outcome, rank: str) -> float | None:
-    """By how many seconds the partitions on time are further behind than natively, at "p50" or "p99"."""
+    """By how many seconds the partitions on time are further behind than natively, at "p50" or
+    "p99".
+    """
     native, aligned = (getattr(each.others, rank) for each in (of.native, of.aligned))
     return None if native is None or aligned is None else aligned - native

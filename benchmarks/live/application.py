@@ -1,8 +1,10 @@
 """One driver of the benchmark, native or aligned: `python -m benchmarks.live.application native|aligned FOLDER`.
 
-It takes orders from the folder, one after the other: N.order is a JSON object with `bootstrap`, `topics` (a query for each), `delay_ms`,
-`trigger_ms`, `payload`, `options` (of `Alignment`) and `coordinator` (fields of `Coordinator`, or null). It says "began N" once each query
-has had a batch, and when there is N.stop it stops them and writes N.json: by topic the rows of every batch and where the query had come to.
+It takes orders from the folder, one after the other: N.order is a JSON object with `bootstrap`,
+`topics` (a query for each), `delay_ms`, `trigger_ms`, `payload`, `options` (of `Alignment`) and
+`coordinator` (fields of `Coordinator`, or null). It says "began N" once each query has had a batch,
+and when there is N.stop it stops them and writes N.json: by topic the rows of every batch and where
+the query had come to.
 """
 
 import json
@@ -31,15 +33,23 @@ class Live:
 
     def __init__(self, spark: SparkSession, order: dict[str, Any], topic: str, aligned: bool) -> None:
         self._order, self._topic = order, topic
-        self.rows: list[tuple[int, int, int, int]] = []  # partition, offset, made, and when foreachBatch had it; in ms
+        # partition, offset, made, and when foreachBatch had it; in ms
+        self.rows: list[tuple[int, int, int, int]] = []
         self.batches = 0
-        reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order["bootstrap"]).option("subscribe", topic)
+        reader = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", order["bootstrap"])
+            .option("subscribe", topic)
+        )
         stream = reader.option("startingOffsets", "earliest").load()
         stream = align(stream, self._alignment()) if aligned else stream
         event_time = STAMP if order["payload"] else "timestamp"
         stream = stream.selectExpr("partition", "offset", f"{event_time} AS at", f"{MADE} AS made")
-        # Deduplication drops a late row, as every stateful operator does, and gives every other one at once.
-        self._df = stream.withWatermark("at", f"{order['delay_ms']} milliseconds").dropDuplicates(["partition", "offset", "at"])
+        # Deduplication drops a late row, as every stateful operator does, and gives every other one
+        # at once.
+        self._df = stream.withWatermark("at", f"{order['delay_ms']} milliseconds").dropDuplicates(
+            ["partition", "offset", "at"]
+        )
 
     def _alignment(self) -> Alignment:
         order = self._order
@@ -49,7 +59,11 @@ class Live:
 
     def start(self, checkpoint: str) -> StreamingQuery:
         """Start to read."""
-        writer = self._df.writeStream.queryName(self._topic).foreachBatch(self._take).option("checkpointLocation", checkpoint)
+        writer = (
+            self._df.writeStream.queryName(self._topic)
+            .foreachBatch(self._take)
+            .option("checkpointLocation", checkpoint)
+        )
         return writer.trigger(processingTime=f"{self._order['trigger_ms']} milliseconds").start()
 
     def _take(self, batch: DataFrame, _: int) -> None:
@@ -78,14 +92,21 @@ def serve(spark: SparkSession, order: dict[str, Any], number: int, folder: Path,
         for query in queries:
             query.stop()
     told = {
-        live._topic: {"rows": live.rows, "ends": ends(query, live._topic), "batches": live.batches, "metrics": _metrics(query)}
+        live._topic: {
+            "rows": live.rows,
+            "ends": ends(query, live._topic),
+            "batches": live.batches,
+            "metrics": _metrics(query),
+        }
         for live, query in zip(lives, queries, strict=True)
     }
     put(folder / f"{number}.json", told)
 
 
 def _until(holds: Any, queries: list[StreamingQuery]) -> None:
-    assert await_true(lambda: holds() or not all(query.isActive for query in queries), PATIENCE_S), "nothing within ten minutes"
+    assert await_true(lambda: holds() or not all(query.isActive for query in queries), PATIENCE_S), (
+        "nothing within ten minutes"
+    )
     for query in queries:
         if not query.isActive:
             raise query.exception() or RuntimeError("a query ended")

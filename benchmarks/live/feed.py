@@ -1,4 +1,6 @@
-"""Live producers of one topic: history first, then each record at its moment, and an account of all that was appended."""
+"""Live producers of one topic: history first, then each record at its moment, and an account of all
+that was appended.
+"""
 
 import threading
 import time
@@ -14,7 +16,9 @@ ROUND_S = 0.01
 
 
 class Feed:
-    """`written[partition]` are `(made, stamp)` of its records by offset; from `live_from[partition]` on they were made at that moment."""
+    """`written[partition]` are `(made, stamp)` of its records by offset; from
+    `live_from[partition]` on they were made at that moment.
+    """
 
     def __init__(self, bootstrap: str, topic: str, shape: Shape, payload: bool) -> None:
         self.topic, self.shape = topic, shape
@@ -22,7 +26,9 @@ class Feed:
         self.live_from: list[int] = []
         self._payload, self._failed = payload, threading.Event()
         # One connection and in order: offsets are what the account goes by.
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True, **topics.QUIET})
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True, **topics.QUIET}
+        )
         self._ended = threading.Event()
         topics.create(bootstrap, topic, len(shape.producers))
         self._start_ms = now_ms()
@@ -34,7 +40,9 @@ class Feed:
 
     @contextmanager
     def running(self) -> Iterator["Feed"]:
-        """Appends until the end of the `with`. Raises `KafkaException` where something was not appended."""
+        """Appends until the end of the `with`. Raises `KafkaException` where something was not
+        appended.
+        """
         thread = threading.Thread(target=self._run, name=f"feed of {self.topic}", daemon=True)
         thread.start()
         try:
@@ -51,14 +59,18 @@ class Feed:
             since, until = until, now_ms()
             for partition in range(len(self.shape.producers)):
                 for made, stamp in self.shape.live(partition, since, until):
-                    self._append(partition, until, stamp + until - made)  # as far behind as it is to be, and honest on a busy machine
+                    self._append(
+                        partition, until, stamp + until - made
+                    )  # as far behind as it is to be, and honest on a busy machine
             self._producer.poll(0)
 
     def _append(self, partition: int, made: int, stamp: int) -> None:
         value, timestamp = f"{stamp},{made}".encode(), made if self._payload else stamp
         while True:
             try:
-                self._producer.produce(self.topic, value, None, partition, timestamp=timestamp, on_delivery=self._delivered)
+                self._producer.produce(
+                    self.topic, value, None, partition, timestamp=timestamp, on_delivery=self._delivered
+                )
                 break
             except BufferError:
                 self._producer.poll(0.05)

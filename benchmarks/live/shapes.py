@@ -1,7 +1,9 @@
-"""What the partitions of a live topic are given, and when: pure functions of the clock, in ms since the epoch.
+"""What the partitions of a live topic are given, and when: pure functions of the clock, in ms since
+the epoch.
 
-A record has the moment at which it is made, which is when it is appended, and a stamp, its event time. Between the two lies its
-producer's lag. All logs of a topic begin at one event time before the queries start, with what would have been made by then.
+A record has the moment at which it is made, which is when it is appended, and a stamp, its event
+time. Between the two lies its producer's lag. All logs of a topic begin at one event time before
+the queries start, with what would have been made by then.
 """
 
 from collections.abc import Iterator
@@ -12,15 +14,16 @@ SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 BEFORE_MS = 20 * SECOND_MS  # what every log holds before the furthest behind has come to the start
-DENSE_MS = 10 * MINUTE_MS  # of a log; a run does not get further, and behind it one record in a hundred will do
+# of a log; a run does not get further, and behind it one record in a hundred will do
+DENSE_MS = 10 * MINUTE_MS
 PHASE_MS = 37  # so much apart are the turns of two partitions
 
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """One partition's. A record each `every_ms` (0: none at all), stamped `lag_ms` behind the clock; what was stamped in `commits_ms` is
-    appended at once at their end (0: each record for itself). `silent_ms`: before the start it has fallen silent for so long (None: it
-    goes on).
+    """One partition's. A record each `every_ms` (0: none at all), stamped `lag_ms` behind the
+    clock; what was stamped in `commits_ms` is appended at once at their end (0: each record for
+    itself). `silent_ms`: before the start it has fallen silent for so long (None: it goes on).
     """
 
     name: str
@@ -31,16 +34,22 @@ class Producer:
 
     @property
     def most_ms(self) -> int:
-        """How far behind the clock its records are at most when they are appended; 0 for one that appends none."""
+        """How far behind the clock its records are at most when they are appended; 0 for one that
+        appends none.
+        """
         return self.lag_ms + self.commits_ms if self.every_ms and self.silent_ms is None else 0
 
     @property
     def holds_ms(self) -> int:
-        """How far behind the clock the last that it has shown is at most; 0 for one that is never behind."""
+        """How far behind the clock the last that it has shown is at most; 0 for one that is never
+        behind.
+        """
         return self.most_ms and self.most_ms + (0 if self.commits_ms else self.every_ms)
 
     def made(self, phase_ms: int, since_ms: int, until_ms: int) -> Iterator[tuple[int, int]]:
-        """`(made, stamp)` of what is made at `since_ms` or later, and before `until_ms`, in order."""
+        """`(made, stamp)` of what is made at `since_ms` or later, and before `until_ms`, in
+        order.
+        """
         if not self.every_ms:
             return
         first = since_ms - phase_ms - self.commits_ms  # no turn before it is still to be appended
@@ -52,7 +61,9 @@ class Producer:
 
 @dataclass(frozen=True)
 class Shape:
-    """The producers of one topic. `settle_s`: after so many seconds every one has shown how it is."""
+    """The producers of one topic. `settle_s`: after so many seconds every one has shown how it
+    is.
+    """
 
     name: str
     producers: tuple[Producer, ...]
@@ -79,17 +90,23 @@ class Shape:
                 yield made, stamp
 
     def live(self, partition: int, since_ms: int, until_ms: int) -> Iterator[tuple[int, int]]:
-        """`(made, stamp)` of what comes to a partition from `since_ms` to `until_ms`, both after the start."""
+        """`(made, stamp)` of what comes to a partition from `since_ms` to `until_ms`, both after
+        the start.
+        """
         producer = self.producers[partition]
         return producer.made(partition * PHASE_MS, since_ms, until_ms) if producer.silent_ms is None else iter(())
 
     def odd(self, partition: int) -> bool:
-        """Whether a partition is what the shape is about, rather than one of those on time beside it."""
+        """Whether a partition is what the shape is about, rather than one of those on time beside
+        it.
+        """
         return self.producers[partition] != ON_TIME
 
 
 def may_wait_ms(producer: Producer, holds_ms: int, drift_ms: int) -> int:
-    """How long a producer's records may wait for one that is `holds_ms` behind: what is further apart than the drift, and no more."""
+    """How long a producer's records may wait for one that is `holds_ms` behind: what is further
+    apart than the drift, and no more.
+    """
     return max(0, holds_ms - producer.lag_ms - drift_ms)
 
 
@@ -123,8 +140,9 @@ SHAPES = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A shape, the trigger's interval (0: as fast as possible), and whether a second query, all on time, is in a group with it.
-    `payload`: event time is in the value, and Kafka's timestamp is the moment of the append.
+    """A shape, the trigger's interval (0: as fast as possible), and whether a second query, all on
+    time, is in a group with it. `payload`: event time is in the value, and Kafka's timestamp is the
+    moment of the append.
     """
 
     shape: Shape

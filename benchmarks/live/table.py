@@ -22,7 +22,9 @@ ROW_PX, FRAME_PX = 42, 130
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """A row a case. How far behind the partitions on time are, and by how much more aligned; then the rows of all."""
+    """A row a case. How far behind the partitions on time are, and by how much more aligned; then
+    the rows of all.
+    """
     return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(map(_row, outcomes))
 
 
@@ -42,7 +44,9 @@ def _row(of: Outcome) -> str:
 
 
 def seconds(found: float | None, sign: str = "-") -> str:
-    """`0.31`, `20.5`, `10,790`; an en dash where there is none. `sign` as in a format: "+" shows it always."""
+    """`0.31`, `20.5`, `10,790`; an en dash where there is none. `sign` as in a format: "+" shows it
+    always.
+    """
     if found is None:
         return "–"
     return format(found, f"{sign},.2f" if abs(found) < 10 else f"{sign},.1f" if abs(found) < 100 else f"{sign},.0f")
@@ -61,19 +65,38 @@ def chart(outcomes: Sequence[Outcome]) -> go.Figure:
         p50, p99 = ([getattr(each.others, rank) for each in ways] for rank in ("p50", "p99"))
         to_p99 = [None if low is None or high is None else high - low for low, high in zip(p50, p99, strict=True)]
         more = {"y": names, "name": name, "legendgroup": name}
-        marker, bar = {"color": colour, "size": 11}, {"type": "data", "symmetric": False, "array": to_p99, "color": colour, "thickness": 2}
+        marker, bar = (
+            {"color": colour, "size": 11},
+            {"type": "data", "symmetric": False, "array": to_p99, "color": colour, "thickness": 2},
+        )
         figure.add_scatter(x=p50, mode="markers", marker=marker, error_x=bar, **more, row=1, col=1)
         share = [100 * each.lost / max(1, each.rows) for each in ways]
         text = [f"{each:.1f} %" if each else "0" for each in share]
-        shown = {"orientation": "h", "marker": {"color": colour}, "text": text, "textposition": "outside", "showlegend": False}
+        shown = {
+            "orientation": "h",
+            "marker": {"color": colour},
+            "text": text,
+            "textposition": "outside",
+            "showlegend": False,
+        }
         figure.add_bar(x=share, **shown, **more, row=1, col=2)
-    may = [None if of.native.others.p99 is None else of.native.others.p99 + of.may_wait_s + TOLERANCE_S for of in outcomes]
+    may = [
+        None if of.native.others.p99 is None else of.native.others.p99 + of.may_wait_s + TOLERANCE_S for of in outcomes
+    ]
     mark = {"symbol": "line-ns-open", "size": 20, "color": "#777", "line": {"width": 2}}
     figure.add_scatter(x=may, y=names, mode="markers", marker=mark, name="up to here aligned p99 may be", row=1, col=1)
-    figure.update_xaxes(title_text="partitions on time: seconds from making to foreachBatch, p50 to p99", type="log", dtick=1, row=1, col=1)
+    figure.update_xaxes(
+        title_text="partitions on time: seconds from making to foreachBatch, p50 to p99",
+        type="log",
+        dtick=1,
+        row=1,
+        col=1,
+    )
     figure.update_xaxes(title_text="rows lost, %", range=[0, 115], row=1, col=2)
     figure.update_yaxes(autorange="reversed", automargin=True, ticksuffix="  ")
     legend = {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0}
     height = FRAME_PX + ROW_PX * len(outcomes)
-    figure.update_layout(template="plotly_white", width=WIDTH, height=height, bargap=0.3, legend=legend, font={"size": 13})
+    figure.update_layout(
+        template="plotly_white", width=WIDTH, height=height, bargap=0.3, legend=legend, font={"size": 13}
+    )
     return figure.update_layout(margin={"l": 10, "r": 20, "t": 50, "b": 60}, scattermode="group")

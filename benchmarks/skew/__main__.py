@@ -1,10 +1,12 @@
 """Native Spark and aligned, on shapes of skew on which native Spark loses rows (`make bench-skew`).
 
-Each shape is loaded into a real Kafka and read twice to its end, natively and aligned, by the same query: rows in windows of an hour, or an
-inner join, with the watermark delay that the shape needs. Rows lost are counted against what was produced. Drift, at each batch
-boundary: how far the highest event time read of one split is above the lowest one unread of another. Look-ups: how often a plan asked
-Kafka for anything. Writes build/bench/skew.json, skew.md and, where there is a Chromium, skew.png. Ends with an error where an aligned
-run loses a row or drifts by a second more than its disorder, or where half of all plans ask Kafka more than 8 times a topic.
+Each shape is loaded into a real Kafka and read twice to its end, natively and aligned, by the same
+query: rows in windows of an hour, or an inner join, with the watermark delay that the shape needs.
+Rows lost are counted against what was produced. Drift, at each batch boundary: how far the highest
+event time read of one split is above the lowest one unread of another. Look-ups: how often a plan
+asked Kafka for anything. Writes build/bench/skew.json, skew.md and, where there is a Chromium,
+skew.png. Ends with an error where an aligned run loses a row or drifts by a second more than its
+disorder, or where half of all plans ask Kafka more than 8 times a topic.
 """
 
 import argparse
@@ -34,7 +36,10 @@ CONF = {"spark.sql.streaming.numRecentProgressUpdates": "10000", "spark.driver.m
 def load(bootstrap: str, shape: Shape) -> None:
     """Creates and fills the shape's topics."""
     for topic in shape.topics:
-        logs = [list(zip(times.tolist(), numbers.tolist(), strict=True)) for times, numbers in zip(topic.logs, topic.numbers, strict=True)]
+        logs = [
+            list(zip(times.tolist(), numbers.tolist(), strict=True))
+            for times, numbers in zip(topic.logs, topic.numbers, strict=True)
+        ]
         with progress_bar(f"loading {topic.name}", topic.records) as progress:
             topics.fill(bootstrap, topic.name, logs, progress)
 
@@ -46,7 +51,8 @@ def both(spark: SparkSession, bootstrap: str, shape: Shape) -> tuple[Outcome, Ou
         native, aligned = (Run(shape, way).outcome(spark, bootstrap, Path(folder, str(way))) for way in (False, True))
     for way, outcome in (("native", native), ("aligned", aligned)):
         print(
-            f"{shape.name}, {way}: {outcome.rows_lost:,} of {outcome.rows:,} rows lost, drift {duration(outcome.drift_ms)},"
+            f"{shape.name}, {way}: {outcome.rows_lost:,} of {outcome.rows:,} rows lost, drift "
+            f"{duration(outcome.drift_ms)},"
             f" {outcome.batches} batches in {outcome.seconds:.1f} s",
             flush=True,
         )
@@ -66,10 +72,14 @@ def broken(pairs: list[tuple[Outcome, Outcome]]) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-skew", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="bench-skew", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=int, default=300_000, help="records of a shape, about (default 300,000)")
     parser.add_argument("--shapes", nargs="+", metavar="NAME", help='some of them only, such as "late start"')
-    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)"
+    )
     chosen = parser.parse_args()
     wanted = [shape for shape in shapes(chosen.records) if not chosen.shapes or shape.name in chosen.shapes]
     if not wanted:
@@ -84,7 +94,9 @@ def main() -> int:
             write(pairs, chosen.out, f"make bench-skew ARGS='--records {chosen.records}'")
         spark.stop()
     print(f"\n{markdown(pairs)}\n{chosen.out}: skew.json, skew.md", end="")
-    print(", skew.png" if picture(chart(pairs), chosen.out / "skew.png") else "; no Chromium here to draw skew.png with")
+    print(
+        ", skew.png" if picture(chart(pairs), chosen.out / "skew.png") else "; no Chromium here to draw skew.png with"
+    )
     for claim in (claims := list(broken(pairs))):
         print(f"does not hold: {claim}", file=sys.stderr)
     return 1 if claims else 0

@@ -1,4 +1,6 @@
-"""What a run did to a shape, from Spark's own progress and the shape alone; nothing here asks lockgate."""
+"""What a run did to a shape, from Spark's own progress and the shape alone; nothing here asks
+lockgate.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,9 +23,16 @@ def ends(progress: str) -> Ends:
 
 
 def drift_ms(shape: Shape, boundary: Ends) -> int:
-    """How far the highest event time that was read of one split is above the lowest that is unread of another, in ms, 0 or more."""
+    """How far the highest event time that was read of one split is above the lowest that is unread
+    of another, in ms, 0 or more.
+    """
     splits = list(_splits(shape, boundary))
-    drifts = [read - unread for i, (read, _) in enumerate(splits) for j, (_, unread) in enumerate(splits) if i != j and read and unread]
+    drifts = [
+        read - unread
+        for i, (read, _) in enumerate(splits)
+        for j, (_, unread) in enumerate(splits)
+        if i != j and read and unread
+    ]
     return max([0, *drifts])
 
 
@@ -36,7 +45,9 @@ def _splits(shape: Shape, boundary: Ends) -> Iterator[tuple[int, int]]:
 
 
 def rows_lost(shape: Shape, counted: Mapping[int, int]) -> int:
-    """Rows that an exact result has and this one has not. `counted`: by hour. Raises `ValueError` where a result has rows too many."""
+    """Rows that an exact result has and this one has not. `counted`: by hour. Raises `ValueError`
+    where a result has rows too many.
+    """
     missing = {hour: rows - counted.get(hour, 0) for hour, rows in shape.expected.items()}
     if min(missing.values()) < 0 or counted.keys() - missing.keys():
         raise ValueError(f"{shape.name}: more rows than there are: {dict(counted)}, not {shape.expected}")
@@ -45,4 +56,6 @@ def rows_lost(shape: Shape, counted: Mapping[int, int]) -> int:
 
 def logs_hold(topic: Topic, found: Ends) -> bool:
     """Whether the last boundary is the end of every log: everything was read."""
-    return all(found.get((topic.name, partition), 0) == len(log) for partition, log in enumerate(topic.logs) if len(log))
+    return all(
+        found.get((topic.name, partition), 0) == len(log) for partition, log in enumerate(topic.logs) if len(log)
+    )

@@ -1,4 +1,6 @@
-"""The queries of the benchmark, one for a topic and one for two: what they count is exact unless rows come too late for Spark."""
+"""The queries of the benchmark, one for a topic and one for two: what they count is exact unless
+rows come too late for Spark.
+"""
 
 import statistics
 import time
@@ -16,8 +18,8 @@ from lockgate_testbed.skew import HOUR_MS, T0_MS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run. `rows_lost` of `rows`; `drift_ms`: the most at any batch boundary; `look_ups`: of each plan, over all `topics`;
-    `disorder_ms`: as the query was told.
+    """One run. `rows_lost` of `rows`; `drift_ms`: the most at any batch boundary; `look_ups`: of
+    each plan, over all `topics`; `disorder_ms`: as the query was told.
     """
 
     shape: str
@@ -46,12 +48,16 @@ class Run:
         self._look_ups: list[int] = []
 
     def outcome(self, spark: SparkSession, bootstrap: str, checkpoint: Path) -> Outcome:
-        """Runs it. Raises what ended it, and `AssertionError` where it ended before the logs did."""
+        """Runs it. Raises what ended it, and `AssertionError` where it ended before the logs
+        did.
+        """
         shape = self._shape
         streams = [_stream(spark, bootstrap, topic) for topic in shape.topics]
         if self._aligned:
             streams = align_all(streams, Alignment(max_drift="10 minutes", disorder=shape.disorder_ms))
-        result, take = (_windows(shape, streams[0]), self._count) if len(streams) == 1 else (_pairs(shape, *streams), self._add)
+        result, take = (
+            (_windows(shape, streams[0]), self._count) if len(streams) == 1 else (_pairs(shape, *streams), self._add)
+        )
         writer = result.writeStream.outputMode("update" if len(streams) == 1 else "append").foreachBatch(take)
         began = time.perf_counter()
         query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
@@ -73,9 +79,15 @@ class Run:
         )
 
     def _count(self, batch: DataFrame, _: int) -> None:
-        # In update mode a batch brings the new count of each window that it changed: the latest one holds.
+        # In update mode a batch brings the new count of each window that it changed: the latest one
+        # holds.
         self._note(batch)
-        self._counted.update({row["hour"]: row["count"] for row in batch.selectExpr(f"{_hour('window.start')} AS hour", "count").collect()})
+        self._counted.update(
+            {
+                row["hour"]: row["count"]
+                for row in batch.selectExpr(f"{_hour('window.start')} AS hour", "count").collect()
+            }
+        )
 
     def _add(self, batch: DataFrame, _: int) -> None:
         self._note(batch)
@@ -89,7 +101,9 @@ class Run:
 
 
 def _stream(spark: SparkSession, bootstrap: str, topic: Topic) -> DataFrame:
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic.name)
+    )
     return reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", topic.budget).load()
 
 

@@ -1,7 +1,7 @@
 """The shapes of the benchmark: what each partition's log holds, as pure functions of a seed.
 
-All cover 24 hours of event time and are replayed: they lie in the log before a query starts. What a shape says of a producer (late, out for
-nine hours) is about event time, not about the clock.
+All cover 24 hours of event time and are replayed: they lie in the log before a query starts. What a
+shape says of a producer (late, out for nine hours) is about event time, not about the clock.
 """
 
 import re
@@ -40,9 +40,11 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`delay_ms`: the query's watermark delay. `disorder_ms`: how far records of one partition are out of order, at most.
+    """`delay_ms`: the query's watermark delay. `disorder_ms`: how far records of one partition are
+    out of order, at most.
 
-    With two topics the query is an inner join: each record of the first has one partner in the second, up to `JOIN_WITHIN_MS` later.
+    With two topics the query is an inner join: each record of the first has one partner in the
+    second, up to `JOIN_WITHIN_MS` later.
     """
 
     name: str
@@ -57,7 +59,9 @@ class Shape:
 
     @property
     def expected(self) -> dict[int, int]:
-        """The rows of an exact result by hour (0 to 23): records, or pairs by the hour of the first."""
+        """The rows of an exact result by hour (0 to 23): records, or pairs by the hour of the
+        first.
+        """
         hours = (np.concatenate(self.topics[0].logs) - T0_MS) // HOUR_MS
         return {int(hour): int(count) for hour, count in zip(*np.unique(hours, return_counts=True), strict=True)}
 
@@ -90,18 +94,24 @@ def _random(rng: np.random.Generator, count: int, start: float = 0, end: float =
 
 
 def _by_weight(rng: np.random.Generator, records: int, weights: Sequence[float]) -> list[Times]:
-    """Steady producers of unlike densities. Spark, which shares a batch by what is unread, keeps these alone level."""
+    """Steady producers of unlike densities. Spark, which shares a batch by what is unread, keeps
+    these alone level.
+    """
     return [_random(rng, int(records * weight / sum(weights))) for weight in weights]
 
 
 def _leaning(rng: np.random.Generator, records: int, weights: Sequence[float]) -> list[Times]:
-    """Every other producer is 7 times busier at midnight than a day later, and the others the other way round."""
+    """Every other producer is 7 times busier at midnight than a day later, and the others the other
+    way round.
+    """
     logs = _by_weight(rng, records, weights)
     return [np.sort(T0_MS + _lean((log - T0_MS) / SPAN_MS, 2.0 if n % 2 else -2.0)) for n, log in enumerate(logs)]
 
 
 def _lean(even: npt.NDArray[np.float64], rate: float) -> Times:
-    """Shares of a day, evenly at random, as ms of a day with a density that falls by exp(`rate`)."""
+    """Shares of a day, evenly at random, as ms of a day with a density that falls by
+    exp(`rate`).
+    """
     shares: npt.NDArray[np.float64] = -np.log1p(-even * -np.expm1(-rate)) / rate
     return np.minimum(shares * SPAN_MS, SPAN_MS - 1).astype(np.int64)
 
@@ -123,11 +133,15 @@ def _one_record(rng: np.random.Generator, records: int) -> list[Times]:
 
 
 def _bursts(rng: np.random.Generator, records: int) -> list[Times]:
-    """Each of six bursts for 20 minutes when its hour comes, and is all but silent between; bursts are of unlike size."""
+    """Each of six bursts for 20 minutes when its hour comes, and is all but silent between; bursts
+    are of unlike size.
+    """
     logs = []
     for turn in range(6):
         sizes = rng.dirichlet(np.full(HOURS // 6, 0.7)) * records / 6
-        bursts = [_random(rng, int(size), hour, hour + 1 / 3) for size, hour in zip(sizes, range(turn, HOURS, 6), strict=True)]
+        bursts = [
+            _random(rng, int(size), hour, hour + 1 / 3) for size, hour in zip(sizes, range(turn, HOURS, 6), strict=True)
+        ]
         logs.append(np.sort(np.concatenate([*bursts, _random(rng, 100)])))
     return logs
 
@@ -167,7 +181,9 @@ def _disordered(rng: np.random.Generator, records: int) -> list[Times]:
 
 
 def _join(rng: np.random.Generator, records: int, budget: int) -> Shape:
-    """Two topics of three partitions; the second gets through a fourth of the first one's offsets a batch."""
+    """Two topics of three partitions; the second gets through a fourth of the first one's offsets a
+    batch.
+    """
     logs = _leaning(rng, records // 2, (1, 2, 4))
     orders = Topic("skew-orders", tuple(logs), _numbers(logs), 4 * max(1, budget))
     later = [log + rng.integers(0, JOIN_WITHIN_MS, len(log)) for log in logs]

@@ -12,7 +12,17 @@ from plotly.subplots import make_subplots
 
 NATIVE, ALIGNED = "#d6403a", "#3f8ae0"
 WIDTH, HEIGHT = 1180, 520
-COLUMNS = ("shape", "rows", "lost natively", "aligned", "apart natively", "aligned", "look-ups a plan", "seconds natively", "aligned")
+COLUMNS = (
+    "shape",
+    "rows",
+    "lost natively",
+    "aligned",
+    "apart natively",
+    "aligned",
+    "look-ups a plan",
+    "seconds natively",
+    "aligned",
+)
 
 Pairs = Sequence[tuple[Outcome, Outcome]]
 """Native and aligned, shape by shape."""
@@ -20,7 +30,9 @@ Pairs = Sequence[tuple[Outcome, Outcome]]
 
 def markdown(pairs: Pairs) -> str:
     """A row a shape. Look-ups are their median and the most."""
-    return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(_row(native, aligned) for native, aligned in pairs)
+    return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(
+        _row(native, aligned) for native, aligned in pairs
+    )
 
 
 def _row(native: Outcome, aligned: Outcome) -> str:
@@ -48,19 +60,33 @@ def duration(ms: int) -> str:
 def chart(pairs: Pairs) -> go.Figure:
     """Rows lost and drift, a bar for each way of reading."""
     figure = make_subplots(cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    for n, name, colour in ((1, "aligned", ALIGNED), (0, "native", NATIVE)):  # the first one is drawn lowest
+    # the first one is drawn lowest
+    for n, name, colour in ((1, "aligned", ALIGNED), (0, "native", NATIVE)):
         of = [pair[n] for pair in reversed(pairs)]
         labels = [each.shape for each in of]
-        more = {"orientation": "h", "name": name, "legendgroup": name, "marker": {"color": colour}, "textposition": "outside", "y": labels}
+        more = {
+            "orientation": "h",
+            "name": name,
+            "legendgroup": name,
+            "marker": {"color": colour},
+            "textposition": "outside",
+            "y": labels,
+        }
         lost = [_share(each) for each in of]
         figure.add_bar(x=lost, text=[f"{share:.1f} %" if share else "0" for share in lost], **more, row=1, col=1)
         hours = [each.drift_ms / 3_600_000 for each in of]
         figure.add_bar(x=hours, text=[duration(each.drift_ms) for each in of], showlegend=False, **more, row=1, col=2)
-    figure.update_xaxes(title_text="rows lost, % of all", range=[0, 1.25 * max(_share(n) for n, _ in pairs) + 1], row=1, col=1)
-    figure.update_xaxes(title_text="splits apart at a batch boundary, hours, at most", range=[0, 31], dtick=6, row=1, col=2)
+    figure.update_xaxes(
+        title_text="rows lost, % of all", range=[0, 1.25 * max(_share(n) for n, _ in pairs) + 1], row=1, col=1
+    )
+    figure.update_xaxes(
+        title_text="splits apart at a batch boundary, hours, at most", range=[0, 31], dtick=6, row=1, col=2
+    )
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "reversed"}
     figure.update_layout(template="plotly_white", width=WIDTH, height=HEIGHT, bargap=0.28, legend=legend)
-    figure.update_layout(margin={"l": 10, "r": 20, "t": 40, "b": 50}, font={"size": 14}, yaxis={"automargin": True, "ticksuffix": "  "})
+    figure.update_layout(
+        margin={"l": 10, "r": 20, "t": 40, "b": 50}, font={"size": 14}, yaxis={"automargin": True, "ticksuffix": "  "}
+    )
     return figure
 
 
@@ -72,7 +98,10 @@ def picture(figure: go.Figure, png: Path) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "page.html")
         style = "<style>body { margin: 0; overflow: hidden }</style>"
-        page.write_text(style + figure.to_html(include_plotlyjs=True, full_html=False, config={"displayModeBar": False}), encoding="utf-8")
+        page.write_text(
+            style + figure.to_html(include_plotlyjs=True, full_html=False, config={"displayModeBar": False}),
+            encoding="utf-8",
+        )
         flags = [
             "--headless",
             "--no-sandbox",

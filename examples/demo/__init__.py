@@ -1,4 +1,5 @@
-"""The demo: native Spark beside lockgate on a real Kafka, and two queries that keep level through a coordinator.
+"""The demo: native Spark beside lockgate on a real Kafka, and two queries that keep level through a
+coordinator.
 
 `python -m examples.demo`, or `make demo`, which sets everything up before.
 """

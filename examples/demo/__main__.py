@@ -1,6 +1,8 @@
-"""`python -m examples.demo`: three acts on a real Kafka, a table, build/demo/summary.json and build/demo/report.html.
+"""`python -m examples.demo`: three acts on a real Kafka, a table, build/demo/summary.json and
+build/demo/report.html.
 
-Exit code 1 when something is missing on this machine or a claim does not hold, 130 or 143 after Ctrl-C or SIGTERM.
+Exit code 1 when something is missing on this machine or a claim does not hold, 130 or 143 after
+Ctrl-C or SIGTERM.
 """
 
 import argparse
@@ -21,13 +23,15 @@ def main(arguments: list[str] | None = None) -> int:
     signals = Signals()
     signals.install()
     try:
-        # Not at the top: PySpark and plotly take a second to import, in which a signal is to end the program as quietly as later.
+        # Not at the top: PySpark and plotly take a second to import, in which a signal is to end
+        # the program as quietly as later.
         from examples.demo.program import demo
 
         try:
             return demo(options.records, options.store, options.out, _command(options), signals)
         except Exception:
-            signals.check()  # a signal to all processes of a group ends Spark beneath us: that is no failure
+            # a signal to all processes of a group ends Spark beneath us: that is no failure
+            signals.check()
             raise
     except Stopped as stopped:
         print("stopped, with everything that was started", file=sys.stderr)
@@ -37,11 +41,18 @@ def main(arguments: list[str] | None = None) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m examples.demo",
-        description="Native Spark beside lockgate on a real Kafka, and two queries that keep level. Starts all it needs, and stops it.",
+        description=(
+            "Native Spark beside lockgate on a real Kafka, and two queries that keep level. Starts all it needs, "
+            "and stops it."
+        ),
     )
     parser.add_argument("--records", type=_count, default=2_000_000, help="records in the topic (default: %(default)s)")
-    parser.add_argument("--store", default="memory://", help="the coordinator's store, memory:// or redis://… (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=OUT, help="folder of summary.json and report.html (default: %(default)s)")
+    parser.add_argument(
+        "--store", default="memory://", help="the coordinator's store, memory:// or redis://… (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=OUT, help="folder of summary.json and report.html (default: %(default)s)"
+    )
     return parser.parse_args(arguments)
 
 

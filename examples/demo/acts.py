@@ -43,7 +43,10 @@ class Stage:
         """Run the windowed count alone, and say what became of it."""
         (run,) = self.play(WindowedCount(name, budget=self.budget, alignment=alignment))
         lost = f"{run.rows_lost:,} lost" if run.rows_lost else "none lost"
-        self.console.print(f"  {name}: {run.rows_in:,} rows in {len(run.batches)} batches, {run.seconds:.1f} s; {lost}", highlight=False)
+        self.console.print(
+            f"  {name}: {run.rows_in:,} rows in {len(run.batches)} batches, {run.seconds:.1f} s; {lost}",
+            highlight=False,
+        )
         return run
 
     def play(self, *queries: WindowedCount) -> list[Run]:
@@ -58,7 +61,9 @@ class Stage:
 
 
 def warm_up(stage: Stage) -> None:
-    """Both ways of reading once, unmeasured: the first query of a JVM pays for loading and compiling code, the ones after it do not."""
+    """Both ways of reading once, unmeasured: the first query of a JVM pays for loading and
+    compiling code, the ones after it do not.
+    """
     topic = replace(stage.topic, name="warm-up", records=max(1, int(stage.topic.records * WARM_UP)))
     topics.load(stage.bootstrap, topic)
     small = replace(stage, topic=topic)
@@ -67,11 +72,16 @@ def warm_up(stage: Stage) -> None:
 
 
 def native_and_aligned(stage: Stage) -> tuple[tuple[Run, Run], tuple[Run, Run]]:
-    """Spark as it is, the same query with one line more, and both again the other way round: whichever comes later finds a warmer JVM."""
+    """Spark as it is, the same query with one line more, and both again the other way round:
+    whichever comes later finds a warmer JVM.
+    """
     say, alignment = stage.console.print, Alignment(max_drift=MAX_DRIFT)
     say("\n[bold]Act 1, native[/]: Spark shares a batch's budget by backlog, whatever the event time", soft_wrap=True)
     native = stage.count("native")
-    say("[bold]Act 2, aligned[/]: the same query on align(df): every batch reads all splits up to one event time", soft_wrap=True)
+    say(
+        "[bold]Act 2, aligned[/]: the same query on align(df): every batch reads all splits up to one event time",
+        soft_wrap=True,
+    )
     aligned = stage.count("aligned", alignment)
     say("[bold]Acts 2 and 1 again[/], for the time they take", soft_wrap=True)
     aligned_again = stage.count("aligned-again", alignment)
@@ -82,23 +92,31 @@ def two_queries(stage: Stage, url: str) -> tuple[Run, Run]:
     """One fast, one slow, in one group: neither plans further than the drift ahead of the other."""
     group = f"demo-{uuid.uuid4().hex[:8]}"  # its own: a Redis may remember the last demo's
     stage.console.print(
-        f"[bold]Act 3, two queries[/] in one group: the fast one may be {GROUP_DRIFT} ahead of the slow one", soft_wrap=True
+        f"[bold]Act 3, two queries[/] in one group: the fast one may be {GROUP_DRIFT} ahead of the slow one",
+        soft_wrap=True,
     )
-    # As an operator would: the group is made before its queries, and says whom to wait for, so that none runs ahead at the start.
+    # As an operator would: the group is made before its queries, and says whom to wait for, so that
+    # none runs ahead at the start.
     config = {"max_drift_ms": GROUP_DRIFT_MS, "catch_up": "strict", "expected_sources": ["fast", "slow"]}
     httpx.put(f"{url}/v1/groups/{group}", json=config).raise_for_status()
     alignment = Alignment(max_drift=GROUP_DRIFT, coordinator=Coordinator(url, group=group, catch_up="strict"))
-    fast = WindowedCount("fast", budget=stage.budget, delay=GROUP_DRIFT, alignment=alignment, told=Pauses(stage.console))
+    fast = WindowedCount(
+        "fast", budget=stage.budget, delay=GROUP_DRIFT, alignment=alignment, told=Pauses(stage.console)
+    )
     slow = WindowedCount("slow", budget=max(1, stage.topic.records // 50), delay=GROUP_DRIFT, alignment=alignment)
     runs = stage.play(fast, slow)
     httpx.delete(f"{url}/v1/groups/{group}").raise_for_status()
     for run in runs:
-        stage.console.print(f"  {run.name}: {run.rows_in:,} rows in {len(run.batches)} batches, {run.seconds:.1f} s", highlight=False)
+        stage.console.print(
+            f"  {run.name}: {run.rows_in:,} rows in {len(run.batches)} batches, {run.seconds:.1f} s", highlight=False
+        )
     return runs[0], runs[1]
 
 
 class Pauses:
-    """Prints when the fast query's splits are paused and resumed: the first times, then now and then."""
+    """Prints when the fast query's splits are paused and resumed: the first times, then now and
+    then.
+    """
 
     def __init__(self, console: Console, first: int = 3, every: int = 8) -> None:
         self._console, self._first, self._every = console, first, every
@@ -112,5 +130,9 @@ class Pauses:
         if self._seen <= self._first or self._seen % self._every == 0:
             resumed = f"{len(plan.resumed)} splits resumed, " if plan.resumed else ""
             holders = ", ".join(f"{holder.source} is at {clock(holder.watermark)}" for holder in plan.held_by)
-            paused = f"{len(plan.paused)} paused at {clock(plan.target)}; {holders}" if plan.paused else "none is paused any more"
+            paused = (
+                f"{len(plan.paused)} paused at {clock(plan.target)}; {holders}"
+                if plan.paused
+                else "none is paused any more"
+            )
             self._console.print(f"  fast: {resumed}{paused}", highlight=False, soft_wrap=True)

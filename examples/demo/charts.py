@@ -1,7 +1,8 @@
-"""The report's charts, as plotly figures: what is drawn, and in which colours. Nothing here knows of HTML.
+"""The report's charts, as plotly figures: what is drawn, and in which colours. Nothing here knows
+of HTML.
 
-Event time is drawn in hours since the topic's first record. Backgrounds are transparent and text has no colour of its own, so that the page
-may be light or dark.
+Event time is drawn in hours since the topic's first record. Backgrounds are transparent and text
+has no colour of its own, so that the page may be light or dark.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,9 @@ FAST, SLOW = "#f28e2b", "#3f8ae0"
 
 
 def split_chart(topic: SkewedTopic, run: Run) -> go.Figure:
-    """Each split's event time over the rows that the run has read, and Spark's watermark over a zone in which rows come too late."""
+    """Each split's event time over the rows that the run has read, and Spark's watermark over a
+    zone in which rows come too late.
+    """
     rows = _rows_read(run.batches)
     figure = go.Figure(_late_zone(topic, run.batches, rows))
     figure.add_traces(list(_splits(topic, run.batches, rows)))
@@ -34,7 +37,9 @@ def split_chart(topic: SkewedTopic, run: Run) -> go.Figure:
 
 
 def query_chart(topic: SkewedTopic, fast: Run, slow: Run, max_drift_ms: int) -> go.Figure:
-    """The two queries' event time over the wall clock, in the band that the group leaves them; below it how far ahead fast's plans are."""
+    """The two queries' event time over the wall clock, in the band that the group leaves them;
+    below it how far ahead fast's plans are.
+    """
     began = min(run.batches[0].began_at for run in (fast, slow))
     ended = max(run.batches[-1].ended_at for run in (fast, slow)) - began
     paths = {run.name: _path(topic, run, began, ended) for run in (fast, slow)}
@@ -42,7 +47,9 @@ def query_chart(topic: SkewedTopic, fast: Run, slow: Run, max_drift_ms: int) -> 
     for run, colour in ((fast, FAST), (slow, SLOW)):
         x, y = zip(*paths[run.name], strict=True)
         line = {"color": colour, "width": 2.5, "shape": "hv"}
-        figure.add_trace(go.Scatter(x=x, y=y, name=f"{run.name}: has read up to", line=line, mode="lines", **_hover(topic, y)))
+        figure.add_trace(
+            go.Scatter(x=x, y=y, name=f"{run.name}: has read up to", line=line, mode="lines", **_hover(topic, y))
+        )
     figure.add_traces(list(_leads(topic, fast, slow, began, ended, max_drift_ms)))
     figure.update_layout(_layout(topic), showlegend=True, legend=LEGEND)
     figure.update_layout(yaxis={"domain": [0.36, 1]}, yaxis2=_minutes(max_drift_ms), xaxis={"anchor": "y2"})
@@ -50,7 +57,9 @@ def query_chart(topic: SkewedTopic, fast: Run, slow: Run, max_drift_ms: int) -> 
     return figure
 
 
-def _leads(topic: SkewedTopic, fast: Run, slow: Run, began: float, ended: float, max_drift_ms: int) -> Iterator[go.Scatter]:
+def _leads(
+    topic: SkewedTopic, fast: Run, slow: Run, began: float, ended: float, max_drift_ms: int
+) -> Iterator[go.Scatter]:
     for run, other, colour, symbol in ((fast, slow, FAST, "triangle-up"), (slow, fast, SLOW, "circle")):
         ahead = [(at - began, round(ms / 60_000, 1)) for at, ms in leads(topic, run.plans, other.batches)]
         x, y = [at for at, _ in ahead], [minutes for _, minutes in ahead]
@@ -59,28 +68,43 @@ def _leads(topic: SkewedTopic, fast: Run, slow: Run, began: float, ended: float,
         yield go.Scatter(x=x, y=y, yaxis="y2", name=name, mode="markers", marker=marker, hovertemplate="%{y} min")
     limit = max_drift_ms / 60_000
     line = {"color": LATE, "width": 2, "dash": "dot"}
-    yield go.Scatter(x=[0, ended], y=[limit, limit], yaxis="y2", name="most allowed", mode="lines", line=line, hoverinfo="skip")
+    yield go.Scatter(
+        x=[0, ended], y=[limit, limit], yaxis="y2", name="most allowed", mode="lines", line=line, hoverinfo="skip"
+    )
 
 
 def _minutes(max_drift_ms: int) -> dict[str, object]:
     limit = max_drift_ms / 60_000
     ticks = [0, limit / 2, limit]
     text = [f"{tick:g} min" for tick in ticks]
-    return {"domain": [0, 0.26], "range": [-0.08 * limit, 1.15 * limit], "tickvals": ticks, "ticktext": text, "zeroline": False}
+    return {
+        "domain": [0, 0.26],
+        "range": [-0.08 * limit, 1.15 * limit],
+        "tickvals": ticks,
+        "ticktext": text,
+        "zeroline": False,
+    }
 
 
 def _splits(topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int]) -> Iterator[go.Scatter]:
     drawn = [partition for partition, count in enumerate(topic.counts()) if count]
     for rank, partition in enumerate(drawn):
         x, y = zip(*_split_points(topic, batches, rows, partition), strict=True)
-        # Splits of like density lie on top of each other: each leaves dashes of those beneath it free, so that all are seen.
+        # Splits of like density lie on top of each other: each leaves dashes of those beneath it
+        # free, so that all are seen.
         dash = f"{DASH_PX * (len(drawn) - 1 - rank)}px,{DASH_PX * rank}px" if 0 < rank < len(drawn) - 1 else "solid"
         line = {"color": COLOURS[partition % len(COLOURS)], "width": 5 if partition < drawn[-1] else 2.5, "dash": dash}
-        yield go.Scatter(x=x, y=y, name=f"p{partition}", meta=f"p{partition}", mode="lines", line=line, **_hover(topic, y))
+        yield go.Scatter(
+            x=x, y=y, name=f"p{partition}", meta=f"p{partition}", mode="lines", line=line, **_hover(topic, y)
+        )
 
 
-def _split_points(topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int], partition: int) -> Iterator[tuple[int, float]]:
-    """From the start of the run: at its first record as long as that is unread, then at the last one read, up to the end of the split."""
+def _split_points(
+    topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int], partition: int
+) -> Iterator[tuple[int, float]]:
+    """From the start of the run: at its first record as long as that is unread, then at the last
+    one read, up to the end of the split.
+    """
     count = topic.counts()[partition]
     first = _hours(topic, topic.event_time(partition, 0))
     yield 0, first
@@ -104,7 +128,9 @@ def _late_zone(topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int]
 
 
 def _path(topic: SkewedTopic, run: Run, began: float, ended: float) -> list[tuple[float, float]]:
-    """(seconds, hours): where the query stands, batch by batch, drawn on to the end of the chart."""
+    """(seconds, hours): where the query stands, batch by batch, drawn on to the end of the
+    chart.
+    """
     path = [(0.0, 0.0)]
     for batch in run.batches:
         stands_at = position(topic, batch.ends)
@@ -144,7 +170,12 @@ def _hover(topic: SkewedTopic, hours: Sequence[float]) -> dict[str, object]:
 
 def _layout(topic: SkewedTopic) -> dict[str, object]:
     hours = list(range(0, int(topic.span_hours) + 1, 3))
-    y = {"range": [0, topic.span_hours], "tickvals": hours, "ticktext": [f"{hour:02d}:00" for hour in hours], "zeroline": False}
+    y = {
+        "range": [0, topic.span_hours],
+        "tickvals": hours,
+        "ticktext": [f"{hour:02d}:00" for hour in hours],
+        "zeroline": False,
+    }
     return {
         "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",

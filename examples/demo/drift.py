@@ -1,10 +1,13 @@
-"""How far apart in event time: pure arithmetic over offsets, and over the topic's specification, which knows the event time of each.
+"""How far apart in event time: pure arithmetic over offsets, and over the topic's specification,
+which knows the event time of each.
 
-**Within a query**, at the end of a batch: over the splits that were read from and have something left, the highest event time of the
-last record read minus the lowest. One formula for native and aligned runs, and nothing in it comes from what alignment claims.
+**Within a query**, at the end of a batch: over the splits that were read from and have something
+left, the highest event time of the last record read minus the lowest. One formula for native and
+aligned runs, and nothing in it comes from what alignment claims.
 
-**Between two queries**: at the moment one makes a plan, its target minus the position of the other, which is the event time of its
-first unread record − 1 after the last batch that it had completed by then; 0 if that is negative or nothing is left to the other.
+**Between two queries**: at the moment one makes a plan, its target minus the position of the other,
+which is the event time of its first unread record − 1 after the last batch that it had completed by
+then; 0 if that is negative or nothing is left to the other.
 """
 
 import bisect
@@ -17,7 +20,9 @@ from lockgate_testbed.skew import SkewedTopic
 
 
 def last_read(topic: SkewedTopic, ends: Mapping[int, int]) -> dict[int, int]:
-    """Event time (ms) of the last record read of each partition that was read from. `ends`: first unread offsets."""
+    """Event time (ms) of the last record read of each partition that was read from. `ends`: first
+    unread offsets.
+    """
     return {partition: topic.event_time(partition, end - 1) for partition, end in ends.items() if end > 0}
 
 
@@ -34,7 +39,9 @@ def peak_drift(topic: SkewedTopic, batches: Iterable[Batch]) -> int:
 
 
 def position(topic: SkewedTopic, ends: Mapping[int, int]) -> int | None:
-    """Event time (ms) of the first unread record − 1; None when all is read. A partition that `ends` leaves out is unread."""
+    """Event time (ms) of the first unread record − 1; None when all is read. A partition that
+    `ends` leaves out is unread.
+    """
     unread = [
         topic.event_time(partition, ends.get(partition, 0))
         for partition, count in enumerate(topic.counts())
@@ -49,7 +56,9 @@ def positions(topic: SkewedTopic, batches: Sequence[Batch]) -> list[tuple[float,
 
 
 def leads(topic: SkewedTopic, plans: Iterable[BatchAlignment], other: Sequence[Batch]) -> list[tuple[float, int]]:
-    """(wall clock in s, how far ahead of the other query in ms, 0 or more) of each plan that was made while the other had records left."""
+    """(wall clock in s, how far ahead of the other query in ms, 0 or more) of each plan that was
+    made while the other had records left.
+    """
     known = positions(topic, other)
     times, start = [at for at, _ in known], position(topic, {})
     found = []

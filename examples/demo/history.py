@@ -1,4 +1,6 @@
-"""What happened in a run of a query, as Spark's own progress tells it; nothing here asks lockgate."""
+"""What happened in a run of a query, as Spark's own progress tells it; nothing here asks
+lockgate.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,8 +13,9 @@ from lockgate_spark import BatchAlignment
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch. `began_at`, `ended_at`: wall clock, s. `ends`: the first unread offset of each partition. `watermark_ms`: Spark's, in
-    force while the batch ran, None before the first. `dropped`: rows that Spark says it dropped as late.
+    """One batch. `began_at`, `ended_at`: wall clock, s. `ends`: the first unread offset of each
+    partition. `watermark_ms`: Spark's, in force while the batch ran, None before the first.
+    `dropped`: rows that Spark says it dropped as late.
     """
 
     rows: int
@@ -40,8 +43,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the windowed count. `seconds`: from its start to its end. `counts`: each window's latest count, by the window's start.
-    `plans`: lockgate's, batch by batch; none in a native run.
+    """One run of the windowed count. `seconds`: from its start to its end. `counts`: each window's
+    latest count, by the window's start. `plans`: lockgate's, batch by batch; none in a native run.
     """
 
     name: str
@@ -57,7 +60,9 @@ class Run:
 
     @property
     def rows_counted(self) -> int:
-        """Rows in the latest counts of all windows, closed or still open: only late rows are missing."""
+        """Rows in the latest counts of all windows, closed or still open: only late rows are
+        missing.
+        """
         return sum(self.counts.values())
 
     @property

@@ -23,7 +23,9 @@ from lockgate_testbed.skew import SkewedTopic
 
 
 def demo(records: int, store: str, out: Path, command: str, signals: Signals) -> int:
-    """Run it, and give the exit code. `store`: the coordinator's. `out`: the folder of summary.json and report.html."""
+    """Run it, and give the exit code. `store`: the coordinator's. `out`: the folder of summary.json
+    and report.html.
+    """
     console = Console()
     topic = SkewedTopic("orders", records=records, empty=True, late_start_hours=6.0)
     try:

@@ -1,4 +1,6 @@
-"""The report: one HTML file that needs nothing else, with the charts and the plotting code inside."""
+"""The report: one HTML file that needs nothing else, with the charts and the plotting code
+inside.
+"""
 
 from html import escape
 from pathlib import Path
@@ -62,9 +64,18 @@ def _chips(counts: list[int]) -> str:
     for partition, count in enumerate(counts):
         if count:
             late = ", starts at 06:00" if partition == len(counts) - 1 else ""
-            chips.append(_chip(f"p{partition}", COLOURS[partition % len(COLOURS)], f"p{partition} <small>{count:,} records{late}</small>"))
+            chips.append(
+                _chip(
+                    f"p{partition}",
+                    COLOURS[partition % len(COLOURS)],
+                    f"p{partition} <small>{count:,} records{late}</small>",
+                )
+            )
     return "\n".join(chips)
 
 
 def _chip(key: str, colour: str, label: str) -> str:
-    return f'<button class="chip" type="button" aria-pressed="true" data-key="{key}"><i style="background:{colour}"></i>{label}</button>'
+    return (
+        f'<button class="chip" type="button" aria-pressed="true" data-key="{key}"><i '
+        f'style="background:{colour}"></i>{label}</button>'
+    )

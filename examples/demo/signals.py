@@ -1,11 +1,15 @@
-"""Ctrl-C and SIGTERM: everything that was started is stopped in order, then the program ends with the signal's exit code."""
+"""Ctrl-C and SIGTERM: everything that was started is stopped in order, then the program ends with
+the signal's exit code.
+"""
 
 import signal
 from types import FrameType
 
 
 class Stopped(BaseException):
-    """The program was told to end. Not an `Exception`: nothing between here and the top should take it for a failure."""
+    """The program was told to end. Not an `Exception`: nothing between here and the top should take
+    it for a failure.
+    """
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -13,10 +17,12 @@ class Stopped(BaseException):
 
 
 class Signals:
-    """Turns the first SIGINT or SIGTERM into `Stopped`; what comes after it finds the clean-up under way and changes nothing.
+    """Turns the first SIGINT or SIGTERM into `Stopped`; what comes after it finds the clean-up
+    under way and changes nothing.
 
-    As long as `hold` was not called `Stopped` is raised wherever the main thread is. That must not be within a call to the JVM, whose
-    answer would be taken for that of the next call; so from `hold` on a signal is kept until `check`.
+    As long as `hold` was not called `Stopped` is raised wherever the main thread is. That must not
+    be within a call to the JVM, whose answer would be taken for that of the next call; so from
+    `hold` on a signal is kept until `check`.
     """
 
     def __init__(self) -> None:

@@ -15,10 +15,12 @@ from lockgate_testbed.spark import LOGGING, session
 
 STOP_WITHIN_S = 20.0
 CONF = {
-    "spark.sql.streaming.numRecentProgressUpdates": "10000",  # the summary is made of them: none may be forgotten
+    # the summary is made of them: none may be forgotten
+    "spark.sql.streaming.numRecentProgressUpdates": "10000",
     "spark.sql.streaming.stopTimeout": "10s",  # the default waits for ever
-    # A query that is stopped within foreachBatch: Spark searches Python's traceback with a regular expression that recurses for each
-    # character, and would end with a StackOverflowError on the usual stack of 1 MB.
+    # A query that is stopped within foreachBatch: Spark searches Python's traceback with a regular
+    # expression that recurses for each character, and would end with a StackOverflowError on the
+    # usual stack of 1 MB.
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING} -Xss16m",
 }
 
@@ -35,9 +37,12 @@ def running_spark(signals: Signals) -> Iterator[SparkSession]:
         signals.check()
         yield spark
     finally:
-        logging.disable()  # for the rest of the program: a batch that is cut short complains of it with a traceback
+        # for the rest of the program: a batch that is cut short complains of it with a traceback
+        logging.disable()
         if spark is not None:
-            with suppress(Exception):  # what does not end in order, since it has failed or takes too long, ends with the JVM
+            with suppress(
+                Exception
+            ):  # what does not end in order, since it has failed or takes too long, ends with the JVM
                 _stop(spark)
         gateway: Any = SparkContext._gateway
         if gateway is not None:
@@ -52,7 +57,8 @@ def _stop(spark: SparkSession) -> None:
 
 
 def _end(jvm: "subprocess.Popen[bytes]") -> None:
-    # PySpark leaves the JVM to notice that its standard input has ended, which is only when the program itself has gone.
+    # PySpark leaves the JVM to notice that its standard input has ended, which is only when the
+    # program itself has gone.
     if jvm.stdin is not None:
         jvm.stdin.close()
     try:

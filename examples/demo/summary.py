@@ -19,7 +19,9 @@ from lockgate_testbed.skew import SkewedTopic
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """All that was run, over one topic. Native and aligned ran twice, in the order native, aligned, aligned, native."""
+    """All that was run, over one topic. Native and aligned ran twice, in the order native, aligned,
+    aligned, native.
+    """
 
     topic: SkewedTopic
     native: tuple[Run, Run]
@@ -31,8 +33,15 @@ class Runs:
 def versions(spark: SparkSession) -> dict[str, str]:
     """Of everything that has a say in the figures."""
     java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')").first()
-    packages = {name: importlib.metadata.version(name) for name in ("lockgate-spark", "lockgate-coordinator", "pyspark")}
-    return {**packages, "kafka": KAFKA_VERSION, "java": str(java[0]) if java else "", "python": platform.python_version()}
+    packages = {
+        name: importlib.metadata.version(name) for name in ("lockgate-spark", "lockgate-coordinator", "pyspark")
+    }
+    return {
+        **packages,
+        "kafka": KAFKA_VERSION,
+        "java": str(java[0]) if java else "",
+        "python": platform.python_version(),
+    }
 
 
 def summarize(runs: Runs, command: str, made_with: dict[str, str]) -> dict[str, Any]:
@@ -55,9 +64,14 @@ def broken_claims(summary: dict[str, Any]) -> list[str]:
     if aligned["rows_lost"]:
         broken.append(f"the aligned query lost {aligned['rows_lost']:,} of {aligned['rows_in']:,} rows")
     if two["peak_drift_ms"] > two["max_drift_ms"]:
-        broken.append(f"a plan was {two['peak_drift_ms']:,} ms ahead of the other query, and {two['max_drift_ms']:,} ms are allowed")
+        broken.append(
+            f"a plan was {two['peak_drift_ms']:,} ms ahead of the other query, and {two['max_drift_ms']:,} ms "
+            "are allowed"
+        )
     read = {"native": summary["native"]["rows_in"], "aligned": aligned["rows_in"], **two["rows"]}
-    broken += [f"the {name} query read {rows:,} of {records:,} records" for name, rows in read.items() if rows != records]
+    broken += [
+        f"the {name} query read {rows:,} of {records:,} records" for name, rows in read.items() if rows != records
+    ]
     return broken
 
 
@@ -72,11 +86,18 @@ def table(summary: dict[str, Any]) -> Table:
         both = " + ".join(f"{rows:,}" for rows in two["rows"].values()) if key == "rows_in" else ""
         style = "bold" if key == "rows_lost" else None
         shown.add_row(title, f"{native[key]:,}", f"{aligned[key]:,}", both, style=style)
-    shown.add_row("lost, as Spark reports it", f"{native['spark_reported_dropped']:,}", f"{aligned['spark_reported_dropped']:,}", "")
+    shown.add_row(
+        "lost, as Spark reports it",
+        f"{native['spark_reported_dropped']:,}",
+        f"{aligned['spark_reported_dropped']:,}",
+        "",
+    )
     drifts = [span(part["peak_drift_ms"]) for part in (native, aligned)]
     shown.add_row("peak drift", *drifts, f"{span(two['peak_drift_ms'])} of {span(two['max_drift_ms'])}")
     seconds = " + ".join(f"{seconds:.1f}" for seconds in two["seconds"].values())
-    shown.add_row("seconds, mean of two runs", f"{native['seconds']:.1f}", f"{aligned['seconds']:.1f}", f"{seconds} (one run)")
+    shown.add_row(
+        "seconds, mean of two runs", f"{native['seconds']:.1f}", f"{aligned['seconds']:.1f}", f"{seconds} (one run)"
+    )
     shown.add_row("rows per second", f"{native['rows_per_second']:,}", f"{aligned['rows_per_second']:,}", "")
     return shown
 

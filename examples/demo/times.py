@@ -6,7 +6,9 @@ from lockgate_testbed.skew import HOUR_MS
 
 
 def clock(ms: int) -> str:
-    """An event time in ms as HH:MM (UTC), to the nearest minute: a watermark is 1 ms below the record that it waits for."""
+    """An event time in ms as HH:MM (UTC), to the nearest minute: a watermark is 1 ms below the
+    record that it waits for.
+    """
     return datetime.fromtimestamp((ms + 30_000) // 60_000 * 60, timezone.utc).strftime("%H:%M")
 
 

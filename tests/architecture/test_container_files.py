@@ -1,4 +1,6 @@
-"""docker-compose.yml and the Dockerfiles build wherever Docker does, whatever mirror stands between it and the images."""
+"""docker-compose.yml and the Dockerfiles build wherever Docker does, whatever mirror stands between
+it and the images.
+"""
 
 import re
 from pathlib import Path
@@ -7,7 +9,13 @@ import pytest
 
 from support.imports import CHECKOUT
 
-FILES = sorted([CHECKOUT / "docker-compose.yml", *CHECKOUT.glob("deploy/**/*Dockerfile"), *CHECKOUT.glob("deploy/**/*compose*.y*ml")])
+FILES = sorted(
+    [
+        CHECKOUT / "docker-compose.yml",
+        *CHECKOUT.glob("deploy/**/*Dockerfile"),
+        *CHECKOUT.glob("deploy/**/*compose*.y*ml"),
+    ]
+)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CHECKOUT)))

@@ -30,8 +30,8 @@ TEXT = {
 NOT_OURS = {"build", "__pycache__", "spark-warehouse", "metastore_db"}
 VAGUE = re.compile(r"^(utils?|helpers?|common|managers?|misc)$")
 MOST_LINES = 400
-# Put together here, so that this file does not hold what it forbids. Hosts of registries are each machine's own business (a mirror,
-# a proxy); a path of somebody's machine works nowhere else.
+# Put together here, so that this file does not hold what it forbids. Hosts of registries are each
+# machine's own business (a mirror, a proxy); a path of somebody's machine works nowhere else.
 HOSTS = [
     "repo1.maven" + ".org",
     "repo.maven." + "apache.org",
@@ -93,4 +93,5 @@ def test_no_source_file_is_too_long_to_be_read_at_one_sitting() -> None:
 
 def test_no_two_test_files_have_the_same_name() -> None:
     names = [path.name for path in (CHECKOUT / "tests").rglob("test_*.py")]
-    assert sorted({name for name in names if names.count(name) > 1}) == []  # pytest would refuse to run any of them
+    # pytest would refuse to run any of them
+    assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -16,7 +16,15 @@ ARROWS = {
     "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
     "lockgate_spark": {"lockgate", "lockgate_spark"},
 }
-COLUMNS = {"numpy", "pyarrow"}  # the core's column forms take them as an extra; its event-by-event forms need nothing
+# the core's column forms take them as an extra; its event-by-event forms need nothing
+# The rooms of the core that each package uses; the modules at the core's root are for all.
+ROOMS = {
+    "lockgate_coordinator": {"wire", "group"},
+    "lockgate_spark": {"wire", "plan"},
+    "lockgate_testbed": set[str](),
+}
+BETWEEN_ROOMS = {"wire": set[str](), "group": {"wire"}, "plan": set[str](), "flink": set[str]()}
+COLUMNS = {"numpy", "pyarrow"}
 
 # The client's outermost modules, one for each way to use it.
 WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "datasource", "progress", "testing"))
@@ -48,8 +56,21 @@ KNOWN_TO = {
         "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
     },
 }
-CLIENT_LAYERS = ({"logs", "group"}, {"planning"}, {"jvm"})  # lowest first; above them the ways in, below them errors and options
-LAYERS = ("store", "telemetry", "service", "api", "app", "server", "operate", "__main__")  # of the coordinator, lowest first
+CLIENT_LAYERS = (
+    {"logs", "group"},
+    {"planning"},
+    {"jvm"},
+)  # lowest first; above them the ways in, below them errors and options
+LAYERS = (
+    "store",
+    "telemetry",
+    "service",
+    "api",
+    "app",
+    "server",
+    "operate",
+    "__main__",
+)  # of the coordinator, lowest first
 
 
 def root(module: str) -> str:
@@ -63,14 +84,42 @@ def is_column_form(module: str) -> bool:
 
 
 def layer(module: str) -> int:
-    """How high in the coordinator a module stands; -1 for a leaf such as settings, which all may use and which uses none of them."""
+    """How high in the coordinator a module stands; -1 for a leaf such as settings, which all may
+    use and which uses none of them.
+    """
     part = module.split(".")[1] if "." in module else ""
     return LAYERS.index(part) if part in LAYERS else -1
 
 
 @pytest.mark.parametrize("package", ARROWS)
 def test_packages_know_only_the_core_and_themselves(package: str) -> None:
-    assert [i for i in imports_of(package) if root(i.imported) in SOURCES and root(i.imported) not in ARROWS[package]] == []
+    assert [
+        i for i in imports_of(package) if root(i.imported) in SOURCES and root(i.imported) not in ARROWS[package]
+    ] == []
+
+
+def core_room(module: str) -> str:
+    """The room of the core that a module is in; "" for a module at its root, and for other packages."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "lockgate" and len(parts) > 1 and parts[1] in BETWEEN_ROOMS else ""
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_a_package_uses_the_rooms_of_the_core_that_are_meant_for_it(package: str) -> None:
+    assert {core_room(i.imported) for i in imports_of(package)} - {""} == ROOMS[package]
+
+
+@pytest.mark.parametrize("room", BETWEEN_ROOMS)
+def test_rooms_of_the_core_know_only_those_below_them(room: str) -> None:
+    known = {core_room(i.imported) for i in imports_of("lockgate") if core_room(i.importer) == room}
+
+    assert known - {"", room} == BETWEEN_ROOMS[room]
+
+
+def test_the_root_of_the_core_knows_no_room() -> None:
+    roots = [i for i in imports_of("lockgate") if not core_room(i.importer)]
+
+    assert [i for i in roots if core_room(i.imported)] == []
 
 
 def test_the_core_needs_nothing_but_the_standard_library() -> None:
@@ -85,12 +134,16 @@ def test_the_core_loads_without_its_extra() -> None:
     assert [i for i in eager if root(i.imported) in COLUMNS or is_column_form(i.imported)] == []
 
 
-@pytest.mark.parametrize(("package", "library"), [(package, library) for package, known in KNOWN_TO.items() for library in known])
+@pytest.mark.parametrize(
+    ("package", "library"), [(package, library) for package, known in KNOWN_TO.items() for library in known]
+)
 def test_a_library_is_known_to_its_own_modules_alone(package: str, library: str) -> None:
     may = KNOWN_TO[package][library]
 
     assert [
-        i for i in imports_of(package) if root(i.imported) == library and i.when is not When.TYPED and not inside(i.importer, *may)
+        i
+        for i in imports_of(package)
+        if root(i.imported) == library and i.when is not When.TYPED and not inside(i.importer, *may)
     ] == []
 
 
@@ -109,25 +162,37 @@ def test_inside_the_client_imports_point_down() -> None:
         part = module.split(".")[1] if "." in module else ""
         return next((number for number, parts in enumerate(CLIENT_LAYERS) if part in parts), -1)
 
-    between = [i for i in imports_of("lockgate_spark") if height(i.importer) >= 0 and root(i.imported) == "lockgate_spark"]
+    between = [
+        i for i in imports_of("lockgate_spark") if height(i.importer) >= 0 and root(i.imported) == "lockgate_spark"
+    ]
     assert [i for i in between if height(i.imported) > height(i.importer)] == []
-    assert [i for i in between if inside(i.importer, "lockgate_spark.logs") and inside(i.imported, "lockgate_spark.group")] == []
+    assert [
+        i for i in between if inside(i.importer, "lockgate_spark.logs") and inside(i.imported, "lockgate_spark.group")
+    ] == []
 
 
 def test_of_the_store_the_api_knows_its_errors_alone() -> None:
-    known = {i.name for i in imports_of("lockgate_coordinator") if layer(i.importer) == LAYERS.index("api") and layer(i.imported) == 0}
+    known = {
+        i.name
+        for i in imports_of("lockgate_coordinator")
+        if layer(i.importer) == LAYERS.index("api") and layer(i.imported) == 0
+    }
 
     assert known <= {"StoreUnavailable"}
 
 
 def test_the_redis_store_is_known_to_the_factory_alone() -> None:
-    knowing = {i.importer for i in imports_of("lockgate_coordinator") if inside(i.imported, "lockgate_coordinator.store.redis")}
+    knowing = {
+        i.importer for i in imports_of("lockgate_coordinator") if inside(i.imported, "lockgate_coordinator.store.redis")
+    }
 
     assert knowing <= {"lockgate_coordinator.store"}
 
 
 def test_inside_the_client_the_ways_in_are_known_to_each_other_alone() -> None:
-    knowing = {i.importer for i in imports_of("lockgate_spark") if inside(i.imported, *WAYS_IN) and i.when is not When.TYPED}
+    knowing = {
+        i.importer for i in imports_of("lockgate_spark") if inside(i.imported, *WAYS_IN) and i.when is not When.TYPED
+    }
 
     assert [module for module in knowing - {"lockgate_spark"} if not inside(module, *WAYS_IN)] == []
 

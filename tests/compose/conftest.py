@@ -25,7 +25,9 @@ def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @contextmanager
 def brought_up(running: Stack, request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """Up inside `with`. Where that fails, or Docker is missing, nothing else is tried: the run ends with what to do about it."""
+    """Up inside `with`. Where that fails, or Docker is missing, nothing else is tried: the run ends
+    with what to do about it.
+    """
     try:
         require_docker()
     except DockerMissing as missing:

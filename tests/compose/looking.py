@@ -21,7 +21,9 @@ class Seen(NamedTuple):
 
 
 class Looking:
-    """`looks` has for each look where each source's one reader was, if it counted; `holders` who held the group at some look."""
+    """`looks` has for each look where each source's one reader was, if it counted; `holders` who
+    held the group at some look.
+    """
 
     def __init__(self, url: str, group: str) -> None:
         self.looks: list[dict[str, Seen]] = []
@@ -60,6 +62,8 @@ class Looking:
                     self._keep(answer.json())
 
     def _keep(self, found: dict[str, Any]) -> None:
-        counting = [(of["source"], reader) for of in found["sources"] for reader in of["readers"] if reader["state"] in COUNTING]
+        counting = [
+            (of["source"], reader) for of in found["sources"] for reader in of["readers"] if reader["state"] in COUNTING
+        ]
         self.looks.append({source: Seen(reader["watermark"], reader["drift_ms"]) for source, reader in counting})
         self.holders |= {holder["source"] for holder in found["alignment"]["held_by"]}

@@ -1,4 +1,6 @@
-"""The checkout's docker-compose.yml, brought up from the files that a fresh clone has, under a project name and a port of its own."""
+"""The checkout's docker-compose.yml, brought up from the files that a fresh clone has, under a
+project name and a port of its own.
+"""
 
 import json
 import os
@@ -29,15 +31,21 @@ class NotUp(TestbedError):
 def require_docker() -> None:
     """Raises `DockerMissing`, with what to do about it."""
     if shutil.which("docker") is None:
-        raise DockerMissing("no docker on the PATH: install Docker (Debian 13: apt-get install docker.io docker-compose)")
+        raise DockerMissing(
+            "no docker on the PATH: install Docker (Debian 13: apt-get install docker.io docker-compose)"
+        )
     if _run("docker", "compose", "version").returncode:
-        raise DockerMissing("docker has no compose plugin: install it (Debian 13: docker-compose; else docker-compose-plugin)")
+        raise DockerMissing(
+            "docker has no compose plugin: install it (Debian 13: docker-compose; else docker-compose-plugin)"
+        )
     if (engine := _run("docker", "info", "--format", "{{.ServerVersion}}")).returncode:
         raise DockerMissing(f"no Docker engine answers; start it, and be allowed to use it: {engine.stderr.strip()}")
 
 
 def fresh_clone(folder: Path) -> Path:
-    """A copy of the files that git keeps, as they are now: neither a .env nor anything else that only this machine has."""
+    """A copy of the files that git keeps, as they are now: neither a .env nor anything else that
+    only this machine has.
+    """
     names = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
         if (CHECKOUT / name).is_file():
@@ -53,12 +61,22 @@ class Stack:
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         self._folder = folder
-        self._command = ["docker", "compose", "--project-name", project, "--ansi", "never", *(["--profile", profile] if profile else [])]
+        self._command = [
+            "docker",
+            "compose",
+            "--project-name",
+            project,
+            "--ansi",
+            "never",
+            *(["--profile", profile] if profile else []),
+        ]
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("LOCKGATE_", "COMPOSE_"))}
         self._env = {**ours, "LOCKGATE_PUBLISHED_PORT": str(port)}
 
     def start(self) -> None:
-        """As the first line of docker-compose.yml says. Raises `NotUp`, with what the containers have printed."""
+        """As the first line of docker-compose.yml says. Raises `NotUp`, with what the containers
+        have printed.
+        """
         self.remove()  # what a run that was killed has left
         if self._compose("up", "--build", "--wait", timeout_s=UP_WITHIN_S, shown=True).returncode:
             raise NotUp(f"docker compose up --build --wait failed, see above\n{self.logs()}")
@@ -68,13 +86,17 @@ class Stack:
         self.compose("down", "--volumes", "--remove-orphans")
 
     def compose(self, *arguments: str, timeout_s: float = DONE_WITHIN_S) -> str:
-        """What `docker compose …` prints on its standard output. Raises `AssertionError` with its errors if it fails."""
+        """What `docker compose …` prints on its standard output. Raises `AssertionError` with its
+        errors if it fails.
+        """
         done = self._compose(*arguments, timeout_s=timeout_s)
         assert done.returncode == 0, f"docker compose {' '.join(arguments)}: {done.stderr}\n{self.logs()}"
         return done.stdout
 
     def up(self, **env: str) -> None:
-        """What has ended, or has another environment now, is started again; returns when all are healthy."""
+        """What has ended, or has another environment now, is started again; returns when all are
+        healthy.
+        """
         self._env |= env
         self.compose("up", "--wait", timeout_s=UP_WITHIN_S)
 
@@ -102,9 +124,19 @@ class Stack:
         assert found
         return found[1]
 
-    def _compose(self, *arguments: str, timeout_s: float = DONE_WITHIN_S, shown: bool = False) -> "subprocess.CompletedProcess[str]":
+    def _compose(
+        self, *arguments: str, timeout_s: float = DONE_WITHIN_S, shown: bool = False
+    ) -> "subprocess.CompletedProcess[str]":
         command = [*self._command, *arguments]
-        return subprocess.run(command, cwd=self._folder, env=self._env, capture_output=not shown, text=True, timeout=timeout_s, check=False)
+        return subprocess.run(
+            command,
+            cwd=self._folder,
+            env=self._env,
+            capture_output=not shown,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
 
 
 def _run(*command: str) -> "subprocess.CompletedProcess[str]":

@@ -12,7 +12,10 @@ def test_the_file_has_no_warnings(stack: Stack) -> None:
 
 
 def test_all_containers_are_healthy_and_there_are_two_coordinators(stack: Stack) -> None:
-    health = {container["Name"].removeprefix("/lockgate-test-"): container["State"]["Health"]["Status"] for container in stack.containers()}
+    health = {
+        container["Name"].removeprefix("/lockgate-test-"): container["State"]["Health"]["Status"]
+        for container in stack.containers()
+    }
     assert health == dict.fromkeys(("proxy-1", "coordinator-1", "coordinator-2", "redis-1"), "healthy")
 
 
@@ -21,7 +24,12 @@ def test_a_container_may_do_nothing_that_it_need_not(stack: Stack, service: str)
     for container in stack.containers(service):
         host = container["HostConfig"]
         assert container["Config"]["User"] not in ("", "0", "root")
-        assert (host["ReadonlyRootfs"], host["Privileged"], host["CapAdd"], host["CapDrop"]) == (True, False, None, ["ALL"])
+        assert (host["ReadonlyRootfs"], host["Privileged"], host["CapAdd"], host["CapDrop"]) == (
+            True,
+            False,
+            None,
+            ["ALL"],
+        )
         assert host["SecurityOpt"] == ["no-new-privileges:true"]
         assert host["RestartPolicy"]["Name"] == "unless-stopped"
 
@@ -48,5 +56,7 @@ def test_the_password_is_in_no_log_and_no_command_line(stack: Stack) -> None:
 
 
 def test_the_image_says_what_it_can_do() -> None:
-    said = subprocess.run(["docker", "run", "--rm", "lockgate-coordinator", "--help"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["docker", "run", "--rm", "lockgate-coordinator", "--help"], capture_output=True, text=True, check=True
+    ).stdout
     assert "serve" in said

@@ -1,4 +1,6 @@
-"""The profile `jobs`: two Spark applications in one group, on two topics whose event times begin more than two hours apart."""
+"""The profile `jobs`: two Spark applications in one group, on two topics whose event times begin
+more than two hours apart.
+"""
 
 import json
 import time
@@ -14,11 +16,14 @@ from support.answers import wait_for
 
 TOPICS = [feed.topic for feed in FEEDS]
 MAX_DRIFT_MS = 300_000
-# No batch spans more event time than max_drift, so that the joint ceiling is never above it; a watermark is that of the next record.
+# No batch spans more event time than max_drift, so that the joint ceiling is never above it; a
+# watermark is that of the next record.
 SPACING_MS = max(max(feed.every_ms) for feed in FEEDS)
 CAUGHT_UP_WITHIN_S = 600
 COUNTED_WITHIN_S = 120
-COUNTED = "import json, sqlite3; print(json.dumps(dict(sqlite3.connect('/data/counts.db').execute('SELECT * FROM counts'))))"
+COUNTED = (
+    "import json, sqlite3; print(json.dumps(dict(sqlite3.connect('/data/counts.db').execute('SELECT * FROM counts'))))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +42,16 @@ def counted(stack: Stack, topic: str) -> dict[str, int]:
 
 def produced(stack: Stack, topic: str) -> dict[str, int]:
     """What the topic holds, read record by record."""
-    found: dict[str, int] = json.loads(stack.compose("run", "--rm", "-T", "--no-deps", "producer", "counts", "kafka:9092", topic))
+    found: dict[str, int] = json.loads(
+        stack.compose("run", "--rm", "-T", "--no-deps", "producer", "counts", "kafka:9092", topic)
+    )
     return found
 
 
 def await_now(looking: Looking) -> None:
-    """Returns when both jobs have come to where the clock is now, but for as much as the last partition is late, and a batch."""
+    """Returns when both jobs have come to where the clock is now, but for as much as the last
+    partition is late, and a batch.
+    """
     now_ms = time.time_ns() // 1_000_000 - 60_000
     wait_for(lambda: looking.beyond(dict.fromkeys(TOPICS, now_ms)), CAUGHT_UP_WITHIN_S)
 
@@ -56,13 +65,17 @@ def test_a_job_that_is_killed_comes_back_and_each_record_is_counted_once(jobs: t
     try:
         for topic in TOPICS:
             all_of_them = produced(stack, topic)
-            wait_for(lambda topic=topic, all_of_them=all_of_them: counted(stack, topic) == all_of_them, COUNTED_WITHIN_S)  # type: ignore[misc]
+            wait_for(
+                lambda topic=topic, all_of_them=all_of_them: counted(stack, topic) == all_of_them, COUNTED_WITHIN_S
+            )  # type: ignore[misc]
             assert sum(all_of_them.values()) > 40_000
     finally:
         stack.up()
 
 
-def test_at_every_look_nobody_has_read_further_ahead_of_the_other_than_the_group_allows(jobs: tuple[Stack, Looking]) -> None:
+def test_at_every_look_nobody_has_read_further_ahead_of_the_other_than_the_group_allows(
+    jobs: tuple[Stack, Looking],
+) -> None:
     _, looking = jobs
     await_now(looking)
     looks = [look for look in looking.looks if set(look) == set(TOPICS)]
@@ -70,7 +83,9 @@ def test_at_every_look_nobody_has_read_further_ahead_of_the_other_than_the_group
     for topic in TOPICS:
         drifts = [look[topic].drift_ms or 0 for look in looks if look[topic].watermark > start[topic]]
         assert max(drifts) <= MAX_DRIFT_MS + SPACING_MS
-    assert any(look["orders"].watermark > start["orders"] and look["payments"].watermark == start["payments"] for look in looks)
+    assert any(
+        look["orders"].watermark > start["orders"] and look["payments"].watermark == start["payments"] for look in looks
+    )
     assert looking.holders == set(TOPICS)  # each has been waited for
 
 
@@ -78,7 +93,10 @@ def test_describe_tells_of_both(jobs: tuple[Stack, Looking]) -> None:
     stack, looking = jobs
     await_now(looking)
     said = stack.compose("exec", "-T", "coordinator", "lockgate", "describe", "shop").splitlines()
-    assert [line.split()[:2] for line in said if "/0 " in line and "active" in line] == [["orders/0", "active"], ["payments/0", "active"]]
+    assert [line.split()[:2] for line in said if "/0 " in line and "active" in line] == [
+        ["orders/0", "active"],
+        ["payments/0", "active"],
+    ]
 
 
 @pytest.mark.parametrize("service", ["kafka", "producer", "orders-job", "payments-job"])
@@ -97,7 +115,8 @@ def test_all_end_by_themselves_and_go_on_where_they_were(jobs: tuple[Stack, Look
     before = {topic: looking.looks[-1][topic].watermark for topic in TOPICS}
     stack.compose("stop")
     ended = {
-        container["Config"]["Labels"]["com.docker.compose.service"]: container["State"]["ExitCode"] for container in stack.containers()
+        container["Config"]["Labels"]["com.docker.compose.service"]: container["State"]["ExitCode"]
+        for container in stack.containers()
     }
     # To Java, 143 is how one ends that was asked to by SIGTERM. Killed, all would have 137.
     assert ended == {**dict.fromkeys(ended, 0), "kafka": 143}

@@ -39,7 +39,8 @@ def test_polls_that_wait_at_a_coordinator_that_is_killed_are_answered_by_the_oth
     revision = reader.reports(0).json()["revision"]
     with ThreadPoolExecutor(4) as threads:
         polls = [threads.submit(group.alignment, after=revision, wait_ms=60_000) for _ in range(4)]
-        assert group.alignment(after=revision, wait_ms=500).status_code == 204  # by then the others are waiting
+        # by then the others are waiting
+        assert group.alignment(after=revision, wait_ms=500).status_code == 204
         stack.kill(stack.containers("coordinator")[1])
         told = reader.reports_at_last(1)
         answers = [poll.result(30) for poll in polls]
@@ -59,7 +60,8 @@ def test_while_redis_is_away_it_says_when_to_come_again_and_then_goes_on_with_al
     a.reports(100)
     before = b.reports(50).json()
     outage(stack)
-    wait_for(lambda: group.alignment().headers.get("X-Served-By", "").startswith("unready"))  # the proxy has noticed
+    # the proxy has noticed
+    wait_for(lambda: group.alignment().headers.get("X-Served-By", "").startswith("unready"))
     refused = a.reports(101)
     assert (refused.status_code, refused.json()["type"]) == (503, "urn:lockgate:store-unavailable")
     assert int(refused.headers["Retry-After"]) >= 1
@@ -70,11 +72,15 @@ def test_while_redis_is_away_it_says_when_to_come_again_and_then_goes_on_with_al
     assert b.reports_at_last(60)["group_watermark"] == 60
 
 
-def test_all_end_within_5_seconds_by_themselves_and_have_everything_when_they_are_back(stack: Stack, group: Group) -> None:
+def test_all_end_within_5_seconds_by_themselves_and_have_everything_when_they_are_back(
+    stack: Stack, group: Group
+) -> None:
     told = Reader(group, "a").reports(5).json()
     with group.events() as lines:
         next(lines)
-        stack.compose("stop", "--timeout", "5")  # whoever is not through by then is killed, and 137 is what it ends with
+        stack.compose(
+            "stop", "--timeout", "5"
+        )  # whoever is not through by then is killed, and 137 is what it ends with
     ended = {container["Name"]: container["State"]["ExitCode"] for container in stack.containers()}
     assert ended == dict.fromkeys(ended, 0)
 

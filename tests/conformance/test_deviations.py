@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate.errors import WrongState
-from lockgate.source.alignment import SplitAlignment
+from lockgate.flink.source.pausing import SplitAlignment
 
 SPLITS = {"0", "1", "2"}
 
@@ -26,7 +26,9 @@ def next_op(random: Random, live: set[str], number: int) -> dict[str, Any]:
     """Mostly records and announcements that pause; now and then a split finishes, or comes back."""
     split = random.choice(sorted(live)) if live else None
     gone = sorted(SPLITS - live)
-    ops: list[dict[str, Any]] = [{"op": "record", "split": split, "value": number, "ts": random.randint(0, 40) + number}] * 6
+    ops: list[dict[str, Any]] = [
+        {"op": "record", "split": split, "value": number, "ts": random.randint(0, 40) + number}
+    ] * 6
     ops += [{"op": "align", "max": random.randint(0, 50) + number // 2}] * 4
     ops += [{"op": "sample"}, {"op": "sample"}, {"op": "periodic"}, {"op": "advance", "ms": 30}]
     ops += [{"op": random.choice(["mark_idle", "mark_active"]), "split": split}]
@@ -37,13 +39,25 @@ def next_op(random: Random, live: set[str], number: int) -> dict[str, Any]:
 
 
 def record(seed: int) -> Trace:
-    """What the operator answers with Flink's `finish`: like a recording of Flink, to the first error."""
+    """What the operator answers with Flink's `finish`: like a recording of Flink, to the first
+    error.
+    """
     random = Random(seed)
-    params = {"generator": random.choice(["punctuated", "max", "bounded"]), "delay_ms": 0, "idle_ms": random.choice([None, 20])}
+    params = {
+        "generator": random.choice(["punctuated", "max", "bounded"]),
+        "delay_ms": 0,
+        "idle_ms": random.choice([None, 20]),
+    }
     params |= {"buffer_size": random.choice([0, 0, 1, 2]), "reader_supports_pause": random.random() < 0.9}
     params |= {"allow_unaligned_splits": True, "alignment": True, "clock_start_ms": 1_000}
     adapter, live = SourceOperatorAdapter(params), set(SPLITS)
-    content: dict[str, Any] = {"component": "source_operator_alignment", "params": params, "ops": [], "out": [], "state": []}
+    content: dict[str, Any] = {
+        "component": "source_operator_alignment",
+        "params": params,
+        "ops": [],
+        "out": [],
+        "state": [],
+    }
     opening = [{"op": "open"}, {"op": "add_splits", "splits": sorted(SPLITS)}]
     for number in range(40):
         op = opening[number] if number < len(opening) else next_op(random, live, number)

@@ -1,4 +1,6 @@
-"""Both stores, for every test that is to hold over each, and the service in this process over either."""
+"""Both stores, for every test that is to hold over each, and the service in this process over
+either.
+"""
 
 from collections.abc import AsyncIterator
 

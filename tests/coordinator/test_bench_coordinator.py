@@ -13,8 +13,14 @@ BENCH = Path(__file__).parents[2] / "benchmarks" / "coordinator" / "bench_coordi
 @pytest.mark.redis
 def test_the_benchmark_writes_medians_and_spreads_of_each_part(tmp_path: Path, redis_server: object) -> None:
     arguments = ["reports", "batch", "streams", "--rounds", "1", "--seconds", "0.2", "--subscribers", "20"]
-    done = subprocess.run([sys.executable, str(BENCH), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, str(BENCH), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "build/bench/coordinator.json").read_text())
-    for ratio in (found["reports"]["memory_to_bare"], found["batch"]["memory_to_json"], found["streams"]["service_to_loop"]):
+    for ratio in (
+        found["reports"]["memory_to_bare"],
+        found["batch"]["memory_to_json"],
+        found["streams"]["service_to_loop"],
+    ):
         assert 0 < ratio["least"] <= ratio["median"] <= ratio["most"]

@@ -1,4 +1,6 @@
-"""Replicas whose own clocks are wrong, over one Redis: revisions, epochs and leases are by the Redis's clock."""
+"""Replicas whose own clocks are wrong, over one Redis: revisions, epochs and leases are by the
+Redis's clock.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,7 +20,9 @@ HOUR_S = 3_600
 LEASE_MS = 1_500
 GROUP = "/v1/groups/clocks"
 LONG_MS = 600_000
-"""Until all has been looked at: machines pause. And so long an update interval that no pause of all is taken for an outage."""
+"""Until all has been looked at: machines pause. And so long an update interval that no pause of all
+is taken for an outage.
+"""
 
 CONFIG = {"lease_ms": LONG_MS, "update_interval_ms": LONG_MS, "catch_up": "strict", "max_drift_ms": 10}
 WRONG_CLOCK = """
@@ -55,7 +59,9 @@ def replicas(redis_server: RedisServer, tmp_path: Path) -> Iterator[list[httpx.C
         yield opened
 
 
-def test_leases_end_by_the_clock_of_redis_at_replicas_that_are_an_hour_off(redis_server: RedisServer, replicas: list[httpx.Client]) -> None:
+def test_leases_end_by_the_clock_of_redis_at_replicas_that_are_an_hour_off(
+    redis_server: RedisServer, replicas: list[httpx.Client]
+) -> None:
     ahead, behind = replicas
     dates = [parsedate_to_datetime(replica.get("/livez").headers["date"]).timestamp() for replica in replicas]
     assert 2 * HOUR_S - 60 < dates[0] - dates[1] < 2 * HOUR_S + 60  # else this shows nothing
@@ -73,7 +79,12 @@ def test_leases_end_by_the_clock_of_redis_at_replicas_that_are_an_hour_off(redis
         event = lives.reports(ahead, 1_000)
         silent_since = now_ms()
         assert event["group_watermark"] == 50
-        assert began - RECALLED_WITHIN_MS <= min(dies.epoch, lives.epoch) <= event["revision"] <= silent_since + RECALLED_WITHIN_MS
+        assert (
+            began - RECALLED_WITHIN_MS
+            <= min(dies.epoch, lives.epoch)
+            <= event["revision"]
+            <= silent_since + RECALLED_WITHIN_MS
+        )
         for replica in replicas:
             (seen,) = replica.get(f"{GROUP}/sources/dies").json()["readers"]
             assert (seen["state"], 0 < seen["lease_left_ms"] <= LONG_MS) == ("active", True)

@@ -1,4 +1,6 @@
-"""A Redis failover in which the last writes are lost: what the new master knows holds, and the readers' next words mend the rest."""
+"""A Redis failover in which the last writes are lost: what the new master knows holds, and the
+readers' next words mend the rest.
+"""
 
 import os
 import signal
@@ -48,7 +50,10 @@ async def test_a_failover_that_loses_the_last_writes_lets_nobody_run_ahead_and_i
 ) -> None:
     with SentinelledRedis() as redis:
         app = create_app(open_store(redis.url))
-        async with app.router.lifespan_context(app), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://c") as http:
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://c") as http,
+        ):
             await http.put(GROUP, json=CONFIG)
             readers = Readers(http)
             for source, watermark in (("slow", 50), ("fast", 60)):
@@ -57,7 +62,8 @@ async def test_a_failover_that_loses_the_last_writes_lets_nobody_run_ahead_and_i
             with Redis(port=redis.master.port) as master:
                 assert master.wait(1, 60_000) == 1
             lost = await lose_what_is_written(redis, readers)
-            wait_for(redis.failed_over)  # a Sentinel that was paused leaves all as it is for half a minute
+            # a Sentinel that was paused leaves all as it is for half a minute
+            wait_for(redis.failed_over)
             stands = (await http.get(f"{GROUP}/alignment")).json()
             assert (stands["group_watermark"], stands["max_desired_watermark"]) == (50, 60)
             assert (await readers.reports("late", 70)).json()["type"] == "urn:lockgate:unknown-source"
@@ -72,10 +78,13 @@ async def test_a_failover_that_loses_the_last_writes_lets_nobody_run_ahead_and_i
 
 
 async def lose_what_is_written(redis: SentinelledRedis, readers: Readers) -> dict[str, Any]:
-    """What the master takes while its replica hears nothing of it, and with it dies: two registrations and their reports."""
+    """What the master takes while its replica hears nothing of it, and with it dies: two
+    registrations and their reports.
+    """
     assert redis.replica.pid is not None
     os.kill(redis.replica.pid, signal.SIGSTOP)
-    with Redis(port=redis.master.port) as master:  # or what is written would wait for it in its socket
+    # or what is written would wait for it in its socket
+    with Redis(port=redis.master.port) as master:
         assert master.client_kill_filter(_type="replica") == 1
     for source in ("slow", "late"):
         await readers.registers(source)

@@ -1,5 +1,6 @@
-"""Faults on purpose, each with what readers see meanwhile and afterwards: a Redis that is gone, silent, emptied or back in time, and
-replicas that are killed, stopped or told to end in the middle of their work.
+"""Faults on purpose, each with what readers see meanwhile and afterwards: a Redis that is gone,
+silent, emptied or back in time, and replicas that are killed, stopped or told to end in the middle
+of their work.
 """
 
 import asyncio
@@ -34,11 +35,15 @@ from lockgate_coordinator import server
 from lockgate_coordinator.store import connections
 server.GRACE_S = connections.TIMEOUT_S = 60
 """
-"""A coordinator that runs this first waits for whatever is under way, however long the machine pauses."""
+"""A coordinator that runs this first waits for whatever is under way, however long the machine
+pauses.
+"""
 
 
 class Replica:
-    """One coordinator in this process, over a store of its own, and readers of subtask 0 that speak to it."""
+    """One coordinator in this process, over a store of its own, and readers of subtask 0 that speak
+    to it.
+    """
 
     def __init__(self, http: httpx.AsyncClient, epochs: dict[str, int]) -> None:
         self.http = http
@@ -77,7 +82,9 @@ def redis(redis_server: RedisServer) -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def replicas(redis: RedisServer) -> AsyncIterator[tuple[Replica, Replica, Replica]]:
-    """Three, which all know the group `g`: `slow` stands at 50 and `fast` at 1,000, so the ceiling is 60."""
+    """Three, which all know the group `g`: `slow` stands at 50 and `fast` at 1,000, so the ceiling
+    is 60.
+    """
     async with AsyncExitStack() as stack:
         epochs: dict[str, int] = {}
         opened = []
@@ -188,7 +195,8 @@ async def test_a_redis_that_went_back_in_time_is_believed_and_gives_out_nothing_
     assert (await third.sees()) == lost
     redis.kill()
     redis.start()
-    assert (await third.sees())["max_desired_watermark"] == 60  # as long ago; nobody had been told of less
+    # as long ago; nobody had been told of less
+    assert (await third.sees())["max_desired_watermark"] == 60
     await third.registers("new")  # so the history goes on beyond what the others remember
     stale = await second.answers("slow", 54)
     assert stale.json()["type"] == "urn:lockgate:stale-epoch"
@@ -272,13 +280,16 @@ async def test_a_replica_that_was_stopped_for_longer_than_a_lease_comes_back_to_
             await asleep.reports("slow", 50)  # the shorter lease holds from here on
             os.kill(stopped_one.pid, signal.SIGSTOP)
             late = asyncio.create_task(asleep.answers("slow", 51))
-            while (event := await here.reports("fast", 1_000))["group_watermark"] == 50:  # until its lease has ended
+            # until its lease has ended
+            while (event := await here.reports("fast", 1_000))["group_watermark"] == 50:
                 pass
             await here.registers("slow")
             await here.http.put(GROUP, json=CONFIG)
             event = await here.reports("slow", 70)
             os.kill(stopped_one.pid, signal.SIGCONT)
-            assert (await asyncio.wait_for(late, 30)).status_code == 200 or (await late).json()["type"] == "urn:lockgate:stale-epoch"
+            assert (await asyncio.wait_for(late, 30)).status_code == 200 or (await late).json()[
+                "type"
+            ] == "urn:lockgate:stale-epoch"
             assert await asleep.sees() == await here.sees() == event
 
 
@@ -287,11 +298,16 @@ async def test_sigterm_answers_the_report_that_is_under_way_refuses_new_connecti
 ) -> None:
     with CoordinatorProcess(redis.url, env=doing_first(tmp_path, PATIENT)) as coordinator:
         async with AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(httpx.AsyncClient(base_url=coordinator.url, timeout=30)) for _ in range(4)]
+            clients = [
+                await stack.enter_async_context(httpx.AsyncClient(base_url=coordinator.url, timeout=30))
+                for _ in range(4)
+            ]
             reporter = Replica(clients[0], {})
             await reporter.registers("a")
             revision = (await reporter.reports("a", 5))["revision"]
-            poll = asyncio.create_task(clients[1].get(f"{GROUP}/alignment", params={"after": revision, "wait_ms": 60_000}))
+            poll = asyncio.create_task(
+                clients[1].get(f"{GROUP}/alignment", params={"after": revision, "wait_ms": 60_000})
+            )
             stream = await stack.enter_async_context(clients[2].stream("GET", f"{GROUP}/alignment/events"))
             lines = stream.aiter_lines()
             assert await anext(lines) == "event: alignment"
@@ -313,10 +329,14 @@ async def test_sigterm_answers_the_report_that_is_under_way_refuses_new_connecti
 
 
 async def test_sigterm_while_redis_hangs_ends_soon(redis: RedisServer) -> None:
-    assert max(GRACE_S, TIMEOUT_S) < 5  # what is promised; the rest of its time is for a machine that does other things
+    # what is promised; the rest of its time is for a machine that does other things
+    assert max(GRACE_S, TIMEOUT_S) < 5
     with CoordinatorProcess(redis.url) as coordinator:
         async with AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(httpx.AsyncClient(base_url=coordinator.url, timeout=30)) for _ in range(3)]
+            clients = [
+                await stack.enter_async_context(httpx.AsyncClient(base_url=coordinator.url, timeout=30))
+                for _ in range(3)
+            ]
             reporter = Replica(clients[0], {})
             await reporter.registers("a")
             poll = asyncio.create_task(clients[1].get(f"{GROUP}/alignment", params={"after": 2**62, "wait_ms": 60_000}))
@@ -335,7 +355,9 @@ async def _connected_anew(url: str) -> None:
     """Asks over new connections for as long as they are taken."""
     while True:
         async with httpx.AsyncClient(timeout=60) as http:
-            with suppress(httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):  # it was taken in the last moment
+            with suppress(
+                httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError
+            ):  # it was taken in the last moment
                 await http.get(f"{url}/livez")
 
 

@@ -1,4 +1,6 @@
-"""Who speaks for a reader: the same to whichever of several replicas over one Redis, with everybody at once."""
+"""Who speaks for a reader: the same to whichever of several replicas over one Redis, with everybody
+at once.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,7 +40,9 @@ async def replicas(redis_server: RedisServer) -> AsyncIterator[list[httpx.AsyncC
 
 
 async def registers(replica: httpx.AsyncClient, source: str, owner: str, *, takeover: bool = False) -> httpx.Response:
-    return await replica.post(f"{GROUP}/sources/{source}/readers", json={"subtask": 0, "owner": owner, "takeover": takeover})
+    return await replica.post(
+        f"{GROUP}/sources/{source}/readers", json={"subtask": 0, "owner": owner, "takeover": takeover}
+    )
 
 
 async def reports(replica: httpx.AsyncClient, source: str, epoch: int, watermark: int) -> httpx.Response:
@@ -46,13 +50,17 @@ async def reports(replica: httpx.AsyncClient, source: str, epoch: int, watermark
     return await replica.post(f"{GROUP}/sources/{source}/watermarks", json=body)
 
 
-async def test_of_owners_that_come_at_once_to_any_replica_one_gets_the_reader(replicas: list[httpx.AsyncClient]) -> None:
+async def test_of_owners_that_come_at_once_to_any_replica_one_gets_the_reader(
+    replicas: list[httpx.AsyncClient],
+) -> None:
     for turn in range(5):
         coming = (registers(replicas[n % REPLICAS], f"s{turn}", f"run-{n}") for n in range(AT_ONCE))
         answers = await asyncio.gather(*coming)
         (winner,) = [n for n, answer in enumerate(answers) if answer.status_code == 201]
         refused = [answer.json() for n, answer in enumerate(answers) if n != winner]
-        assert {(no["status"], no["type"], no["owner"]) for no in refused} == {(409, "urn:lockgate:reader-busy", f"run-{winner}")}
+        assert {(no["status"], no["type"], no["owner"]) for no in refused} == {
+            (409, "urn:lockgate:reader-busy", f"run-{winner}")
+        }
 
 
 async def test_whichever_replica_it_asks_an_older_epoch_is_refused_from_the_moment_that_a_newer_one_is_known(
@@ -61,7 +69,9 @@ async def test_whichever_replica_it_asks_an_older_epoch_is_refused_from_the_mome
     newest = 0  # that anybody has been told of
 
     async def run(number: int) -> tuple[int, int]:
-        """One run of the query: its epoch, and how many of its reports were taken until it was fenced."""
+        """One run of the query: its epoch, and how many of its reports were taken until it was
+        fenced.
+        """
         nonlocal newest
         random = Random(number)
         epoch: int = (await registers(random.choice(replicas), "a", f"run-{number}", takeover=True)).json()["epoch"]
@@ -85,7 +95,9 @@ async def test_whichever_replica_it_asks_an_older_epoch_is_refused_from_the_mome
         assert (await replica.get(f"{GROUP}/alignment")).json()["group_watermark"] == epochs.index(newest)
 
 
-async def test_a_lease_that_ends_while_others_report_ends_once_and_for_all_replicas(replicas: list[httpx.AsyncClient]) -> None:
+async def test_a_lease_that_ends_while_others_report_ends_once_and_for_all_replicas(
+    replicas: list[httpx.AsyncClient],
+) -> None:
     lease_ms = 400
     await replicas[0].put(GROUP, json=CONFIG | {"lease_ms": lease_ms})
     dead: int = (await registers(replicas[0], "dies", "the dead")).json()["epoch"]
@@ -93,7 +105,9 @@ async def test_a_lease_that_ends_while_others_report_ends_once_and_for_all_repli
     events: list[dict[str, Any]] = [(await reports(replicas[0], "dies", dead, 50)).json()]
     began = events[0]["revision"]  # the time in Redis
     while events[-1]["group_watermark"] != 1_000:
-        answers = await asyncio.gather(*(reports(replica, f"s{n}", epochs[n], 1_000) for n, replica in enumerate(replicas)))
+        answers = await asyncio.gather(
+            *(reports(replica, f"s{n}", epochs[n], 1_000) for n, replica in enumerate(replicas))
+        )
         events += sorted((answer.json() for answer in answers), key=lambda event: event["revision"])
     by_revision = {event["revision"]: event["group_watermark"] for event in events}
     assert [by_revision[revision] for revision in sorted(by_revision)] == [50, 1_000]

@@ -1,4 +1,6 @@
-"""A connection that never comes to an end, over real sockets and in this process, so that the minute is a moment; and whole answers."""
+"""A connection that never comes to an end, over real sockets and in this process, so that the
+minute is a moment; and whole answers.
+"""
 
 import asyncio
 import gc
@@ -57,7 +59,9 @@ def collector_off() -> Iterator[None]:
 
 
 async def answered(port: int, request: bytes) -> bytes:
-    """All that comes until the server ends the connection, which finds the request in it already, however long the machine pauses."""
+    """All that comes until the server ends the connection, which finds the request in it already,
+    however long the machine pauses.
+    """
     connection = socket.create_connection(("127.0.0.1", port))
     connection.setblocking(False)
     sent = connection.send(request) if request else 0
@@ -70,7 +74,12 @@ async def answered(port: int, request: bytes) -> bytes:
 
 
 def post(path: str, body: bytes, *headers: bytes) -> bytes:
-    lines = [b"POST /v1/groups/g/sources/a/%b HTTP/1.1" % path.encode(), b"Host: x", b"Content-Length: %d" % len(body), *headers]
+    lines = [
+        b"POST /v1/groups/g/sources/a/%b HTTP/1.1" % path.encode(),
+        b"Host: x",
+        b"Content-Length: %d" % len(body),
+        *headers,
+    ]
     return b"\r\n".join([*lines, b"", body])
 
 
@@ -85,7 +94,9 @@ async def report(port: int) -> bytes:
 async def test_an_answer_in_one_piece_is_the_same_as_one_in_two(port: int, report: bytes) -> None:
     whole = post("watermarks", report)
     in_pieces = post("watermarks", report, b"Connection: close")
-    first, second = (await answered(port, whole + in_pieces)).replace(b"connection: close\r\n", b"").split(b"HTTP/1.1 ")[1:]
+    first, second = (
+        (await answered(port, whole + in_pieces)).replace(b"connection: close\r\n", b"").split(b"HTTP/1.1 ")[1:]
+    )
     assert first == second
     assert first.startswith(b"200 OK\r\n")
 
@@ -114,7 +125,11 @@ async def test_a_request_that_does_not_end_ends_the_connection(port: int, reques
 async def test_a_body_that_is_cut_off_is_not_taken_and_nothing_is_logged_of_it(
     port: int, report: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for whole in (post("watermarks", report + b" "), post("progress", report + b" "), post("readers", b'{"subtask":1} ')):
+    for whole in (
+        post("watermarks", report + b" "),
+        post("progress", report + b" "),
+        post("readers", b'{"subtask":1} '),
+    ):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(whole[:-1])  # JSON to its end, but not to the end that was announced
         writer.write_eof()
@@ -146,12 +161,15 @@ async def test_heads_do_not_add_up_over_the_requests_of_a_connection(port: int) 
 
 async def test_trailers_that_do_not_end_end_the_connection_without_waiting(port: int) -> None:
     chunked = b"PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
-    with suppress(ConnectionError):  # what it has not read yet makes its system reset the connection
+    # what it has not read yet makes its system reset the connection
+    with suppress(ConnectionError):
         assert await answered(port, chunked + b"X: %s\r\n" % (b"y" * 1_000) * 400) == b""
 
 
 @pytest.mark.usefixtures("collector_off")
-async def test_a_connection_that_has_ended_is_freed_without_the_collector(port: int, kept: WeakSet[intake.Intake], report: bytes) -> None:
+async def test_a_connection_that_has_ended_is_freed_without_the_collector(
+    port: int, kept: WeakSet[intake.Intake], report: bytes
+) -> None:
     await answered(port, post("watermarks", report) + post("watermarks", report, b"Connection: close"))
     with fail_after(20):
         while kept:

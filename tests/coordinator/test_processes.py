@@ -1,4 +1,6 @@
-"""The service as its operator runs it: processes that are killed, stopped, doubled, and a Redis that goes away."""
+"""The service as its operator runs it: processes that are killed, stopped, doubled, and a Redis
+that goes away.
+"""
 
 import os
 import signal
@@ -46,7 +48,11 @@ def redis(redis_server: RedisServer) -> Iterator[RedisServer]:
 
 
 def test_two_processes_over_one_redis_are_one_coordinator(redis: RedisServer) -> None:
-    with CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second, ThreadPoolExecutor() as threads:
+    with (
+        CoordinatorProcess(redis.url) as first,
+        CoordinatorProcess(redis.url) as second,
+        ThreadPoolExecutor() as threads,
+    ):
         httpx.put(f"{first.url}{GROUP}", json=CONFIG, timeout=60)
         a, b = Reader(first.url, "a"), Reader(second.url, "b")
         a.reports(100)
@@ -59,20 +65,31 @@ def test_two_processes_over_one_redis_are_one_coordinator(redis: RedisServer) ->
 
 
 def test_a_poll_at_one_process_learns_of_a_report_at_the_other_within_one_update_interval(redis: RedisServer) -> None:
-    with CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second, ThreadPoolExecutor() as threads:
+    with (
+        CoordinatorProcess(redis.url) as first,
+        CoordinatorProcess(redis.url) as second,
+        ThreadPoolExecutor() as threads,
+    ):
         httpx.put(f"{first.url}{GROUP}", json=CONFIG | {"update_interval_ms": 8_000}, timeout=60)
         a, b = Reader(first.url, "a"), Reader(second.url, "b")
         revision = a.reports(5).json()["revision"]
         waiting = threads.submit(a.polls, revision, 60_000)
-        assert Reader(first.url, "idle").polls(revision, 100).status_code == 204  # by then the other poll is waiting
+        # by then the other poll is waiting
+        assert Reader(first.url, "idle").polls(revision, 100).status_code == 204
         reported, reported_at = b.reports(3), time.monotonic()
         assert waiting.result(30).json() == reported.json()
         assert time.monotonic() - reported_at < 8
 
 
 def test_reports_at_two_processes_at_once_are_all_kept(redis: RedisServer) -> None:
-    with CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second, ThreadPoolExecutor(8) as threads:
-        readers = [Reader(url, f"s{index}-{side}") for index in range(4) for side, url in enumerate((first.url, second.url))]
+    with (
+        CoordinatorProcess(redis.url) as first,
+        CoordinatorProcess(redis.url) as second,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        readers = [
+            Reader(url, f"s{index}-{side}") for index in range(4) for side, url in enumerate((first.url, second.url))
+        ]
 
         def report_ten_times(reader: Reader) -> set[int]:
             return {reader.reports(1_000 + turn).status_code for turn in range(10)}

@@ -1,4 +1,6 @@
-"""Several replicas over one Redis and hundreds of readers at once, against a model that knows nothing of how it is done."""
+"""Several replicas over one Redis and hundreds of readers at once, against a model that knows
+nothing of how it is done.
+"""
 
 import asyncio
 import json
@@ -26,7 +28,9 @@ CONFIG = {"max_drift_ms": DRIFT, "catch_up": "strict", "lease_ms": 600_000, "upd
 
 @dataclass
 class Model:
-    """Who stands where. A reader that is idle, finished or gone stands at MAX; one that never reported is not here."""
+    """Who stands where. A reader that is idle, finished or gone stands at MAX; one that never
+    reported is not here.
+    """
 
     watermarks: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -122,7 +126,9 @@ async def clients(urls: list[str]) -> AsyncIterator[list[httpx.AsyncClient]]:
 
 
 async def followed(client: httpx.AsyncClient, seen: list[dict[str, Any]], until: asyncio.Event) -> None:
-    """Collects what a replica's subscribers are told; `until` is set by the event without ceiling that ends the test."""
+    """Collects what a replica's subscribers are told; `until` is set by the event without ceiling
+    that ends the test.
+    """
     async with client.stream("GET", f"{GROUP}/alignment/events", timeout=60) as response:
         async for line in response.aiter_lines():
             if line.startswith("data: "):

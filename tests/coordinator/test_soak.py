@@ -1,4 +1,6 @@
-"""Ten minutes of everything that comes and goes, and nothing of it stays (`make long`; LOCKGATE_SOAK_SECONDS for less or more)."""
+"""Ten minutes of everything that comes and goes, and nothing of it stays (`make long`;
+LOCKGATE_SOAK_SECONDS for less or more).
+"""
 
 import asyncio
 import os
@@ -98,7 +100,9 @@ async def test_what_comes_and_goes_leaves_nothing(redis_server: RedisServer, tmp
 
 
 async def busy(url: str, seconds: float, seed: int) -> None:
-    """Workers that each take one group after the other through its whole life; none of theirs is left when this returns."""
+    """Workers that each take one group after the other through its whole life; none of theirs is
+    left when this returns.
+    """
     until = time.monotonic() + seconds
     workers = (work(url, until, Random(f"{seed}-{number}"), number) for number in range(WORKERS))
     await asyncio.wait_for(asyncio.gather(*workers), seconds + 120)
@@ -115,9 +119,11 @@ async def life_of_a_group(http: httpx.AsyncClient, group: str, random: Random) -
     followers = [asyncio.create_task(followed(http, group)) for _ in range(3)]
     for round_ in range(20):
         source, subtask = f"{group}/sources/s{random.randrange(3)}", random.randrange(5)
-        epoch = (await http.post(f"{source}/readers", json={"subtask": subtask, "owner": str(random.random()), "takeover": True})).json()[
-            "epoch"
-        ]
+        epoch = (
+            await http.post(
+                f"{source}/readers", json={"subtask": subtask, "owner": str(random.random()), "takeover": True}
+            )
+        ).json()["epoch"]
         report = {
             "subtask": subtask,
             "epoch": epoch,

@@ -21,7 +21,9 @@ from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
 
 KEPT_FOR_ONE = 2 * SEND_BUFFER + 128 * 1024
-"""Bytes for a subscriber that does not read: the system's for this connection, the server's, and those on the way."""
+"""Bytes for a subscriber that does not read: the system's for this connection, the server's, and
+those on the way.
+"""
 
 CONFIG = {"lease_ms": 60_000, "update_interval_ms": 200, "catch_up": "strict", "max_drift_ms": 10}
 
@@ -52,7 +54,9 @@ class Reader:
         self._epoch = self._client.post(f"{self._url}/readers", json={"subtask": 0}).json()["epoch"]
 
     def report(self, watermark: int, at: str = "") -> dict[str, Any]:
-        answer = self._client.post(f"{self._url}/watermarks", json={"subtask": 0, "epoch": self._epoch, "watermark": watermark})
+        answer = self._client.post(
+            f"{self._url}/watermarks", json={"subtask": 0, "epoch": self._epoch, "watermark": watermark}
+        )
         event: dict[str, Any] = answer.raise_for_status().json()
         return event
 
@@ -129,8 +133,13 @@ def test_a_stream_of_an_unknown_group_is_a_404_and_one_of_a_deleted_group_ends(g
         assert (events.response.status_code, events.response.read()[:1]) == (404, b"{")
 
 
-def test_a_subscriber_that_reads_nothing_delays_nobody_and_then_gets_the_newest(coordinator: CoordinatorProcess, group: str) -> None:
-    reader, changes = Reader(group, "a" * 250), 1_500  # large events, so that all are through long before who is stuck is hung up on
+def test_a_subscriber_that_reads_nothing_delays_nobody_and_then_gets_the_newest(
+    coordinator: CoordinatorProcess, group: str
+) -> None:
+    reader, changes = (
+        Reader(group, "a" * 250),
+        1_500,
+    )  # large events, so that all are through long before who is stuck is hung up on
     reader.report(0)
     with ExitStack() as closing:
         stuck = closing.enter_context(unread(coordinator, group))
@@ -165,7 +174,9 @@ def all_of(raw: socket.socket, until: str) -> str:
 
 
 @pytest.mark.redis
-def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update_interval(redis_server: RedisServer) -> None:
+def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update_interval(
+    redis_server: RedisServer,
+) -> None:
     with Redis.from_url(redis_server.url) as client:
         client.flushall()
     with CoordinatorProcess(redis_server.url) as here, CoordinatorProcess(redis_server.url) as there:
@@ -182,7 +193,9 @@ def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update
 
 
 @pytest.mark.redis
-def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_within_an_update_interval(redis_server: RedisServer) -> None:
+def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_within_an_update_interval(
+    redis_server: RedisServer,
+) -> None:
     lease_ms, interval_ms = 500, 8_000
     with Redis.from_url(redis_server.url) as client:
         client.flushall()
@@ -194,7 +207,9 @@ def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_wi
             while (lost := events.next())["revision"] <= event["revision"]:
                 pass
         assert lost["max_desired_watermark"] == MAX
-        assert lease_ms - RECALLED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms  # by Redis's clock
+        assert (
+            lease_ms - RECALLED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
+        )  # by Redis's clock
 
 
 def test_a_stream_ends_in_order_when_the_service_does_and_the_service_within_five_seconds() -> None:

@@ -1,4 +1,6 @@
-"""A subscriber that takes nothing at all, over a real socket and in this process, so that the minute is a moment."""
+"""A subscriber that takes nothing at all, over a real socket and in this process, so that the
+minute is a moment.
+"""
 
 import asyncio
 import socket
@@ -6,7 +8,7 @@ import socket
 import pytest
 from anyio import fail_after
 
-from lockgate.events import GroupConfig
+from lockgate.wire.events import GroupConfig
 from lockgate_coordinator import server
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.coordinator import Coordinator

@@ -16,7 +16,9 @@ CHANGES = st.lists(st.tuples(KEYS, st.none() | st.integers(-20, 20)), max_size=8
 
 @settings(deadline=None)
 @given(CHANGES, st.booleans())
-def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(changes: list[tuple[int, int | None]], ask_always: bool) -> None:
+def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(
+    changes: list[tuple[int, int | None]], ask_always: bool
+) -> None:
     lowest, numbers = Lowest[int](), dict[int, int]()
     for key, value in changes:
         if value is None:
@@ -35,8 +37,15 @@ def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(changes: 
     assert all((key in lowest) == (key in numbers) for key in range(6))
 
 
-@given(st.dictionaries(KEYS, st.integers(-20, 20)), st.dictionaries(KEYS, st.integers(-20, 20)), st.integers(-20, 20), st.integers(1, 9))
-def test_many_numbers_are_put_and_found_at_once_as_one_by_one(before: dict[int, int], now: dict[int, int], bound: int, few: int) -> None:
+@given(
+    st.dictionaries(KEYS, st.integers(-20, 20)),
+    st.dictionaries(KEYS, st.integers(-20, 20)),
+    st.integers(-20, 20),
+    st.integers(1, 9),
+)
+def test_many_numbers_are_put_and_found_at_once_as_one_by_one(
+    before: dict[int, int], now: dict[int, int], bound: int, few: int
+) -> None:
     lowest = Lowest[int]()
     for key, value in before.items():
         lowest.set(key, value)

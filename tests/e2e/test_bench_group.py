@@ -1,4 +1,6 @@
-"""The benchmark of groups runs, small, and what it says of ceilings holds; the figures themselves are `make bench-group`'s."""
+"""The benchmark of groups runs, small, and what it says of ceilings holds; the figures themselves
+are `make bench-group`'s.
+"""
 
 import json
 import subprocess
@@ -12,7 +14,9 @@ from support.imports import CHECKOUT
 
 
 @pytest.mark.long
-def test_a_small_run_drains_two_applications_and_eight_queries_without_a_plan_above_the_ceiling(kafka: KafkaBroker, tmp_path: Path) -> None:
+def test_a_small_run_drains_two_applications_and_eight_queries_without_a_plan_above_the_ceiling(
+    kafka: KafkaBroker, tmp_path: Path
+) -> None:
     arguments = ["--records", "4000", "--seconds", "3", "--ways", "joint", "--limit", "20", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "benchmarks.group", *arguments]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=900)

@@ -1,4 +1,6 @@
-"""`make demo`, small: what its summary claims, that its report needs nothing else, and that it leaves nothing behind."""
+"""`make demo`, small: what its summary claims, that its report needs nothing else, and that it
+leaves nothing behind.
+"""
 
 import json
 import os
@@ -16,7 +18,7 @@ from examples.demo.drift import boundary_drift, leads, peak_drift, peak_lead, po
 from examples.demo.history import Batch
 from examples.demo.summary import broken_claims
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark import BatchAlignment
 from lockgate_testbed import jars
 from lockgate_testbed.errors import Missing
@@ -24,11 +26,21 @@ from lockgate_testbed.java import java
 from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-MARK = "LOCKGATE_DEMO_TEST"  # in the environment of all that a demo starts, so that what it leaves behind is found
-ALONE = {"rows_in", "rows_counted", "rows_lost", "spark_reported_dropped", "seconds", "rows_per_second", "peak_drift_ms"}
+# in the environment of all that a demo starts, so that what it leaves behind is found
+MARK = "LOCKGATE_DEMO_TEST"
+ALONE = {
+    "rows_in",
+    "rows_counted",
+    "rows_lost",
+    "spark_reported_dropped",
+    "seconds",
+    "rows_per_second",
+    "peak_drift_ms",
+}
 ENDS_WITHIN_S = 1_800  # on a machine that does other things, too
 
-# Three partitions over four hours: a record every 6 minutes, one every 3, and one every 3 from 02:00 on.
+# Three partitions over four hours: a record every 6 minutes, one every 3, and one every 3 from
+# 02:00 on.
 TOPIC = SkewedTopic("small", weights=(1, 2, 2), records=160, span_hours=4, late_start_hours=2)
 
 
@@ -43,11 +55,16 @@ def plan(planned_at: float, hours: float) -> BatchAlignment:
 
 def test_the_topic_of_these_tests_is_what_its_comment_says() -> None:
     assert TOPIC.counts() == [40, 80, 40]
-    assert [TOPIC.event_time(partition, 1) - T0_MS for partition in range(3)] == [360_000, 180_000, 2 * HOUR_MS + 180_000]
+    assert [TOPIC.event_time(partition, 1) - T0_MS for partition in range(3)] == [
+        360_000,
+        180_000,
+        2 * HOUR_MS + 180_000,
+    ]
 
 
 def test_drift_is_between_the_last_records_read_of_splits_that_were_read_and_go_on() -> None:
-    assert boundary_drift(TOPIC, {0: 11, 1: 11, 2: 0}) == 30 * 60_000  # 01:00 and 00:30; nothing was read of the third
+    # 01:00 and 00:30; nothing was read of the third
+    assert boundary_drift(TOPIC, {0: 11, 1: 11, 2: 0}) == 30 * 60_000
     assert boundary_drift(TOPIC, {0: 11, 1: 11, 2: 1}) == 90 * 60_000  # 02:00 and 00:30
     assert boundary_drift(TOPIC, {0: 40, 1: 11, 2: 1}) == 90 * 60_000  # the first one is at its end
     assert boundary_drift(TOPIC, {0: 40, 1: 80, 2: 7}) == 0
@@ -67,11 +84,17 @@ def test_a_query_stands_just_below_its_first_unread_record() -> None:
 
 
 def test_a_plan_is_measured_against_the_batches_that_the_other_has_completed_by_then() -> None:
-    other = [at(10.0, 10, 20, 0), at(20.0, 20, 40, 0), at(30.0, 40, 80, 40)]  # at 01:00, 02:00, all read
+    # at 01:00, 02:00, all read
+    other = [at(10.0, 10, 20, 0), at(20.0, 20, 40, 0), at(30.0, 40, 80, 40)]
     plans = [plan(9.9, 1.0), plan(10.0, 1.5), plan(19.9, 2.5), plan(20.1, 1.5), plan(31.0, 99.0)]
     ahead = [ms for _, ms in leads(TOPIC, plans, other)]
 
-    assert ahead == [HOUR_MS + 1, HOUR_MS // 2 + 1, HOUR_MS * 3 // 2 + 1, 0]  # nothing of the last: the other has no records left
+    assert ahead == [
+        HOUR_MS + 1,
+        HOUR_MS // 2 + 1,
+        HOUR_MS * 3 // 2 + 1,
+        0,
+    ]  # nothing of the last: the other has no records left
     assert peak_lead(TOPIC, plans, other) == HOUR_MS * 3 // 2 + 1
     assert peak_lead(TOPIC, plans, []) == 99 * HOUR_MS + 1  # the other has not begun
 
@@ -97,7 +120,11 @@ def test_lost_rows_a_broken_bound_and_unread_records_are_named() -> None:
     whole = {"rows_in": 10, "rows_lost": 0}
     two = {"peak_drift_ms": 5, "max_drift_ms": 5, "rows": {"fast": 10, "slow": 10}}
     good = {"records": 10, "native": {**whole, "rows_lost": 3}, "aligned": whole, "two_queries": two}
-    bad = {**good, "aligned": {**whole, "rows_lost": 1}, "two_queries": {**two, "peak_drift_ms": 6, "rows": {"fast": 10, "slow": 9}}}
+    bad = {
+        **good,
+        "aligned": {**whole, "rows_lost": 1},
+        "two_queries": {**two, "peak_drift_ms": 6, "rows": {"fast": 10, "slow": 9}},
+    }
 
     assert broken_claims(good) == []
     assert [line.split()[1] for line in broken_claims(bad)] == ["aligned", "plan", "slow"]
@@ -151,7 +178,9 @@ def demo(out: Path, records: int) -> Iterator["subprocess.Popen[str]"]:
     _needs_java_and_jars()
     command = [sys.executable, "-m", "examples.demo", "--records", str(records), "--out", str(out)]
     marked = {**os.environ, MARK: str(out)}
-    with subprocess.Popen(command, cwd=CHECKOUT, env=marked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=CHECKOUT, env=marked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -189,7 +218,9 @@ class _Loads(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._style = tag == "style"
-        self.found += [f"{tag} {key}={value}" for key, value in attrs if key in ("src", "href", "srcset", "data") and value]
+        self.found += [
+            f"{tag} {key}={value}" for key, value in attrs if key in ("src", "href", "srcset", "data") and value
+        ]
 
     def handle_data(self, data: str) -> None:
         if self._style and ("@import" in data or "url(" in data):
@@ -197,7 +228,8 @@ class _Loads(HTMLParser):
 
 
 def what_it_loads(page: str) -> list[str]:
-    assert "default-src 'none'" in page  # and the browser is told so, whatever the plotting code would like to fetch
+    # and the browser is told so, whatever the plotting code would like to fetch
+    assert "default-src 'none'" in page
     parser = _Loads()
     parser.feed(page)
     return parser.found

@@ -19,7 +19,8 @@ from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.gated import write_batches
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-# The example takes the session that it finds: here one with the Kafka connector on its classpath, as --packages would put it there.
+# The example takes the session that it finds: here one with the Kafka connector on its classpath,
+# as --packages would put it there.
 LAUNCH = """
 import runpy, sys
 from lockgate_testbed.spark import session
@@ -34,7 +35,16 @@ def test_the_foreach_batch_example_prints_what_was_paused_and_resumed_and_its_ex
 ) -> None:
     topics.load(kafka.bootstrap, SkewedTopic(topic, records=5_000, span_hours=2))
     with CoordinatorProcess() as coordinator:
-        arguments = [EXAMPLES / "foreach_batch.py", kafka.bootstrap, topic, coordinator.url, "--checkpoint", tmp_path, "--budget", 500]
+        arguments = [
+            EXAMPLES / "foreach_batch.py",
+            kafka.bootstrap,
+            topic,
+            coordinator.url,
+            "--checkpoint",
+            tmp_path,
+            "--budget",
+            500,
+        ]
         command = [sys.executable, "-c", LAUNCH, *map(str, arguments)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as example:
             assert example.stdout is not None
@@ -60,7 +70,9 @@ def ms_of(iso: str) -> int:
 def application(*arguments: object) -> "subprocess.Popen[str]":
     """One of the example's two, in a process group of its own."""
     command = [sys.executable, "-c", LAUNCH, *map(str, [EXAMPLES / "two_applications.py", *arguments])]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
 
 
 def lines_until(child: "subprocess.Popen[str]", words: str) -> Iterator[str]:
@@ -77,7 +89,9 @@ def lines_until(child: "subprocess.Popen[str]", words: str) -> Iterator[str]:
         timer.cancel()
 
 
-def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish(kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish(
+    kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     spec = SkewedTopic(topic, records=2_000, span_hours=2)
     topics.load(kafka.bootstrap, spec)
     files = write_batches(tmp_path / "files", [[spec.t0_ms + part * HOUR_MS // 4] for part in range(8)])
@@ -100,8 +114,14 @@ def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish
     assert "kafka is paused at" in said["kafka"], said
     assert said["files"].count("1 rows") == 8
     for what, text in said.items():
-        # Kafka is read up to where the group allows, and a file is handed on where the group allows its first row.
-        ahead = [ms_of(latest if what == "kafka" else first) - ms_of(group) for first, latest, group in BATCH.findall(text)]
+        # Kafka is read up to where the group allows, and a file is handed on where the group allows
+        # its first row.
+        ahead = [
+            ms_of(latest if what == "kafka" else first) - ms_of(group) for first, latest, group in BATCH.findall(text)
+        ]
         assert len(ahead) >= 8, text
         assert max(ahead) <= HOUR_MS // 4, text
-    assert {source["source"]: source["readers"][0]["state"] for source in sources} == {"kafka": "finished", "files": "finished"}
+    assert {source["source"]: source["readers"][0]["state"] for source in sources} == {
+        "kafka": "finished",
+        "files": "finished",
+    }

@@ -1,4 +1,6 @@
-"""Records stamped 2099 on a real broker: what they do to Spark's own watermark, and that they neither drag nor stop the alignment."""
+"""Records stamped 2099 on a real broker: what they do to Spark's own watermark, and that they
+neither drag nor stop the alignment.
+"""
 
 import time
 from collections.abc import Sequence
@@ -37,12 +39,16 @@ def watermark(query: WindowedCount) -> str:
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "lockgate" and record.levelname == "WARNING"]
+    return [
+        record.getMessage() for record in caplog.records if record.name == "lockgate" and record.levelname == "WARNING"
+    ]
 
 
 @pytest.fixture
 def poisoned(kafka: KafkaBroker, topic: str) -> int:
-    """Two partitions of an old topic, apart by their density, one with records from 2099 among its own; how many credible ones."""
+    """Two partitions of an old topic, apart by their density, one with records from 2099 among its
+    own; how many credible ones.
+    """
     topics.create(kafka.bootstrap, topic, 2)
     sparse = [T0_MS + n * MINUTE for n in range(600)]
     for place in (200, 201, 400):
@@ -75,8 +81,10 @@ def test_an_old_topic_with_records_from_2099_is_read_level_and_nothing_else_is_l
     assert max(split.watermark for plan in busy for split in plan.splits) < FAR
     assert sum(split.left_out for plan in busy for split in plan.splits if split.split == f"{topic}-0") in (2, 3)
     assert [text for text in warnings(caplog) if "left out" in text] == [
-        f"topic {topic}, partition 0: the record at offset 200 is stamped 2099-01-01T00:00:00.000Z, more than future_bound (1 day) ahead of"
-        " the clock. It and others like it are left out of the alignment. Spark's own watermark is not spared unless the query filters such"
+        f"topic {topic}, partition 0: the record at offset 200 is stamped 2099-01-01T00:00:00.000Z, more than "
+        "future_bound (1 day) ahead of"
+        " the clock. It and others like it are left out of the alignment. Spark's own watermark is not spared "
+        "unless the query filters such"
         " records before withWatermark"
     ]
 
@@ -87,7 +95,9 @@ def test_a_live_split_goes_on_behind_a_record_from_2099_and_holds_nobody_by_it(
     topics.create(kafka.bootstrap, topic, 2)
     append(kafka, topic, 0, [now_ms() - MINUTE, FAR, now_ms() - MINUTE])
     append(kafka, topic, 1, [now_ms() - MINUTE] * 3)
-    query = WindowedCount(credible(align(kafka_stream(spark, kafka.bootstrap, topic)))).start(tmp_path, available_now=False)
+    query = WindowedCount(credible(align(kafka_stream(spark, kafka.bootstrap, topic)))).start(
+        tmp_path, available_now=False
+    )
     try:
         query.wait_until(lambda query: query.counted == 5)
         for n in range(1, 4):  # the record is read, and hides what follows it from Kafka's look-ups
@@ -137,6 +147,7 @@ def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_
     assert (first.end, first.left_out) == (3, 2)
     assert first.watermark > now_ms() - 60 * MINUTE
     assert [text.split(". ")[0] for text in warnings(caplog) if "left out" in text] == [
-        f"topic {topic}, partition 0: the record at offset 0 is stamped 1970-01-01T00:00:00.001Z, more than past_bound (365 days) behind"
+        f"topic {topic}, partition 0: the record at offset 0 is stamped 1970-01-01T00:00:00.001Z, more than "
+        "past_bound (365 days) behind"
         " the clock"
     ]

@@ -1,4 +1,6 @@
-"""Spark applications in processes of their own, in one group over two coordinators on one Redis: exact, level, over each other's ends."""
+"""Spark applications in processes of their own, in one group over two coordinators on one Redis:
+exact, level, over each other's ends.
+"""
 
 import re
 import time
@@ -31,7 +33,9 @@ COUNTS = dict(enumerate(DAY.counts()))
 
 
 class Applications:
-    """Orders for one group, half of them over each coordinator; what was started is killed at the end."""
+    """Orders for one group, half of them over each coordinator; what was started is killed at the
+    end.
+    """
 
     def __init__(self, bootstrap: str, urls: tuple[str, str], folder: Path) -> None:
         self.urls, self._bootstrap, self._folder = urls, bootstrap, folder
@@ -43,7 +47,9 @@ class Applications:
         httpx.put(f"{self.urls[0]}/v1/groups/{self._group}", json={**GROUP, **config}).raise_for_status()
 
     def listen(self) -> list[Announced]:
-        """Somebody who takes no part, at each coordinator: one may tell of a change before the other has heard of it."""
+        """Somebody who takes no part, at each coordinator: one may tell of a change before the
+        other has heard of it.
+        """
         heard = [Announced(url, self._group) for url in self.urls]
         for each in heard:
             self._ends.callback(each.close)
@@ -56,9 +62,20 @@ class Applications:
         return {source["source"]: reader["state"] for source in found["sources"] for reader in source["readers"]}
 
     def order(self, name: str, **more: Any) -> Order:
-        coordinator = {"url": self.urls[self._orders % 2], "group": self._group, "timeout": "1 minute"}  # none of them is ever away
+        coordinator = {
+            "url": self.urls[self._orders % 2],
+            "group": self._group,
+            "timeout": "1 minute",
+        }  # none of them is ever away
         self._orders += 1
-        order = Order(name, self._bootstrap, DAY.name, budget=RECORDS // 8, folder=str(self._folder / name), coordinator=coordinator)
+        order = Order(
+            name,
+            self._bootstrap,
+            DAY.name,
+            budget=RECORDS // 8,
+            folder=str(self._folder / name),
+            coordinator=coordinator,
+        )
         return replace(order, **more)
 
     def start(self, order: Order) -> Driver:
@@ -98,7 +115,9 @@ def exact(order: Order) -> Written:
 
 
 def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttled(applications: Applications) -> None:
-    applications.configure(expected_sources=["fast", "throttled"], lease_ms=120_000)  # neither is lost, however long one stands still
+    applications.configure(
+        expected_sources=["fast", "throttled"], lease_ms=120_000
+    )  # neither is lost, however long one stands still
     heard = applications.listen()
     orders = applications.order("fast"), applications.order("throttled", per_second=RECORDS / 5)
     drivers = [applications.start(order) for order in orders]
@@ -114,13 +133,17 @@ def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttl
     assert applications.readers() == {"fast": "finished", "throttled": "finished"}
 
 
-def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_that_names_both(applications: Applications) -> None:
+def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_that_names_both(
+    applications: Applications,
+) -> None:
     applications.configure(expected_sources=["taken", "never"])
     order = applications.order("taken")
     first = applications.start(order)
     wait_for(lambda: "taken" in applications.readers(), PATIENCE_S)
     second = applications.start(order)
-    named = re.search(r"run (\S+) of query (\S+) took over from source taken, run (\S+) of query ([^\s:]+)", first.fail())
+    named = re.search(
+        r"run (\S+) of query (\S+) took over from source taken, run (\S+) of query ([^\s:]+)", first.fail()
+    )
     assert named is not None
     assert named[1] != named[3]
     assert named[2] == named[4], "both are runs of one query"
@@ -130,7 +153,9 @@ def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_th
 
 
 @pytest.mark.long
-def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_good(applications: Applications) -> None:
+def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_good(
+    applications: Applications,
+) -> None:
     names = ("fast", "throttled", "restarted", "killed")
     applications.configure(expected_sources=list(names))
     slow = {"throttled": RECORDS / 30, "restarted": RECORDS / 10, "killed": RECORDS / 10}
@@ -149,16 +174,21 @@ def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_
     assert set(left.rows.values()) <= {1}
     assert left.rows.total() < RECORDS
     written = {name: exact(orders[name]) for name in ("fast", "throttled", "restarted")}
-    # A last report may have been made a third of a lease before one died; until its lease ended nobody went further than it allows.
+    # A last report may have been made a third of a lease before one died; until its lease ended
+    # nobody went further than it allows.
     lasts_s = LEASE_S * 2 / 3
     for each in written.values():
         assert worst_drift(until(each, killed_at + lasts_s), left, DAY.event_time, COUNTS) <= DRIFT_MS
     planned_again = next(plan for plan in written["restarted"].plans if plan.planned_at > restarted_at)
-    again_at, _ = written["restarted"].batches[planned_again.batch_id]  # by the end of which all have heard of it
+    # by the end of which all have heard of it
+    again_at, _ = written["restarted"].batches[planned_again.batch_id]
     for one, other in permutations(written, 2):
         since_s = 0.0
         if other == "restarted":  # between the end of its lease and its return nobody waits for it
-            assert worst_drift(until(written[one], restarted_at + lasts_s), written[other], DAY.event_time, COUNTS) <= DRIFT_MS, one
+            assert (
+                worst_drift(until(written[one], restarted_at + lasts_s), written[other], DAY.event_time, COUNTS)
+                <= DRIFT_MS
+            ), one
             since_s = again_at
         assert worst_drift(written[one], written[other], DAY.event_time, COUNTS, since_s) <= DRIFT_MS, (one, other)
     assert applications.readers()["killed"] == "lost"

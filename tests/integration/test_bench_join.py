@@ -1,4 +1,6 @@
-"""The benchmark of a join's state, small: its least is the least, its delay is enough, and an aligned join keeps less than a native one."""
+"""The benchmark of a join's state, small: its least is the least, its delay is enough, and an
+aligned join keeps less than a native one.
+"""
 
 from pathlib import Path
 
@@ -27,8 +29,15 @@ def test_the_least_are_the_rows_that_an_unread_record_may_be_joined_with() -> No
     orders = Topic("orders", (np.array([0, 10, 20, 30]), np.array([5, 25])), (), 1)
     payments = Topic("payments", (np.array([3, 14, 26, 33]),), (), 1)
     of = Join(orders, payments, within_ms=10)
-    level = {("orders", 0): 3, ("orders", 1): 1, ("payments", 0): 1}  # payments are unread from 14 on, so the order of 0 is done with
-    payments_first = {("orders", 0): 1, ("payments", 0): 4}  # orders are unread from 5 on, so the payment of 3 is done with
+    level = {
+        ("orders", 0): 3,
+        ("orders", 1): 1,
+        ("payments", 0): 1,
+    }  # payments are unread from 14 on, so the order of 0 is done with
+    payments_first = {
+        ("orders", 0): 1,
+        ("payments", 0): 4,
+    }  # orders are unread from 5 on, so the payment of 3 is done with
     assert least(of, [level, payments_first]) == (3, 3)
 
 
@@ -37,13 +46,21 @@ def test_the_longer_delay_is_enough_for_every_record_and_no_longer_than_it_has_t
     delay = delay_that_loses_nothing(SMALL, history)
     late = []
     for boundary in history:
-        highest = min(max(int(log[: boundary[t.name, n]].max(initial=0)) for n, log in enumerate(t.logs)) for t in SMALL.topics)
-        late += [highest - int(log[boundary[t.name, n] :].min(initial=2**62)) for t in SMALL.topics for n, log in enumerate(t.logs)]
+        highest = min(
+            max(int(log[: boundary[t.name, n]].max(initial=0)) for n, log in enumerate(t.logs)) for t in SMALL.topics
+        )
+        late += [
+            highest - int(log[boundary[t.name, n] :].min(initial=2**62))
+            for t in SMALL.topics
+            for n, log in enumerate(t.logs)
+        ]
     assert delay == max(late) + 1
 
 
 @pytest.mark.long
-def test_aligned_keeps_fewer_rows_than_native_and_loses_no_pair(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path) -> None:
+def test_aligned_keeps_fewer_rows_than_native_and_loses_no_pair(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
+) -> None:
     load(kafka.bootstrap, SMALL)
     native, longer, aligned, fewest = outcomes = measure(spark, kafka.bootstrap, SMALL)
     assert native.pairs_lost > 0

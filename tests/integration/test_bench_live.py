@@ -1,4 +1,6 @@
-"""The benchmark of freshness, small: producers are as far behind as they say, its account is exact, and its claims are the guide's."""
+"""The benchmark of freshness, small: producers are as far behind as they say, its account is exact,
+and its claims are the guide's.
+"""
 
 import json
 import subprocess
@@ -23,8 +25,18 @@ IDS = [f"{shape.name}: {shape.producers[n].name}" for shape, n in EVERY]
 
 
 @pytest.mark.long
-def test_a_small_run_of_two_queries_in_a_group_accounts_for_every_row_of_both_ways(kafka: KafkaBroker, tmp_path: Path) -> None:
-    arguments = ["--seconds", "10", "--settle", "5", "--no-check", "--cases", "all on time, as fast as possible, in a group"]
+def test_a_small_run_of_two_queries_in_a_group_accounts_for_every_row_of_both_ways(
+    kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    arguments = [
+        "--seconds",
+        "10",
+        "--settle",
+        "5",
+        "--no-check",
+        "--cases",
+        "all on time, as fast as possible, in a group",
+    ]
     command = [sys.executable, "-m", "benchmarks.live", *arguments, "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
@@ -70,7 +82,11 @@ def test_a_history_ends_where_the_live_records_begin_and_begins_at_one_event_tim
 
 
 def test_records_wait_for_those_that_are_further_behind_than_the_drift_and_for_no_others() -> None:
-    late, very_late, on_time = Producer("late", lag_ms=30_000), Producer("very late", lag_ms=90_000), Producer("on time")
+    late, very_late, on_time = (
+        Producer("late", lag_ms=30_000),
+        Producer("very late", lag_ms=90_000),
+        Producer("on time"),
+    )
     assert may_wait_ms(on_time, 0, 10_000) == 0
     assert may_wait_ms(on_time, 9_000, 10_000) == 0
     assert may_wait_ms(on_time, 30_000, 10_000) == 20_000
@@ -80,7 +96,11 @@ def test_records_wait_for_those_that_are_further_behind_than_the_drift_and_for_n
 
 def test_who_lags_holds_the_others_by_his_last_record_and_who_does_not_holds_nobody() -> None:
     held = {producer.name: producer.holds_ms for shape in SHAPES.values() for producer in shape.producers}
-    assert {name: ms for name, ms in held.items() if ms} == {"lags 30 s": 30_100, "lags 3 h": 10_800_100, "commits every 20 s": 20_000}
+    assert {name: ms for name, ms in held.items() if ms} == {
+        "lags 30 s": 30_100,
+        "lags 3 h": 10_800_100,
+        "commits every 20 s": 20_000,
+    }
 
 
 def test_cases_are_told_apart_by_their_names() -> None:
@@ -106,7 +126,8 @@ def test_what_was_read_and_did_not_come_is_lost_and_what_was_not_read_is_not() -
     assert (found.rows, found.lost, found.lost_before) == (2, 0, 1)
     found = way({"t": FED}, told(*some, ends=[3, 2]), span)
     assert (found.rows, found.lost, found.lost_before) == (3, 1, 1)
-    found = way({"t": FED}, told(*everything[1:], ends=[3, 2]), span)  # what lay there before the start says nothing
+    # what lay there before the start says nothing
+    found = way({"t": FED}, told(*everything[1:], ends=[3, 2]), span)
     assert (found.rows, found.lost, found.lost_before) == (3, 0, 0)
 
 
@@ -115,7 +136,9 @@ def test_what_came_before_the_measured_time_or_behind_it_says_nothing_of_freshne
     assert way({"t": FED}, told(*rows, ends=[3, 0]), (450, 900)).others == Freshness(1, 0.3, 0.3)
 
 
-@pytest.mark.parametrize("row", [(0, 0, 100, 500), (0, 3, 100, 400), (0, 1, 100, 400)], ids=["twice", "unwritten", "another"])
+@pytest.mark.parametrize(
+    "row", [(0, 0, 100, 500), (0, 3, 100, 400), (0, 1, 100, 400)], ids=["twice", "unwritten", "another"]
+)
 def test_a_row_that_nobody_wrote_is_no_result(row: tuple[int, int, int, int]) -> None:
     with pytest.raises(ValueError, match="a row that came twice, or that nobody wrote"):
         way({"t": FED}, told((0, 0, 100, 400), row, ends=[1, 0]), (0, 1_000))
@@ -137,24 +160,33 @@ def judged(may_wait_s: float = 0.0, **aligned: Any) -> list[str]:
 def test_what_an_aligned_run_must_not_do_is_said() -> None:
     assert judged() == []
     assert judged(others=Freshness(500, 0.69, 1.19)) == []
-    assert judged(others=Freshness(500, 0.71, 1.0)) == ["c: half of the rows are up to 0.21 s further behind than natively, and may be 0 s"]
+    assert judged(others=Freshness(500, 0.71, 1.0)) == [
+        "c: half of the rows are up to 0.21 s further behind than natively, and may be 0 s"
+    ]
     assert judged(others=Freshness(500, 0.5, 1.21)) == [
         "c: 99 of 100 of the rows are up to 0.21 s further behind than natively, and may be 0 s"
     ]
     assert judged(20.0, others=Freshness(500, 20.6, 21.1)) == []
     assert len(judged(20.0, others=Freshness(500, 20.8, 21.3))) == 2
     assert judged(others=Freshness(349, 0.5, 1.0)) == ["c: 349 rows of the partitions on time came, and natively 500"]
-    assert judged(odd=Freshness(100, 0.71, 1.0)) == ["c: half of the odd partitions' own rows are up to 0.21 s behind, and may be 0 s"]
+    assert judged(odd=Freshness(100, 0.71, 1.0)) == [
+        "c: half of the odd partitions' own rows are up to 0.21 s behind, and may be 0 s"
+    ]
     assert judged(odd=Freshness(0, None, None)) == []
     assert judged(lost=1) == ["c: 1 of 600 rows lost, though all producers had shown how they are"]
 
 
 def test_in_a_group_the_furthest_behind_of_all_topics_is_waited_for_and_the_news_of_it() -> None:
     case = Case(SHAPES["one lags 30 s"], group=True)
-    feds = {name: Fed([[]] * 4, [0] * 4, [shape.odd(n) for n in range(4)]) for name, shape in zip("ab", case.topics, strict=True)}
+    feds = {
+        name: Fed([[]] * 4, [0] * 4, [shape.odd(n) for n in range(4)])
+        for name, shape in zip("ab", case.topics, strict=True)
+    }
     nothing = {name: {"rows": [], "ends": {}, "batches": 0} for name in "ab"}
     found = outcome(case, feds, {"native": nothing, "aligned": nothing}, 10_000, (0, 1))
     assert (found.may_wait_s, found.odd_may_wait_s) == (21.1, 0.0)
-    alone = outcome(Case(SHAPES["one lags 30 s"]), {"a": feds["a"]}, {"native": nothing, "aligned": nothing}, 10_000, (0, 1))
+    alone = outcome(
+        Case(SHAPES["one lags 30 s"]), {"a": feds["a"]}, {"native": nothing, "aligned": nothing}, 10_000, (0, 1)
+    )
     assert alone.may_wait_s == 20.1
     assert "| one lags 30 s, as fast as possible, in a group | –, – | –, – | –, – | 21.1 |" in markdown([found])

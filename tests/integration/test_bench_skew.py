@@ -1,4 +1,6 @@
-"""The benchmark of skew, small: its shapes are what they say, its account is exact, and its claims hold."""
+"""The benchmark of skew, small: its shapes are what they say, its account is exact, and its claims
+hold.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +18,21 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import HOUR_MS
 
 SMALL = {shape.name: shape for shape in shapes(2_000, batches=4)}
-LOST_IN_LARGER_ONES = {"late start", "a single record", "9 h outage of one producer", "changing densities"}  # four batches are too few
-MOST_LOOK_UPS_SMALL = 10  # of one shape, in so few batches; of all plans at full size the benchmark itself allows 8
+LOST_IN_LARGER_ONES = {
+    "late start",
+    "a single record",
+    "9 h outage of one producer",
+    "changing densities",
+}  # four batches are too few
+# of one shape, in so few batches; of all plans at full size the benchmark itself allows 8
+MOST_LOOK_UPS_SMALL = 10
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SMALL)
-def test_what_native_spark_loses_is_read_whole_when_aligned(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, name: str) -> None:
+def test_what_native_spark_loses_is_read_whole_when_aligned(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, name: str
+) -> None:
     load(kafka.bootstrap, SMALL[name])
     native, aligned = both(spark, kafka.bootstrap, SMALL[name])
     assert native.rows_lost > 0 or name in LOST_IN_LARGER_ONES
@@ -40,7 +50,9 @@ def test_drift_is_how_far_one_split_was_read_beyond_what_is_unread_of_another() 
     read = {(topic.name, partition): len(log) for partition, log in enumerate(topic.logs)}
     assert drift_ms(shape, read) == 0
     assert drift_ms(shape, {**read, (topic.name, 0): 5}) == max(log[-1] for log in topic.logs[1:]) - first[5]
-    assert drift_ms(shape, {(topic.name, 0): 1, (topic.name, 1): 0}) == max(0, first[0] - min(log[0] for log in topic.logs[1:]))
+    assert drift_ms(shape, {(topic.name, 0): 1, (topic.name, 1): 0}) == max(
+        0, first[0] - min(log[0] for log in topic.logs[1:])
+    )
     assert second[0] <= second[-1]
 
 
@@ -51,7 +63,9 @@ def test_drift_knows_of_a_late_record_behind_the_first_unread_one() -> None:
     boundary = {(topic.name, partition): end for partition, end in enumerate(ends)}
     read = [log[:end].max() for log, end in zip(topic.logs, ends, strict=True)]
     unread = [log[end:].min() for log, end in zip(topic.logs, ends, strict=True)]
-    assert drift_ms(shape, boundary) == max(high - low for i, high in enumerate(read) for j, low in enumerate(unread) if i != j)
+    assert drift_ms(shape, boundary) == max(
+        high - low for i, high in enumerate(read) for j, low in enumerate(unread) if i != j
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +79,9 @@ def test_drift_knows_of_a_late_record_behind_the_first_unread_one() -> None:
     ],
 )
 def test_what_an_aligned_run_must_not_do_is_said(found: dict[str, Any], claim: list[str]) -> None:
-    exact = Outcome("s", True, rows=9, rows_lost=0, drift_ms=0, batches=3, seconds=1.0, look_ups=(4, 4), topics=2, disorder_ms=5_000)
+    exact = Outcome(
+        "s", True, rows=9, rows_lost=0, drift_ms=0, batches=3, seconds=1.0, look_ups=(4, 4), topics=2, disorder_ms=5_000
+    )
     assert list(broken([(exact, replace(exact, **found))])) == claim
 
 

@@ -24,9 +24,13 @@ def test_a_plan_that_is_held_goes_on_with_the_news_and_not_an_hour_later_with_it
     with CoordinatorProcess() as coordinator:
         group = f"{coordinator.url}/v1/groups/g"
         httpx.put(group, json={"max_drift_ms": 30_000, "expected_sources": ["late"]}).raise_for_status()
-        stream = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(coordinator=Coordinator(coordinator.url, group="g")))
+        stream = align(
+            kafka_stream(spark, kafka.bootstrap, topic), Alignment(coordinator=Coordinator(coordinator.url, group="g"))
+        )
         seen: list[int] = []
-        writer = stream.writeStream.queryName("early").foreachBatch(lambda batch, _: seen.append(batch.agg(F.count("*")).first()[0]))
+        writer = stream.writeStream.queryName("early").foreachBatch(
+            lambda batch, _: seen.append(batch.agg(F.count("*")).first()[0])
+        )
         early = writer.option("checkpointLocation", str(tmp_path / "early")).trigger(processingTime="1 hour").start()
         try:
             wait_for(lambda: [s["source"] for s in httpx.get(group).json()["sources"]] == ["early"])

@@ -1,4 +1,6 @@
-"""Checkpoints as Spark's versions write them: offsets by place or by id, sources by number or by name."""
+"""Checkpoints as Spark's versions write them: offsets by place or by id, sources by number or by
+name.
+"""
 
 import logging
 from collections import Counter
@@ -62,14 +64,17 @@ def test_a_checkpoint_of_several_sources_goes_from_native_to_aligned_and_back_in
         a, b = (f"format-{version}{which}" for which in "ab")
         wanted.update([*2 * load(kafka, a, 10, 10 * turn), *load(kafka, b, 10, 10 * turn)])
         twice, once = (kafka_stream(conf, kafka.bootstrap, name, maxOffsetsPerTrigger=3) for name in (a, b))
-        stream = twice.union(twice).union(once)  # in the log the one that is used twice has two places
+        # in the log the one that is used twice has two places
+        stream = twice.union(twice).union(once)
         exact.run(align(stream, Alignment(late_rows="count")) if aligned else stream, aligned)
     assert exact.rows == wanted
 
 
 def named(spark: SparkSession, kafka: KafkaBroker, name: str, topic: str) -> DataFrame:
     reader = spark.readStream.name(name).format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap)
-    return reader.option("startingOffsets", "earliest").option("subscribe", topic).option("maxOffsetsPerTrigger", 3).load()
+    return (
+        reader.option("startingOffsets", "earliest").option("subscribe", topic).option("maxOffsetsPerTrigger", 3).load()
+    )
 
 
 @pytest.fixture
@@ -98,7 +103,12 @@ def test_sources_with_names_come_and_go_between_runs_and_their_readers_with_them
         ]
         for turn, (kind, of_run) in enumerate(runs):
             for name in of_run.split() if turn else ():
-                rows += load(kafka, f"named-{name}", 10, 0 if turn == 1 and name == "refunds" else turn * 10 - 10 * (name == "refunds"))
+                rows += load(
+                    kafka,
+                    f"named-{name}",
+                    10,
+                    0 if turn == 1 and name == "refunds" else turn * 10 - 10 * (name == "refunds"),
+                )
             first, second = (named(names, kafka, name, f"named-{name}") for name in of_run.split())
             stream = first.union(second)
             exact.run(align(stream, Alignment(coordinator=group)) if kind == "aligned" else stream, kind == "aligned")
@@ -113,5 +123,7 @@ def test_sources_with_names_come_and_go_between_runs_and_their_readers_with_them
 def test_two_names_with_one_number_are_refused(names: SparkSession, kafka: KafkaBroker, tmp_path: Path) -> None:
     load(kafka, "one-number", 1)
     one, other = (named(names, kafka, name, "one-number") for name in ("plumless", "buckeroo"))
-    with pytest.raises(StreamingQueryException, match=r'readStream.name\("buckeroo"\): another source of the query has the same number'):
+    with pytest.raises(
+        StreamingQueryException, match=r'readStream.name\("buckeroo"\): another source of the query has the same number'
+    ):
         Rows(align(one.union(other))).start(tmp_path).finish()

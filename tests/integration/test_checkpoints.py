@@ -1,4 +1,6 @@
-"""A checkpoint goes from native to aligned and back, survives kill -9, and what it lost before is said."""
+"""A checkpoint goes from native to aligned and back, survives kill -9, and what it lost before is
+said.
+"""
 
 import logging
 from itertools import pairwise
@@ -31,11 +33,15 @@ def test_a_driver_killed_in_the_middle_of_a_batch_goes_on_without_a_row_lost_or_
     assert Written.to(Path(order.out)).rows == all_rows(spec.counts())
 
 
-def test_a_checkpoint_goes_from_native_to_aligned_and_back(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_a_checkpoint_goes_from_native_to_aligned_and_back(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     topics.load(kafka.bootstrap, SkewedTopic(topic, records=20_000))
     counted = []
     for turn in ("native", "aligned", "native"):
-        stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=200)  # 100 batches: something is left for each turn
+        stream = kafka_stream(
+            spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=200
+        )  # 100 batches: something is left for each turn
         query = WindowedCount(align(stream) if turn == "aligned" else stream, delay="10 days")
         query.start(tmp_path, available_now=False)
         query.wait_until(lambda q: len(q.alignments) >= 3)
@@ -54,7 +60,9 @@ def test_what_a_native_checkpoint_has_lost_already_is_said_with_the_number_of_ro
     hour = 3_600_000
     topics.produce(kafka.bootstrap, topic, [(0, 10 * hour, None, b"ahead")])
     WindowedCount(kafka_stream(spark, kafka.bootstrap, topic)).start(tmp_path).finish()
-    topics.produce(kafka.bootstrap, topic, [(1, hour + n, None, b"behind") for n in range(7)] + [(1, 11 * hour, None, b"level")])
+    topics.produce(
+        kafka.bootstrap, topic, [(1, hour + n, None, b"behind") for n in range(7)] + [(1, 11 * hour, None, b"level")]
+    )
     with caplog.at_level(logging.WARNING, "lockgate"):
         counted = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path).finish().counted
     warning = next(record.getMessage() for record in caplog.records if "new checkpoint" in record.getMessage())
@@ -71,7 +79,9 @@ def test_a_delay_shorter_than_the_drift_is_said_with_both_figures(
     for delay, warned in (("10 minutes", False), ("5 minutes", True)):
         caplog.clear()
         WindowedCount(align(stream, Alignment(max_drift="10 minutes")), delay=delay).start(tmp_path / delay).finish()
-        assert any("delay is 5 minutes, and max_drift is 10 minutes" in r.getMessage() for r in caplog.records) == warned
+        assert (
+            any("delay is 5 minutes, and max_drift is 10 minutes" in r.getMessage() for r in caplog.records) == warned
+        )
 
 
 def test_a_partition_added_while_the_query_is_down_counts_from_its_first_record_on_however_old_it_is(
@@ -90,8 +100,12 @@ def test_a_partition_added_while_the_query_is_down_counts_from_its_first_record_
     first = rows.plans[0]
     assert first is not None
     assert [(split.split, split.position) for split in first.splits] == [(f"{topic}-0", 10), (f"{topic}-1", 0)]
-    assert {row.partition for row in rows.batches[0]} == {1}, "10 records of the new one are older than what is left of the other"
-    assert sorted(rows.all) == [Row(topic, p, offset) for p, offsets in ((0, range(10, 40)), (1, range(30))) for offset in offsets]
+    assert {row.partition for row in rows.batches[0]} == {1}, (
+        "10 records of the new one are older than what is left of the other"
+    )
+    assert sorted(rows.all) == [
+        Row(topic, p, offset) for p, offsets in ((0, range(10, 40)), (1, range(30))) for offset in offsets
+    ]
     read = [[times[row.partition][row.offset] for row in batch] for batch in rows.batches if batch]
     assert all(max(batch) < min(later) for batch, later in pairwise(read))
     assert all(len(batch) <= 10 for batch in read)

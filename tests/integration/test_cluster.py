@@ -1,6 +1,8 @@
-"""spark-submit to a standalone cluster of two workers, with nothing of lockgate installed there: all that is needed is shipped.
+"""spark-submit to a standalone cluster of two workers, with nothing of lockgate installed there:
+all that is needed is shipped.
 
-The Python of driver and executors is the one that this environment was made from, which has none of its packages.
+The Python of driver and executors is the one that this environment was made from, which has none of
+its packages.
 """
 
 import importlib.util
@@ -26,7 +28,18 @@ from lockgate_testbed.spark_cluster import StandaloneCluster, spark_home
 pytestmark = pytest.mark.long
 
 JOB = Path(support.__path__[0]) / "cluster_job.py"
-SHIPPED = ("lockgate", "lockgate_spark", "httpx", "httpcore", "h11", "anyio", "certifi", "idna", "typing_extensions", "exceptiongroup")
+SHIPPED = (
+    "lockgate",
+    "lockgate_spark",
+    "httpx",
+    "httpcore",
+    "h11",
+    "anyio",
+    "certifi",
+    "idna",
+    "typing_extensions",
+    "exceptiongroup",
+)
 RECORDS = 20_000
 BARE_PYTHON = os.path.realpath(sys.executable)
 CONF = {
@@ -63,10 +76,14 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `pip install --target` of the client and zip make: the client, the core, httpx and what that needs."""
+    """What `pip install --target` of the client and zip make: the client, the core, httpx and what
+    that needs.
+    """
     archive = tmp_path_factory.mktemp("ship") / "lockgate.zip"
     with zipfile.ZipFile(archive, "w") as written:
-        for origin in (Path(found.origin) for name in SHIPPED if (found := importlib.util.find_spec(name)) and found.origin):
+        for origin in (
+            Path(found.origin) for name in SHIPPED if (found := importlib.util.find_spec(name)) and found.origin
+        ):
             package = origin.parent if origin.name == "__init__.py" else origin
             for file in [package] if package.is_file() else package.rglob("*"):
                 if file.is_file() and "__pycache__" not in file.parts:
@@ -77,7 +94,15 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def submit(cluster: StandaloneCluster, mode: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
     connector = ",".join(map(str, jars.kafka_connector()))
     conf = [part for key, value in CONF.items() for part in ("--conf", f"{key}={value}")]
-    command = [spark_home() / "bin" / "spark-submit", "--master", cluster.url, "--deploy-mode", mode, "--jars", connector]
+    command = [
+        spark_home() / "bin" / "spark-submit",
+        "--master",
+        cluster.url,
+        "--deploy-mode",
+        mode,
+        "--jars",
+        connector,
+    ]
     env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PYSPARK"))}
     env |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(spark_home())}
     started = [str(part) for part in (*command, *conf, *arguments)]
@@ -86,7 +111,9 @@ def submit(cluster: StandaloneCluster, mode: str, *arguments: object) -> "subpro
 
 def assert_exact_and_level(done: dict[str, Any], spec: SkewedTopic) -> None:
     rows = [tuple(row) for batch in done["batches"] for row in batch["rows"]]
-    assert sorted(rows) == sorted((partition, offset) for partition, count in enumerate(spec.counts()) for offset in range(count))
+    assert sorted(rows) == sorted(
+        (partition, offset) for partition, count in enumerate(spec.counts()) for offset in range(count)
+    )
     assert len(done["batches"]) >= 4
     for batch in done["batches"]:
         assert max((spec.event_time(*row) for row in batch["rows"]), default=0) <= batch["target"]
@@ -99,14 +126,28 @@ def assert_executors_reported(done: dict[str, Any]) -> None:
 
 
 def test_the_bare_python_has_nothing_of_what_is_shipped() -> None:
-    asked = subprocess.run([BARE_PYTHON, "-c", "import lockgate_spark"], capture_output=True, text=True, check=False, cwd="/")
+    asked = subprocess.run(
+        [BARE_PYTHON, "-c", "import lockgate_spark"], capture_output=True, text=True, check=False, cwd="/"
+    )
     assert "No module named 'lockgate_spark'" in asked.stderr
 
 
 def test_in_client_mode_executors_on_both_workers_report_and_the_result_is_exact(
-    cluster: StandaloneCluster, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, shipped: Path, tmp_path: Path
+    cluster: StandaloneCluster,
+    kafka: KafkaBroker,
+    day: SkewedTopic,
+    coordinator: CoordinatorProcess,
+    shipped: Path,
+    tmp_path: Path,
 ) -> None:
-    arguments = (kafka.bootstrap, day.name, coordinator.url, tmp_path / "checkpoint", tmp_path / "out.json", RECORDS // 5)
+    arguments = (
+        kafka.bootstrap,
+        day.name,
+        coordinator.url,
+        tmp_path / "checkpoint",
+        tmp_path / "out.json",
+        RECORDS // 5,
+    )
     ended = submit(cluster, "client", "--py-files", shipped, JOB, *arguments)
     assert ended.returncode == 0, ended.stderr[-4000:]
     done = json.loads((tmp_path / "out.json").read_text())
@@ -117,4 +158,7 @@ def test_in_client_mode_executors_on_both_workers_report_and_the_result_is_exact
 def test_in_cluster_mode_spark_refuses_python_applications(cluster: StandaloneCluster, shipped: Path) -> None:
     ended = submit(cluster, "cluster", "--py-files", shipped, JOB)
     assert ended.returncode != 0
-    assert "Cluster deploy mode is currently not supported for python applications on standalone clusters" in ended.stdout + ended.stderr
+    assert (
+        "Cluster deploy mode is currently not supported for python applications on standalone clusters"
+        in ended.stdout + ended.stderr
+    )

@@ -1,4 +1,6 @@
-"""Alignment switched off or made a dry run from outside, on a real broker: what Spark reads is what it would read without."""
+"""Alignment switched off or made a dry run from outside, on a real broker: what Spark reads is what
+it would read without.
+"""
 
 import json
 import re
@@ -48,7 +50,12 @@ def ranges(query: WindowedCount) -> list[str]:
 
 
 def test_mode_observe_reads_what_spark_reads_and_tells_what_alignment_would_have_read(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, conf: dict[str, str], caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    skewed: SkewedTopic,
+    tmp_path: Path,
+    conf: dict[str, str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", logger="lockgate")
     put(spark, conf, mode="observe", maxDrift="10 minutes")
@@ -61,7 +68,9 @@ def test_mode_observe_reads_what_spark_reads_and_tells_what_alignment_would_have
     first = observed.plans[0]
     late = max(first.splits, key=lambda split: split.watermark)
     partition = late.split.rpartition("-")[2]
-    assert late.end < json.loads(ranges(observed)[0])[skewed.name][partition], "alignment would have left most of the late one for later"
+    assert late.end < json.loads(ranges(observed)[0])[skewed.name][partition], (
+        "alignment would have left most of the late one for later"
+    )
     assert re.search(r"Spark read 7 batches, [67] of them ahead of the plan, by \d{4} offsets", caplog.text)
 
 
@@ -80,7 +89,12 @@ def test_mode_observe_by_code_joins_no_group_and_waits_for_none(
 
 @pytest.mark.parametrize("switch", [{"enabled": "false"}, {"mode": "observe"}])
 def test_a_job_that_reports_progress_runs_on_as_it_is_when_it_is_switched_off(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, conf: dict[str, str], switch: dict[str, str]
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    skewed: SkewedTopic,
+    tmp_path: Path,
+    conf: dict[str, str],
+    switch: dict[str, str],
 ) -> None:
     put(spark, conf, **switch)
     counted = []
@@ -89,8 +103,16 @@ def test_a_job_that_reports_progress_runs_on_as_it_is_when_it_is_switched_off(
         report_progress(batch)
         counted.append(batch.count())
 
-    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name), Alignment(coordinator=Coordinator("http://127.0.0.1:9", group="g")))
-    query = stream.writeStream.foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    stream = align(
+        kafka_stream(spark, kafka.bootstrap, skewed.name),
+        Alignment(coordinator=Coordinator("http://127.0.0.1:9", group="g")),
+    )
+    query = (
+        stream.writeStream.foreachBatch(work)
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
     assert query.awaitTermination(PATIENCE_S)
     assert counted == [RECORDS]
 
@@ -99,7 +121,11 @@ def test_by_conf_alone_a_query_joins_a_group(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, conf: dict[str, str]
 ) -> None:
     with CoordinatorProcess() as coordinator:
-        put(spark, conf, **{"coordinator.url": coordinator.url, "coordinator.group": "by-conf", "coordinator.source": "orders"})
+        put(
+            spark,
+            conf,
+            **{"coordinator.url": coordinator.url, "coordinator.group": "by-conf", "coordinator.source": "orders"},
+        )
         query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=10_000)))
         assert query.start(tmp_path).finish().counted == RECORDS
         assert query.plans[0].group_watermark is not None

@@ -1,4 +1,6 @@
-"""Batches cut at hours on a real broker: plain batch SQL gives whole windows, stragglers come apart, and a kill changes nothing."""
+"""Batches cut at hours on a real broker: plain batch SQL gives whole windows, stragglers come
+apart, and a kill changes nothing.
+"""
 
 import os
 import signal
@@ -20,7 +22,8 @@ from support.queries import PATIENCE_S, kafka_stream
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "hourly_partitions.py"
 HOUR = Alignment(slice="1 hour")
-# The example takes the session that it finds: here one with the Kafka connector on its classpath, as --packages would put it there.
+# The example takes the session that it finds: here one with the Kafka connector on its classpath,
+# as --packages would put it there.
 LAUNCH = """
 import runpy, sys
 from lockgate_testbed.spark import session
@@ -50,12 +53,19 @@ class Sliced:
         self.stragglers.append(found.stragglers(batch).count())
 
     def run(self, df: DataFrame, checkpoint: Path) -> "Sliced":
-        query = df.writeStream.foreachBatch(self.take).option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+        query = (
+            df.writeStream.foreachBatch(self.take)
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
         assert query.awaitTermination(PATIENCE_S)
         return self
 
 
-def test_each_hour_of_a_backfill_is_whole_in_one_batch(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_each_hour_of_a_backfill_is_whole_in_one_batch(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     spec = SkewedTopic(topic, records=20_000, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
     found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=4_000), HOUR), tmp_path)
@@ -63,7 +73,9 @@ def test_each_hour_of_a_backfill_is_whole_in_one_batch(spark: SparkSession, kafk
     assert all(made.complete for made in found.slices)
     assert [plan.slice for plan in found.plans] == found.slices
     assert [made.start for made in found.slices] == [T0_MS, *(made.end for made in found.slices[:-1])]
-    assert all(plan.slice and plan.slice.end % HOUR_MS == 0 and plan.target == plan.slice.end - 1 for plan in found.plans)
+    assert all(
+        plan.slice and plan.slice.end % HOUR_MS == 0 and plan.target == plan.slice.end - 1 for plan in found.plans
+    )
     assert sum(found.stragglers) == 0
     hours = [hour for batch in found.hours for hour in batch]
     assert len(hours) == len(set(hours)) == 24
@@ -85,19 +97,29 @@ def test_an_hour_with_a_straggler_behind_its_cut_is_not_complete_and_the_straggl
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, disorder: str | int
 ) -> None:
     topics.create(kafka.bootstrap, topic, 1)
-    times = [10 * HOUR_MS + n for n in range(50)] + [11 * HOUR_MS, 11 * HOUR_MS - 50, *(11 * HOUR_MS + n for n in range(1, 40))]
+    times = [10 * HOUR_MS + n for n in range(50)] + [
+        11 * HOUR_MS,
+        11 * HOUR_MS - 50,
+        *(11 * HOUR_MS + n for n in range(1, 40)),
+    ]
     topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])
     alignment = Alignment(slice="1 hour", disorder=disorder)
-    found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=60), alignment), tmp_path)
+    found = Sliced().run(
+        align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=60), alignment), tmp_path
+    )
     assert [made.complete for made in found.slices] == [False, True]
     assert found.hours == [{10: 50}, {11: 40}]
     assert found.stragglers == [0, 1]
 
 
-def test_a_window_that_is_still_open_is_left_to_the_next_run(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_a_window_that_is_still_open_is_left_to_the_next_run(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     now = int(time.time() * 1000)
-    window = now // 490_000  # about an hour; and one began within the last 490 s, so that it does not end while this test runs
+    window = (
+        now // 490_000
+    )  # about an hour; and one began within the last 490 s, so that it does not end while this test runs
     open_since = now - now % window
     times = [open_since - 2 * window, open_since - window, open_since, now]
     topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])

@@ -1,4 +1,6 @@
-"""Executors that say how far they are in the middle of a batch, to a real coordinator: who goes on by it, and what it can never break."""
+"""Executors that say how far they are in the middle of a batch, to a real coordinator: who goes on
+by it, and what it can never break.
+"""
 
 import json
 import logging
@@ -25,12 +27,15 @@ from support.rows import Rows
 
 MINUTE = 60_000
 FAR = 4_070_908_800_000  # 2099
-STAMP = T0_MS + 400 * HOUR_MS  # Kafka's timestamp of records that have their event time in the payload
+# Kafka's timestamp of records that have their event time in the payload
+STAMP = T0_MS + 400 * HOUR_MS
 GROUP = {"max_drift_ms": 30 * MINUTE, "catch_up": "strict", "update_interval_ms": 100, "lease_ms": 5_000}
 TIMES = [T0_MS + n * MINUTE for n in range(90)]
-PLACED = "CAST(get_json_object(CAST(value AS STRING), '$.ts') AS TIMESTAMP)"  # fails on what it cannot read
+# fails on what it cannot read
+PLACED = "CAST(get_json_object(CAST(value AS STRING), '$.ts') AS TIMESTAMP)"
 
-PATIENTLY = "1 minute"  # for an answer: where nobody is away, no report fails because the machine stands still
+# for an answer: where nobody is away, no report fails because the machine stands still
+PATIENTLY = "1 minute"
 
 REPORTING = Path(support.__path__[0]) / "reporting_driver.py"
 
@@ -46,7 +51,9 @@ def create(coordinator: CoordinatorProcess, *expected: str, **more: int) -> None
 
 
 def reader(coordinator: CoordinatorProcess, source: str = "busy") -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{coordinator.url}/v1/groups/g/sources/{source}").raise_for_status().json()["readers"][0]
+    found: dict[str, Any] = (
+        httpx.get(f"{coordinator.url}/v1/groups/g/sources/{source}").raise_for_status().json()["readers"][0]
+    )
     return found
 
 
@@ -61,7 +68,12 @@ def produce(kafka: KafkaBroker, topic: str, times: list[int]) -> None:
 
 
 def aligned(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, coordinator: CoordinatorProcess, source: str = "busy", **more: Any
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    topic: str,
+    coordinator: CoordinatorProcess,
+    source: str = "busy",
+    **more: Any,
 ) -> DataFrame:
     group = Coordinator(coordinator.url, group="g", source=source, timeout=more.pop("timeout", PATIENTLY))
     stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=more.pop("budget", 1_000))
@@ -112,7 +124,9 @@ def test_what_is_reported_is_event_time_as_the_plan_has_it_without_records_from_
     if payload:
         topics.create(kafka.bootstrap, topic, 1)
         documents = [json.dumps({"ts": watermark.iso(ms)}) for ms in times]
-        topics.produce(kafka.bootstrap, topic, [(0, STAMP, None, document) for document in [*documents, '{"ts": "gestern"}', None]])
+        topics.produce(
+            kafka.bootstrap, topic, [(0, STAMP, None, document) for document in [*documents, '{"ts": "gestern"}', None]]
+        )
     else:
         produce(kafka, topic, times)
     seen: list[tuple[int, int]] = []
@@ -128,7 +142,12 @@ def test_what_is_reported_is_event_time_as_the_plan_has_it_without_records_from_
 
 
 def test_a_stale_epoch_is_refused_with_one_warning_and_the_batch_ends(
-    spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    coordinator: CoordinatorProcess,
+    topic: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     create(coordinator)
     produce(kafka, topic, TIMES)
@@ -150,7 +169,12 @@ def test_a_stale_epoch_is_refused_with_one_warning_and_the_batch_ends(
 
 
 def test_a_coordinator_that_is_away_costs_one_warning_and_no_batch(
-    spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    coordinator: CoordinatorProcess,
+    topic: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     create(coordinator)
     produce(kafka, topic, TIMES)
@@ -162,7 +186,9 @@ def test_a_coordinator_that_is_away_costs_one_warning_and_no_batch(
             report_progress(batch)
             coordinator.start()
 
-    query = Rows(aligned(spark, kafka, topic, coordinator, budget=20, timeout="1 second"), work).start(tmp_path).finish()
+    query = (
+        Rows(aligned(spark, kafka, topic, coordinator, budget=20, timeout="1 second"), work).start(tmp_path).finish()
+    )
     assert len(query.all) == len(TIMES)
     assert len(not_taken(caplog)) == 1
 
@@ -196,8 +222,14 @@ def test_a_task_that_is_repeated_after_it_was_heard_changes_nothing(
         driver.kill()
     told = [json.loads(line.partition(" ")[2]) for line in driver.said if line.startswith("reader ")]
     assert sorted(path.name for path in tmp_path.glob("attempt-*")) == ["attempt-0", "attempt-1"]
-    assert [(one["watermark"], split(one)["watermark"], one["progress_ignored"]) for one in told] == [(TIMES[24] - 1, TIMES[24] - 1, 0)]
+    assert [(one["watermark"], split(one)["watermark"], one["progress_ignored"]) for one in told] == [
+        (TIMES[24] - 1, TIMES[24] - 1, 0)
+    ]
 
 
 def not_taken(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [found.getMessage() for found in caplog.records if "was not taken" in found.getMessage() and found.levelno == logging.WARNING]
+    return [
+        found.getMessage()
+        for found in caplog.records
+        if "was not taken" in found.getMessage() and found.levelno == logging.WARNING
+    ]

@@ -1,9 +1,11 @@
-"""Three queries of one group in two applications, through faults by a seeded schedule: exact, never above the ceiling told, level again.
+"""Three queries of one group in two applications, through faults by a seeded schedule: exact, never
+above the ceiling told, level again.
 
-How far level is, `lockgate.alignment` proves: the drift under `strict`; under `joint` the drift or a batch of the one that is behind,
-whichever is greater.
+How far level is, `lockgate.group.alignment` proves: the drift under `strict`; under `joint` the
+drift or a batch of the one that is behind, whichever is greater.
 
-`LOCKGATE_FAULT_RUNS` (default 50) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a test of its own.
+`LOCKGATE_FAULT_RUNS` (default 50) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a
+test of its own.
 """
 
 import os
@@ -36,7 +38,11 @@ LEASE_S, UPDATE_INTERVAL_S = 6.0, 0.2
 BATCH = RECORDS // 24
 NAMES = ("in-process-1", "in-process-2", "driver")
 READS_FOR_S = 12.0  # at least, so that there is something left to befall
-LEAST_BEFALLEN = 3  # of the steps: the first of them come before anybody can have read its 24 batches, however quick the machine
+LEAST_BEFALLEN = (
+    # of the steps: the first of them come before anybody can have read its 24 batches, however
+    # quick the machine
+    3
+)
 LEVEL_WITHIN_S = 10.0  # as docs/guide/groups.md has it
 FIRST_PLAN_WITHIN_S = 60.0  # of a driver that was started anew, cold
 PROGRESS_WITHIN_S = 20.0  # a fault may also come while all wait
@@ -44,7 +50,9 @@ ENDS_WITHIN_S = 240.0
 
 
 class Trio:
-    """The queries of one run: two in this process, behind the first network, and one in a process of its own, behind the second."""
+    """The queries of one run: two in this process, behind the first network, and one in a process
+    of its own, behind the second.
+    """
 
     def __init__(self, plant: Plant, spark: SparkSession, bootstrap: str, folder: Path, seed: int) -> None:
         self.plant, self.group = plant, f"faults-{seed}-{time.time_ns()}"
@@ -52,13 +60,20 @@ class Trio:
         self.steps, fails_at = schedule(seed)
         self._folder = folder
         way = "strict" if self.strict else "joint"
-        sizes = {"max_drift_ms": HOUR_MS, "lease_ms": int(1000 * LEASE_S), "update_interval_ms": int(1000 * UPDATE_INTERVAL_S)}
+        sizes = {
+            "max_drift_ms": HOUR_MS,
+            "lease_ms": int(1000 * LEASE_S),
+            "update_interval_ms": int(1000 * UPDATE_INTERVAL_S),
+        }
         plant.configure(self.group, {**sizes, "catch_up": way, "expected_sources": list(NAMES)})
         near, far = ({"url": url, "group": self.group, "catch_up": way} for url in plant.urls)
-        # The sinks take twice the time of all faults together, so that the most that can be read during faults is one half.
+        # The sinks take twice the time of all faults together, so that the most that can be read
+        # during faults is one half.
         reads_for_s = max(READS_FOR_S, 2 * sum(step.lasts_s for step in self.steps))
         slowly = dict(zip(NAMES, (None, RECORDS / reads_for_s, RECORDS / (1.25 * reads_for_s)), strict=True))
-        order = Order("driver", bootstrap, DAY.name, BATCH, str(folder / "driver"), far, "1 hour", slowly["driver"], (fails_at,))
+        order = Order(
+            "driver", bootstrap, DAY.name, BATCH, str(folder / "driver"), far, "1 hour", slowly["driver"], (fails_at,)
+        )
         self._order = order
         self.driver = Driver(order)
         self.queries: dict[str, StreamingQuery] = {}
@@ -67,7 +82,9 @@ class Trio:
             stream = kafka_stream(spark, bootstrap, DAY.name, maxOffsetsPerTrigger=BATCH)
             stream = align(stream, Alignment(max_drift="1 hour", coordinator=Coordinator(**near, source=name)))
             writer = stream.writeStream.foreachBatch(ExactSink(folder / name / "out", slowly[name]))
-            writer = writer.option("checkpointLocation", str(folder / name / "checkpoint")).queryName(f"{self.group}-{name}")
+            writer = writer.option("checkpointLocation", str(folder / name / "checkpoint")).queryName(
+                f"{self.group}-{name}"
+            )
             self.queries[name] = writer.trigger(availableNow=True).start()
 
     def written(self, name: str) -> Written:
@@ -84,7 +101,9 @@ class Trio:
         self.plant.befall(step, lambda: "finished" in self.driver.said or self.driver.kill(), self._again)
 
     def await_level(self) -> float:
-        """Until all who run are heard again by both coordinators; how long those of this process took since all was mended, in s."""
+        """Until all who run are heard again by both coordinators; how long those of this process
+        took since all was mended, in s.
+        """
         began = time.monotonic()
         wait_for(lambda: self._heard(set(self.queries)), LEVEL_WITHIN_S)
         took_s = time.monotonic() - began
@@ -115,13 +134,19 @@ class Trio:
         )
 
     def _heard(self, names: set[str]) -> bool:
-        """Whether both coordinators have had a report of each of these that runs in the last third of a lease."""
+        """Whether both coordinators have had a report of each of these that runs in the last third
+        of a lease.
+        """
         return all(self._hears(which, names & self._running()) for which in range(2))
 
     def _hears(self, which: int, names: set[str]) -> bool:
         readers = self.plant.readers(self.group, which)
         # One that has only registered since it was lost is not waited for.
-        left = {name: readers[name]["lease_left_ms"] for name in names if name in readers and readers[name]["state"] != "registered"}
+        left = {
+            name: readers[name]["lease_left_ms"]
+            for name in names
+            if name in readers and readers[name]["state"] != "registered"
+        }
         return left.keys() == names and all(ms is None or ms > 2000 * LEASE_S / 3 for ms in left.values())
 
 
@@ -150,7 +175,13 @@ def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
         mended_at = time.time()
         took_s = trio.await_level()
         level_at = time.time() + 2 * UPDATE_INTERVAL_S
-        print(f"seed {seed}: all are heard again {took_s:.2f} s after the last fault; so many ran: {[*map(len, trio.befell)]}", flush=True)
+        print(
+            (
+                f"seed {seed}: all are heard again {took_s:.2f} s after the last fault; so many ran: "
+                f"{[*map(len, trio.befell)]}"
+            ),
+            flush=True,
+        )
         trio.finish()
     finally:
         trio.close()
@@ -166,6 +197,8 @@ def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
 
 
 def widest_batch() -> int:
-    """How much event time, at most, a plan may add to where a query of this topic stands, if the budget alone limits it; in ms."""
+    """How much event time, at most, a plan may add to where a query of this topic stands, if the
+    budget alone limits it; in ms.
+    """
     times = sorted(DAY.event_time(partition, offset) for partition, count in COUNTS.items() for offset in range(count))
     return max(later - earlier for earlier, later in zip(times, times[BATCH:], strict=False))

@@ -1,4 +1,6 @@
-"""An aligned query that has read everything: what it asks of the broker, how soon it sees a record, how soon it stops."""
+"""An aligned query that has read everything: what it asks of the broker, how soon it sees a record,
+how soon it stops.
+"""
 
 import time
 from collections.abc import Iterator
@@ -40,11 +42,15 @@ def alignment(topic: str, asked: list[str]) -> Iterator[Alignment]:
 
 
 @pytest.fixture
-def idle(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, topic: str, alignment: Alignment) -> Iterator[WindowedCount]:
+def idle(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, topic: str, alignment: Alignment
+) -> Iterator[WindowedCount]:
     """A query that has read ten records in four partitions."""
     topics.create(kafka.bootstrap, topic, 4)
     topics.produce(kafka.bootstrap, topic, [(n % 4, NOW_MS + n, None, b"x") for n in range(10)])
-    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic), alignment)).start(tmp_path, available_now=False)
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic), alignment)).start(
+        tmp_path, available_now=False
+    )
     query.wait_until(lambda q: q.counted == 10)
     query.wait_until_idle()
     yield query
@@ -63,7 +69,9 @@ def test_an_idle_query_asks_broker_and_coordinator_less_than_twenty_times_a_seco
     assert (of_the_broker + of_the_coordinator) / (time.monotonic() - began) < 20, (of_the_broker, of_the_coordinator)
 
 
-def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(kafka: KafkaBroker, idle: WindowedCount, topic: str) -> None:
+def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(
+    kafka: KafkaBroker, idle: WindowedCount, topic: str
+) -> None:
     for n in range(4):
         topics.produce(kafka.bootstrap, topic, [(n, NOW_MS + n, None, b"x")])
         idle.wait_until(lambda q, n=n: q.counted == 11 + n)  # type: ignore[misc]
@@ -75,6 +83,8 @@ def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(kafka: Kafka
 def test_an_idle_query_stops_at_once(idle: WindowedCount) -> None:
     began = time.monotonic()
     idle.stop()
-    assert time.monotonic() - began < 20  # Spark's own part and other work of the machine included; Kafka's time-outs are longer
+    assert (
+        time.monotonic() - began < 20
+    )  # Spark's own part and other work of the machine included; Kafka's time-outs are longer
     assert idle.query is not None
     assert idle.query.exception() is None

@@ -1,4 +1,6 @@
-"""Two brokers, one of which is killed while it leads partitions, comes back, and leads them again: exact rows all the while."""
+"""Two brokers, one of which is killed while it leads partitions, comes back, and leads them again:
+exact rows all the while.
+"""
 
 import threading
 import time
@@ -49,12 +51,19 @@ class TwoBrokers:
 
     @contextmanager
     def fed(self) -> Iterator[list[int]]:
-        """Live producers meanwhile; the list grows by the partition of each record that the brokers have."""
+        """Live producers meanwhile; the list grows by the partition of each record that the brokers
+        have.
+        """
         written: list[int] = []
         failures: list[object] = []
         ended = threading.Event()
         producer = Producer(
-            {"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "delivery.timeout.ms": 600_000, **topics.QUIET}
+            {
+                "bootstrap.servers": self.bootstrap,
+                "enable.idempotence": True,
+                "delivery.timeout.ms": 600_000,
+                **topics.QUIET,
+            }
         )
 
         def delivered(error: object, message: object) -> None:
@@ -65,7 +74,9 @@ class TwoBrokers:
                 now = int(time.time() * 1000)
                 for partition, lag in enumerate(LAGS_MS):
                     stamp = now - lag
-                    producer.produce(self.topic, str(stamp).encode(), None, partition, timestamp=stamp, on_delivery=delivered)
+                    producer.produce(
+                        self.topic, str(stamp).encode(), None, partition, timestamp=stamp, on_delivery=delivered
+                    )
                 producer.poll(0)
 
         thread = threading.Thread(target=run, daemon=True)
@@ -91,9 +102,14 @@ def test_rows_stay_exact_while_leaders_change_and_a_broker_is_killed_and_comes_b
     spark: SparkSession, two_brokers: TwoBrokers, tmp_path: Path
 ) -> None:
     stream = kafka_stream(spark, two_brokers.bootstrap, two_brokers.topic)
-    options = {"max_drift": "30 seconds", "idle_timeout": "20 minutes"}  # as long as a machine may need for a broker to come back
+    options = {
+        "max_drift": "30 seconds",
+        "idle_timeout": "20 minutes",
+    }  # as long as a machine may need for a broker to come back
     by_record = align(stream, Alignment(**options))
-    by_payload = align(stream, Alignment(**options, event_time=PAYLOAD)).selectExpr(f"timestamp_millis({PAYLOAD}) AS timestamp")
+    by_payload = align(stream, Alignment(**options, event_time=PAYLOAD)).selectExpr(
+        f"timestamp_millis({PAYLOAD}) AS timestamp"
+    )
     queries = [WindowedCount(df, delay="30 seconds", window="10 seconds") for df in (by_record, by_payload)]
     try:
         with two_brokers.fed() as written:
@@ -112,7 +128,14 @@ def test_rows_stay_exact_while_leaders_change_and_a_broker_is_killed_and_comes_b
             query.wait_until_idle()
             assert query.counted == len(written)
             assert query.query is not None
-            assert sum(op["numRowsDroppedByWatermark"] for each in query.query.recentProgress for op in each["stateOperators"]) == 0
+            assert (
+                sum(
+                    op["numRowsDroppedByWatermark"]
+                    for each in query.query.recentProgress
+                    for op in each["stateOperators"]
+                )
+                == 0
+            )
     finally:
         stop_all(queries)
 

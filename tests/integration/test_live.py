@@ -1,4 +1,6 @@
-"""Live topics on a real broker: late producers, new partitions, absurd timestamps, topics made anew, queries stopped at any moment."""
+"""Live topics on a real broker: late producers, new partitions, absurd timestamps, topics made
+anew, queries stopped at any moment.
+"""
 
 import threading
 import time
@@ -46,7 +48,9 @@ class Heard(StreamingQueryListener):
         self.metrics[str(event.progress.id), event.progress.batchId] = event.progress.sources[0].metrics
 
     def of(self, query: WindowedCount) -> list[tuple[BatchAlignment, Mapping[str, str]]]:
-        """Plan and metrics of each batch so far; the listener hears of the last one a moment later."""
+        """Plan and metrics of each batch so far; the listener hears of the last one a moment
+        later.
+        """
         assert query.query is not None
         id_, plans = query.query.id, list(query.plans)
         wait_for(lambda: (id_, len(plans) - 1) in self.metrics)
@@ -71,7 +75,9 @@ def append(kafka: KafkaBroker, topic: str, partition: int, times: Sequence[int])
 
 def dropped(query: WindowedCount) -> int:
     assert query.query is not None
-    return sum(op["numRowsDroppedByWatermark"] for progress in query.query.recentProgress for op in progress["stateOperators"])
+    return sum(
+        op["numRowsDroppedByWatermark"] for progress in query.query.recentProgress for op in progress["stateOperators"]
+    )
 
 
 def last_plan(query: WindowedCount) -> BatchAlignment:
@@ -97,7 +103,9 @@ def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_w
         alignment = Alignment(max_drift="10 minutes", idle_timeout="4 hours", coordinator=group)
         streams = [kafka_stream(spark, kafka.bootstrap, name) for name in names]
         for name, stream in zip(names, streams, strict=True):
-            running.append(WindowedCount(align(stream, alignment), window="10 minutes").start(tmp_path / name, available_now=False))
+            running.append(
+                WindowedCount(align(stream, alignment), window="10 minutes").start(tmp_path / name, available_now=False)
+            )
         native = WindowedCount(streams[0], window="10 minutes").start(tmp_path / "native", available_now=False)
         running.append(native)
         aligned = running[:2]
@@ -122,7 +130,8 @@ def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_w
             assert metrics["alignmentPlanMs"] == str(round(plan.seconds * 1000))
         assert max(int(metrics["alignmentPausedMs"]) for _, metrics in held) > 0
         assert max(int(metrics["alignmentPlanMs"]) for _, metrics in held) > 0
-    assert native.counted < on_time + rounds  # how many of them it loses hangs on the pace of its batches
+    # how many of them it loses hangs on the pace of its batches
+    assert native.counted < on_time + rounds
 
 
 def test_with_defaults_new_records_are_read_at_once_a_silent_split_holds_nobody_and_a_producer_s_lag_is_shown(
@@ -137,14 +146,16 @@ def test_with_defaults_new_records_are_read_at_once_a_silent_split_holds_nobody_
         append(kafka, topic, 0, [now_ms()])
         query.wait_until(lambda query, n=n: query.counted == n)  # type: ignore[misc]
     assert last_plan(query).paused == ()
-    # A look at the log after the last batch finds nothing: as of then at least, all that was there is known.
+    # A look at the log after the last batch finds nothing: as of then at least, all that was there
+    # is known.
     query.wait_until_idle()
     read_at = max(plan.planned_at for plan in query.plans if any(split.end > split.position for split in plan.splits))
     late = int(read_at * 1000) - 3 * MINUTE
     append(kafka, topic, 2, [late])
     most = now_ms() - late
     query.wait_until(lambda query: query.counted == 5)
-    # A batch is counted before Spark tells of it, and some batches have no rows: the last one that is told of can be an earlier one.
+    # A batch is counted before Spark tells of it, and some batches have no rows: the last one that
+    # is told of can be an earlier one.
     lags: list[int] = []
     wait_for(lambda: lags.extend(producer_lags(query)) or any(lags))
     assert max(lags) <= most
@@ -153,7 +164,10 @@ def test_with_defaults_new_records_are_read_at_once_a_silent_split_holds_nobody_
 def producer_lags(query: WindowedCount) -> list[int]:
     """By batch, of those that Spark has told of (ms)."""
     assert query.query is not None
-    return [int(progress["sources"][0]["metrics"].get("alignmentProducerLagMs", 0)) for progress in query.query.recentProgress]
+    return [
+        int(progress["sources"][0]["metrics"].get("alignmentProducerLagMs", 0))
+        for progress in query.query.recentProgress
+    ]
 
 
 def test_with_defaults_nothing_is_lost_of_a_producer_half_an_hour_behind_beside_one_on_time(
@@ -161,7 +175,9 @@ def test_with_defaults_nothing_is_lost_of_a_producer_half_an_hour_behind_beside_
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)
     stream = kafka_stream(spark, kafka.bootstrap, topic)
-    aligned = WindowedCount(align(stream), delay="20 seconds", window="10 seconds").start(tmp_path / "aligned", available_now=False)
+    aligned = WindowedCount(align(stream), delay="20 seconds", window="10 seconds").start(
+        tmp_path / "aligned", available_now=False
+    )
     running.append(aligned)
     behind, rounds = [], 30
     for n in range(rounds):
@@ -177,7 +193,12 @@ def test_with_defaults_nothing_is_lost_of_a_producer_half_an_hour_behind_beside_
 
 @pytest.mark.parametrize("available_now", [False, True])
 def test_what_was_there_is_read_though_a_split_is_silent_by_whoever_asks_for_all_that_is_available(
-    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount], available_now: bool
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    topic: str,
+    tmp_path: Path,
+    running: list[WindowedCount],
+    available_now: bool,
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)  # partition 1 stays empty
     append(kafka, topic, 0, [now_ms()] * 10)
@@ -254,7 +275,11 @@ def test_one_of_several_topics_goes_and_the_others_are_read_on_where_losses_are_
     for name in ("going-away", "going-on"):
         topics.create(kafka.bootstrap, name, 1)
         append(kafka, name, 0, [now_ms()] * 2)
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("startingOffsets", "earliest")
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("startingOffsets", "earliest")
+    )
     stream = reader.option("subscribePattern", "going-.*").option("failOnDataLoss", "false").load()
     query = WindowedCount(align(stream)).start(tmp_path, available_now=False)
     running.append(query)
@@ -293,7 +318,9 @@ def test_a_live_query_stops_at_any_moment_without_an_error_and_leaves_nothing_op
         query.stop()
         assert query.query is not None
         assert query.query.exception() is None
-    assert [record.getMessage() for record in caplog.records if record.name == "lockgate" and record.levelname == "ERROR"] == []
+    assert [
+        record.getMessage() for record in caplog.records if record.name == "lockgate" and record.levelname == "ERROR"
+    ] == []
     wait_for(lambda: kafka_threads(spark) <= before)
 
 
@@ -309,8 +336,15 @@ def test_executors_report_nothing_and_fail_nothing_while_the_coordinator_has_for
             coordinator.start()
             report_progress(batch)
 
-        stream = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(coordinator=Coordinator(coordinator.url, group="g")))
-        query = stream.writeStream.foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+        stream = align(
+            kafka_stream(spark, kafka.bootstrap, topic), Alignment(coordinator=Coordinator(coordinator.url, group="g"))
+        )
+        query = (
+            stream.writeStream.foreachBatch(work)
+            .option("checkpointLocation", str(tmp_path))
+            .trigger(availableNow=True)
+            .start()
+        )
         assert query.awaitTermination(PATIENCE_S)
 
 
@@ -319,6 +353,10 @@ def test_trigger_once_is_refused_since_one_batch_cannot_wait_and_read_on(
 ) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     append(kafka, topic, 0, [now_ms()])
-    writer = align(kafka_stream(spark, kafka.bootstrap, topic)).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
+    writer = (
+        align(kafka_stream(spark, kafka.bootstrap, topic))
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path))
+    )
     with pytest.raises(StreamingQueryException, match=r"Trigger\.Once.*availableNow"):
         writer.trigger(once=True).start().awaitTermination(60)

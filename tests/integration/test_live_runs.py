@@ -1,4 +1,6 @@
-"""A live topic that is read by one `availableNow` run after the other, as a scheduler starts them."""
+"""A live topic that is read by one `availableNow` run after the other, as a scheduler starts
+them.
+"""
 
 import threading
 import time
@@ -42,7 +44,9 @@ def fed(kafka: KafkaBroker, topic: str) -> Iterator[Counter[int]]:
     def feed() -> None:
         while not ended.wait(0.1):
             now = int(time.time() * 1000)
-            topics.produce(kafka.bootstrap, topic, [(partition, now - lag, None, b"x") for partition, lag in enumerate(LAGS_MS)])
+            topics.produce(
+                kafka.bootstrap, topic, [(partition, now - lag, None, b"x") for partition, lag in enumerate(LAGS_MS)]
+            )
             written.update(range(len(LAGS_MS)))
 
     thread = threading.Thread(target=feed, daemon=True)
@@ -60,14 +64,18 @@ def test_twenty_runs_over_a_live_topic_lose_nothing_of_a_producer_that_lags_wher
 ) -> None:
     topics.create(kafka.bootstrap, topic, len(LAGS_MS))
     stream = kafka_stream(spark, kafka.bootstrap, topic)
-    native, aligned = Runs(stream, tmp_path / "native"), Runs(align(stream, Alignment(idle_timeout="1 minute")), tmp_path / "aligned")
+    native, aligned = (
+        Runs(stream, tmp_path / "native"),
+        Runs(align(stream, Alignment(idle_timeout="1 minute")), tmp_path / "aligned"),
+    )
     with fed(kafka, topic) as written:
         for _ in range(RUNS):
             native.run()
             aligned.run()
     assert min(written.values()) > 2 * RUNS
     ends = time.monotonic() + PATIENCE_S
-    while (counted := aligned.run()) < written.total():  # what a run may not read yet it leaves to the next one
+    # what a run may not read yet it leaves to the next one
+    while (counted := aligned.run()) < written.total():
         assert time.monotonic() < ends, f"{counted} of {written.total()} only"
     assert counted == written.total()
     assert native.run() < written.total()

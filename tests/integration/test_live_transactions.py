@@ -1,4 +1,6 @@
-"""A live producer that writes in transactions, in order and behind the clock, beside one on time: on a real broker nothing is lost."""
+"""A live producer that writes in transactions, in order and behind the clock, beside one on time:
+on a real broker nothing is lost.
+"""
 
 import time
 from collections.abc import Iterator
@@ -43,12 +45,16 @@ def test_a_producer_whose_transactions_commit_records_of_a_minute_ago_loses_no_r
         producer.commit_transaction(60)
         for query in running:
             query.wait_until(lambda query, n=n: reached(query, f"{topic}-0") > 2 * n)  # type: ignore[misc]
-    assert [reached(query, f"{topic}-1") for query in running] == [0, 0], "none of those on time before the other has come near"
+    assert [reached(query, f"{topic}-1") for query in running] == [0, 0], (
+        "none of those on time before the other has come near"
+    )
     producer.begin_transaction()
     send_to(producer, topic, 0, [on_time + ROUNDS * SECOND])
     producer.commit_transaction(60)
     for query in running:
-        query.wait_until(lambda query: reached(query, f"{topic}-1") == ROUNDS and reached(query, f"{topic}-0") > 2 * ROUNDS)
+        query.wait_until(
+            lambda query: reached(query, f"{topic}-1") == ROUNDS and reached(query, f"{topic}-0") > 2 * ROUNDS
+        )
     assert [query.counted for query in running] == [2 * ROUNDS + 1] * 2
 
 

@@ -1,4 +1,5 @@
-"""An aligned Kafka query, a gated query over files, and a script of curl calls hold each other. The script is the guide's own.
+"""An aligned Kafka query, a gated query over files, and a script of curl calls hold each other. The
+script is the guide's own.
 
 Each of the three stands still once, until the two others wait for it and for nobody else.
 """
@@ -30,12 +31,21 @@ DRIFT = 2 * HALF_HOUR
 START = 1_767_225_600_000
 HALVES = 12
 STANDS_AT = {"script": START + 2 * HALF_HOUR, "aligned": START + 5 * HALF_HOUR, "gated": START + 9 * HALF_HOUR}
-# A script that waits for its next line reports nothing meanwhile, and is not to be lost on a slow machine.
-GROUP = {"max_drift_ms": DRIFT, "catch_up": "strict", "update_interval_ms": 200, "lease_ms": 600_000, "expected_sources": [*STANDS_AT]}
+# A script that waits for its next line reports nothing meanwhile, and is not to be lost on a slow
+# machine.
+GROUP = {
+    "max_drift_ms": DRIFT,
+    "catch_up": "strict",
+    "update_interval_ms": 200,
+    "lease_ms": 600_000,
+    "expected_sources": [*STANDS_AT],
+}
 
 
 class Reading(NamedTuple):
-    """A batch, or a line of the script. `needed`: the event time that the group had to allow; wall clock in seconds."""
+    """A batch, or a line of the script. `needed`: the event time that the group had to allow; wall
+    clock in seconds.
+    """
 
     lowest: int
     needed: int
@@ -44,7 +54,9 @@ class Reading(NamedTuple):
 
 
 class Notes:
-    """What one of the three has read. `stand`: called once, with the first that is not below `STANDS_AT`."""
+    """What one of the three has read. `stand`: called once, with the first that is not below
+    `STANDS_AT`.
+    """
 
     def __init__(self, name: str, stand: Callable[[str], None]) -> None:
         self.readings: list[Reading] = []
@@ -66,7 +78,9 @@ class Notes:
         self.reach(lowest)
         self.rows += rows
         aligned = bool(view.splits)
-        self.readings.append(Reading(lowest, view.target if aligned else lowest, view.planned_at if aligned else began, time.time()))
+        self.readings.append(
+            Reading(lowest, view.target if aligned else lowest, view.planned_at if aligned else began, time.time())
+        )
 
 
 def group(url: str) -> dict[str, Any]:
@@ -83,7 +97,12 @@ def states(url: str) -> dict[str, str]:
 def all_wait_for(name: str, url: str) -> bool:
     """Whether all but this one wait, for it alone."""
     found = group(url)
-    waiting = {source["source"] for source in found["sources"] for reader in source["readers"] if reader["waiting_ms"] is not None}
+    waiting = {
+        source["source"]
+        for source in found["sources"]
+        for reader in source["readers"]
+        if reader["waiting_ms"] is not None
+    }
     return waiting == STANDS_AT.keys() - {name} and [held["source"] for held in found["alignment"]["held_by"]] == [name]
 
 
@@ -109,9 +128,13 @@ def script(folder: Path) -> Path:
 
 
 def run_script(path: Path, url: str, notes: Notes) -> tuple[int, str]:
-    """Its exit status, and what it said on stderr. Its lines come one by one, as its reader stands still or not."""
+    """Its exit status, and what it said on stderr. Its lines come one by one, as its reader stands
+    still or not.
+    """
     pipe = subprocess.PIPE
-    with subprocess.Popen(["bash", path, url, "mixed", "script"], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
+    with subprocess.Popen(
+        ["bash", path, url, "mixed", "script"], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as running:
         assert running.stdin is not None
         try:
             for number in range(HALVES):
@@ -147,7 +170,9 @@ def test_an_aligned_query_a_gated_one_and_a_script_of_curl_calls_hold_each_other
         aligned, gated, plain = everybody = [Notes(name, stand) for name in ("aligned", "gated", "script")]
         httpx.put(f"{coordinator.url}/v1/groups/mixed", json=GROUP).raise_for_status()
         member = Alignment(coordinator=Coordinator(coordinator.url, group="mixed", timeout="1 minute"))
-        files = write_batches(tmp_path / "files", [[START + n * HALF_HOUR, START + n * HALF_HOUR + 60_000] for n in range(HALVES)])
+        files = write_batches(
+            tmp_path / "files", [[START + n * HALF_HOUR, START + n * HALF_HOUR + 60_000] for n in range(HALVES)]
+        )
         from_files = spark.readStream.schema("ts TIMESTAMP").option("maxFilesPerTrigger", 1).json(str(files))
         from_kafka = align(stream, member).withColumnRenamed("timestamp", "ts")
         ran: list[tuple[int, str]] = []
@@ -159,7 +184,10 @@ def test_an_aligned_query_a_gated_one_and_a_script_of_curl_calls_hold_each_other
             .option("checkpointLocation", str(tmp_path / name))
             .trigger(availableNow=True)
             .start()
-            for df, name, fn in ((from_kafka, "aligned", aligned.take), (from_files, "gated", gate(gated.take, "ts", member)))
+            for df, name, fn in (
+                (from_kafka, "aligned", aligned.take),
+                (from_files, "gated", gate(gated.take, "ts", member)),
+            )
         ]
         try:
             assert [query.awaitTermination(PATIENCE_S) for query in queries] == [True, True]

@@ -1,4 +1,6 @@
-"""One query on a real broker: what native Spark loses, and that alignment loses nothing in any shape it is asked for."""
+"""One query on a real broker: what native Spark loses, and that alignment loses nothing in any
+shape it is asked for.
+"""
 
 import gc
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 from py4j.clientserver import ClientServerConnection, JavaClient
 from pyspark.sql import DataFrame, SparkSession
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark import Alignment, align, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -58,7 +60,9 @@ def test_at_every_batch_boundary_all_splits_stand_at_one_event_time_as_far_on_as
         used = sum(split.end - split.position for split in plan.splits)
         assert used <= BUDGET
         assert plan.limit is (Limit.BUDGET if left else Limit.END)
-        assert not left or used >= 0.99 * BUDGET or used + left.count(min(left)) > BUDGET, "what comes next would have fitted"
+        assert not left or used >= 0.99 * BUDGET or used + left.count(min(left)) > BUDGET, (
+            "what comes next would have fitted"
+        )
 
 
 def test_a_stream_handed_over_after_transformations_is_aligned_too(
@@ -71,7 +75,9 @@ def test_a_stream_handed_over_after_transformations_is_aligned_too(
     assert counted.plans
 
 
-def test_two_topics_of_one_query_are_planned_together(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_two_topics_of_one_query_are_planned_together(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     early = SkewedTopic(f"{topic}-early", weights=(1, 4), records=10_000, span_hours=6)
     late = SkewedTopic(f"{topic}-late", weights=(4, 1), records=10_000, span_hours=6, t0_ms=T0_MS + 3 * HOUR_MS)
     streams = []
@@ -83,7 +89,9 @@ def test_two_topics_of_one_query_are_planned_together(spark: SparkSession, kafka
     assert counted.counted == 20_000
     assert {split.source for plan in counted.plans for split in plan.splits} == {0, 1}
     first = counted.plans[0]
-    assert all(split.end == 0 for split in first.splits if split.split.startswith(late.name)), "the later topic waits for the earlier"
+    assert all(split.end == 0 for split in first.splits if split.split.startswith(late.name)), (
+        "the later topic waits for the earlier"
+    )
 
 
 def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_some(
@@ -91,7 +99,9 @@ def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_
 ) -> None:
     names = f"{topic}-left", f"{topic}-right"
     for name, behind_ms in zip(names, (0, 9 * MINUTE_MS), strict=True):
-        spec = SkewedTopic(name, weights=(1, 3), records=3_000, span_hours=12, late_start_hours=6, t0_ms=T0_MS + behind_ms)
+        spec = SkewedTopic(
+            name, weights=(1, 3), records=3_000, span_hours=12, late_start_hours=6, t0_ms=T0_MS + behind_ms
+        )
         topics.load(kafka.bootstrap, spec)
     native = [kafka_stream(spark, kafka.bootstrap, name, maxOffsetsPerTrigger=500) for name in names]
     found = [Rows(pairs(*native)).start(tmp_path / "native").finish()]
@@ -103,17 +113,21 @@ def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_
 
 
 def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
-    """`seq` numbers the records of a topic: each of the left finds the one of the right with its number, which is 9 minutes younger, only
-    if neither was late.
+    """`seq` numbers the records of a topic: each of the left finds the one of the right with its
+    number, which is 9 minutes younger, only if neither was late.
     """
     numbered = "CAST(conv(hex(substring(value, 13, 8)), 16, 10) AS BIGINT)"
-    a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time", "topic", "partition", "offset").withWatermark("a_time", "10 minutes")
+    a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time", "topic", "partition", "offset").withWatermark(
+        "a_time", "10 minutes"
+    )
     b = right.selectExpr(f"{numbered} AS b", "timestamp AS b_time").withWatermark("b_time", "10 minutes")
     near = F.expr("a = b AND b_time BETWEEN a_time AND a_time + INTERVAL 10 MINUTES")
     return a.join(b, near).select("topic", "partition", "offset")
 
 
-def test_a_self_union_stays_one_source(spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path) -> None:
+def test_a_self_union_stays_one_source(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
     stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=20_000), TEN_MINUTES)
     counted = WindowedCount(stream.union(stream)).start(tmp_path).finish()
     assert counted.counted == 2 * RECORDS
@@ -133,7 +147,8 @@ def test_what_java_is_answered_lives_until_java_has_it(
 ) -> None:
     forget, call = JavaClient.garbage_collect_object, ClientServerConnection._call_proxy
 
-    def at_once(self: Any, target_id: str, enqueue: bool = True) -> None:  # else a thread does it, within a second
+    # else a thread does it, within a second
+    def at_once(self: Any, target_id: str, enqueue: bool = True) -> None:
         forget(self, target_id, enqueue=False)
 
     def before_it_is_sent(*arguments: Any) -> Any:
@@ -152,7 +167,11 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)
     topics.produce(kafka.bootstrap, topic, [(n % 2, T0_MS, None, b"x") for n in range(1000)])
-    counted = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=300))).start(tmp_path).finish()
+    counted = (
+        WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=300)))
+        .start(tmp_path)
+        .finish()
+    )
     assert counted.counted == 1000
     sizes = [sum(split.end - split.position for split in plan.splits) for plan in counted.plans]
     assert [size for size in sizes if size] == [300, 300, 300, 100]
@@ -161,7 +180,9 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(
 def test_without_a_budget_everything_comes_in_one_batch(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    counted = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name), TEN_MINUTES)).start(tmp_path).finish()
+    counted = (
+        WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name), TEN_MINUTES)).start(tmp_path).finish()
+    )
     assert counted.counted == RECORDS
     assert sum(1 for plan in counted.plans if any(split.end > split.position for split in plan.splits)) == 1
 

@@ -22,11 +22,14 @@ LONG = "CAST(CAST(key AS STRING) AS BIGINT)"
 RECORDS, BUDGET = 1_800, 400
 
 EARLY = [T0_MS + n * 2 * MINUTE // 3 for n in range(900)]  # ten hours
-LATE = [T0_MS + 5 * HOUR_MS + n * MINUTE // 3 for n in range(900)]  # five hours, the last ones of those
+# five hours, the last ones of those
+LATE = [T0_MS + 5 * HOUR_MS + n * MINUTE // 3 for n in range(900)]
 
 
 def produce(kafka: KafkaBroker, topic: str, *logs: list[int]) -> list[list[int]]:
-    """A log a partition: event times in ms, in the payload both as JSON and as the digits of the key."""
+    """A log a partition: event times in ms, in the payload both as JSON and as the digits of the
+    key.
+    """
     topics.create(kafka.bootstrap, topic, len(logs))
     append(kafka, topic, *logs)
     return list(logs)
@@ -38,7 +41,9 @@ def append(kafka: KafkaBroker, topic: str, *logs: list[int]) -> None:
 
 
 def document(ms: int) -> str:
-    return json.dumps({"id": 7, "ts": datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds")})
+    return json.dumps(
+        {"id": 7, "ts": datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds")}
+    )
 
 
 def payload(expression: str) -> Alignment:
@@ -50,7 +55,9 @@ def parsed(stream: DataFrame) -> DataFrame:
 
 
 def drift(plans: list[BatchAlignment], logs: list[list[int]]) -> int:
-    """By how many ms a split was beyond a batch's target, or behind it with something left to read."""
+    """By how many ms a split was beyond a batch's target, or behind it with something left to
+    read.
+    """
     beyond = [0]
     for plan in plans:
         for split in plan.splits:
@@ -85,9 +92,14 @@ def test_records_that_the_expression_cannot_read_or_believe_are_left_out_and_hol
     unfit = (None, b"\xff{", "", document(FAR), '{"ts": "gestern"}')
     values[0][0:0] = unfit
     values[1][450:450] = unfit
-    topics.produce(kafka.bootstrap, topic, [(partition, STAMP, None, value) for partition, log in enumerate(values) for value in log])
+    topics.produce(
+        kafka.bootstrap,
+        topic,
+        [(partition, STAMP, None, value) for partition, log in enumerate(values) for value in log],
+    )
     stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
-    strict = "CAST(get_json_object(CAST(value AS STRING), '$.ts') AS TIMESTAMP)"  # fails where JSON gives null
+    # fails where JSON gives null
+    strict = "CAST(get_json_object(CAST(value AS STRING), '$.ts') AS TIMESTAMP)"
     df = parsed(align(stream, payload(strict))).where("timestamp < current_timestamp() + INTERVAL 1 DAY")
     query = WindowedCount(df).start(tmp_path).finish()
     assert query.counted == RECORDS
@@ -102,7 +114,10 @@ def test_a_source_by_its_payload_and_one_by_its_timestamps_are_planned_together(
     produce(kafka, f"{topic}-payload", EARLY)
     topics.create(kafka.bootstrap, f"{topic}-stamps", 1)
     topics.produce(kafka.bootstrap, f"{topic}-stamps", [(0, ms, None, b"x") for ms in LATE])
-    one, other = (kafka_stream(spark, kafka.bootstrap, f"{topic}-{name}", maxOffsetsPerTrigger=BUDGET) for name in ("payload", "stamps"))
+    one, other = (
+        kafka_stream(spark, kafka.bootstrap, f"{topic}-{name}", maxOffsetsPerTrigger=BUDGET)
+        for name in ("payload", "stamps")
+    )
     by_payload = parsed(align(one, payload(JSON)))
     by_stamp = align(other, Alignment(max_drift="10 minutes")).select("timestamp")
     query = WindowedCount(by_payload.union(by_stamp)).start(tmp_path).finish()

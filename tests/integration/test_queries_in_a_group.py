@@ -9,7 +9,15 @@ import httpx
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lockgate_spark import Alignment, ConfigurationError, Coordinator, CoordinatorRefused, align, alignment_of, report_progress
+from lockgate_spark import (
+    Alignment,
+    ConfigurationError,
+    Coordinator,
+    CoordinatorRefused,
+    align,
+    alignment_of,
+    report_progress,
+)
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -60,7 +68,9 @@ def above_the_ceiling(query: WindowedCount) -> list[int]:
 
 
 def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount) -> int:
-    """How far a plan of one query was ahead of where the other stood at that moment: below its first unread record; in ms."""
+    """How far a plan of one query was ahead of where the other stood at that moment: below its
+    first unread record; in ms.
+    """
     worst = 0
     for plan in planned.plans:
         finished = [batch for batch, at in zip(other.plans, other.finished_at, strict=True) if at <= plan.planned_at]
@@ -126,7 +136,9 @@ def test_max_hold_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
     create(coordinator.url, "g", expected_sources=["never"])
-    held = member(spark, kafka, day, coordinator.url, budget=RECORDS, max_hold="1 second", timeout=PATIENTLY).start(tmp_path, name="held")
+    held = member(spark, kafka, day, coordinator.url, budget=RECORDS, max_hold="1 second", timeout=PATIENTLY).start(
+        tmp_path, name="held"
+    )
     with pytest.raises(Exception, match=r"(?s)held by never/0.*max_hold"):
         held.finish()
 
@@ -163,7 +175,9 @@ def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
     assert len(fast.plans) > max(killed_at, stood[0])
     assert above_the_ceiling(fast) == above_the_ceiling(slow) == []
     assert worst_drift(day, fast, slow) <= HOUR_MS
-    assert inspect(coordinator.url, "g")["config"]["max_drift_ms"] == HOUR_MS, "the group came back with its own configuration"
+    assert inspect(coordinator.url, "g")["config"]["max_drift_ms"] == HOUR_MS, (
+        "the group came back with its own configuration"
+    )
 
 
 def test_executors_report_their_progress_in_the_middle_of_a_batch(
@@ -180,7 +194,12 @@ def test_executors_report_their_progress_in_the_middle_of_a_batch(
 
     stream = kafka_stream(spark, kafka.bootstrap, day.name, maxOffsetsPerTrigger=RECORDS // 4)
     stream = align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g", timeout=PATIENTLY)))
-    query = stream.writeStream.queryName("busy").foreachBatch(work).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
+    query = (
+        stream.writeStream.queryName("busy")
+        .foreachBatch(work)
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+    )
     assert query.start().awaitTermination(PATIENCE_S)
     rose = [after - before for before, after in seen if after > before]
     assert len(rose) >= 3, seen
@@ -195,7 +214,9 @@ def test_a_group_with_another_drift_is_an_error_at_the_start(
         member(spark, kafka, day, coordinator.url, budget=1, max_drift="10 minutes")
 
 
-def test_a_url_that_is_no_coordinator_is_an_error_at_the_start(spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic) -> None:
+def test_a_url_that_is_no_coordinator_is_an_error_at_the_start(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic
+) -> None:
     with CoordinatorProcess() as coordinator, pytest.raises(CoordinatorRefused, match="404"):
         member(spark, kafka, day, f"{coordinator.url}/elsewhere", budget=1)
 

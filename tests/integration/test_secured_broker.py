@@ -1,4 +1,6 @@
-"""A Kafka with TLS, passwords and ACLs: aligned reads what native Spark reads, and is refused what that is refused."""
+"""A Kafka with TLS, passwords and ACLs: aligned reads what native Spark reads, and is refused what
+that is refused.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -24,7 +26,9 @@ MINUTE = 60_000
 
 @pytest.fixture(scope="module")
 def ca(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The CA's certificate, and a file with key and chain of a broker; Kafka wants the key in PKCS 8."""
+    """The CA's certificate, and a file with key and chain of a broker; Kafka wants the key in PKCS
+    8.
+    """
     authority, folder = trustme.CA(), tmp_path_factory.mktemp("tls")
     issued = authority.issue_cert("127.0.0.1")
     key = load_pem_private_key(issued.private_key_pem.bytes(), None).private_bytes(
@@ -46,7 +50,9 @@ def filled(broker: SecuredBroker, *names: str) -> None:
     """Topics of two partitions, the second an hour behind the first."""
     for name in names:
         topics.create(broker.bootstrap, name, 2)
-        topics.produce(broker.bootstrap, name, [(p, T0 + (n - 60 * p) * MINUTE, None, b"x") for n in range(20) for p in (0, 1)])
+        topics.produce(
+            broker.bootstrap, name, [(p, T0 + (n - 60 * p) * MINUTE, None, b"x") for n in range(20) for p in (0, 1)]
+        )
 
 
 def read(spark: SparkSession, broker: SecuredBroker, ca: tuple[Path, Path], **named: str) -> DataFrame:
@@ -66,7 +72,12 @@ def read(spark: SparkSession, broker: SecuredBroker, ca: tuple[Path, Path], **na
 
 
 def test_over_tls_with_a_password_and_the_right_to_read_alone_the_splits_stay_level(
-    spark: SparkSession, secured: SecuredBroker, ca: tuple[Path, Path], topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    secured: SecuredBroker,
+    ca: tuple[Path, Path],
+    topic: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     filled(secured, topic)
     secured.allow(topic, AclOperation.READ)
@@ -85,7 +96,9 @@ def test_a_topic_that_an_acl_hides_is_kafka_s_error_as_natively(
     secured.allow(names[0], AclOperation.READ)
     source = read(spark, secured, ca, subscribe=",".join(names))
     for way, stream in (("native", source), ("aligned", align(source))):
-        with pytest.raises(StreamingQueryException, match="TopicAuthorizationException: Topic authorization failed") as error:
+        with pytest.raises(
+            StreamingQueryException, match="TopicAuthorizationException: Topic authorization failed"
+        ) as error:
             Rows(stream).start(tmp_path / way).finish()
         assert PASSWORD not in str(error.value)
 

@@ -1,4 +1,5 @@
-"""Inputs that have ended, are empty, or bring something only now and then; rows at the very watermark; a restart from further back.
+"""Inputs that have ended, are empty, or bring something only now and then; rows at the very
+watermark; a restart from further back.
 
 Each of these is a bug of another system's.
 """
@@ -32,7 +33,9 @@ def append(kafka: KafkaBroker, topic: str, times: list[int]) -> None:
 def test_a_restart_with_one_input_already_read_reads_what_is_left_of_the_other(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """Quix Streams' issue 1116: the input that had been read kept the other one waiting for ever."""
+    """Quix Streams' issue 1116: the input that had been read kept the other one waiting for
+    ever.
+    """
     names = [f"{topic}-{side}" for side in "ab"]
     for name, hours in zip(names, (1, 24), strict=True):
         topics.create(kafka.bootstrap, name, 1)
@@ -64,7 +67,12 @@ def test_scheduled_runs_over_inputs_of_which_another_one_is_empty_each_time_lose
     streams = [kafka_stream(spark, kafka.bootstrap, name) for name in names]
     native = streams[0].union(streams[1])
     one, other = align_all(streams, Alignment(max_drift="10 minutes", idle_timeout="2 hours"))
-    runs = ((names[0], range(60, 30, -1)), (names[1], range(60, 30, -1)), (names[0], range(30, 0, -1)), (names[1], range(30, 0, -1)))
+    runs = (
+        (names[0], range(60, 30, -1)),
+        (names[1], range(60, 30, -1)),
+        (names[0], range(30, 0, -1)),
+        (names[1], range(30, 0, -1)),
+    )
     windows: dict[str, dict[object, int]] = {"native": {}, "aligned": {}}
     for name, minutes in runs:
         append(kafka, name, [now - n * MINUTE_MS for n in minutes])
@@ -101,7 +109,9 @@ def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
         alone = run("b", max_hold="1 second")
         with pytest.raises(StreamingQueryException, match=r"max_hold is '1 second'; held by a/0"):
             alone.finish()
-        assert [row.offset for row in alone.all] == [0, 1], "as far as the drift allows above where the other one stands"
+        assert [row.offset for row in alone.all] == [0, 1], (
+            "as far as the drift allows above where the other one stands"
+        )
         both = [run(name) for name in "ab"]
         assert [[row.offset for row in rows.finish().all] for rows in both] == [[1], [2]]
 
@@ -115,8 +125,11 @@ def test_rows_of_one_timestamp_at_the_very_watermark_are_kept_where_native_spark
     native = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=10)
     found = {}
     for way, stream in (("native", native), ("aligned", align(native, Alignment(max_drift=1)))):
-        # Drops what is at the watermark, which is 1 ms below the highest timestamp of the batches before.
-        distinct = stream.withWatermark("timestamp", "1 millisecond").dropDuplicates(["partition", "offset", "timestamp"])
+        # Drops what is at the watermark, which is 1 ms below the highest timestamp of the batches
+        # before.
+        distinct = stream.withWatermark("timestamp", "1 millisecond").dropDuplicates(
+            ["partition", "offset", "timestamp"]
+        )
         found[way] = Rows(distinct).start(tmp_path / way).finish()
     assert len(found["native"].all) < 72
     assert len(found["aligned"].all) == len(set(found["aligned"].all)) == 72
@@ -133,7 +146,9 @@ def test_a_live_query_that_has_nothing_to_read_holds_its_group_to_the_clock_less
     append(kafka, names["full"], [*(T0_MS + n * HOUR_MS for n in range(5)), now - 70 * MINUTE_MS, now - 30 * MINUTE_MS])
     with CoordinatorProcess() as coordinator:
         group = f"{coordinator.url}/v1/groups/g"
-        httpx.put(group, json={"max_drift_ms": HOUR_MS, "catch_up": "strict", "expected_sources": list(names)}).raise_for_status()
+        httpx.put(
+            group, json={"max_drift_ms": HOUR_MS, "catch_up": "strict", "expected_sources": list(names)}
+        ).raise_for_status()
 
         def query(name: str, **more: str) -> Rows:
             stream = kafka_stream(spark, kafka.bootstrap, names[name], maxOffsetsPerTrigger=5)
@@ -175,9 +190,13 @@ def test_a_query_restarted_from_an_older_checkpoint_takes_its_group_back_and_the
 
     with CoordinatorProcess() as coordinator:
         group = f"{coordinator.url}/v1/groups/g"
-        httpx.put(group, json={"max_drift_ms": HOUR_MS, "catch_up": "strict", "update_interval_ms": 200}).raise_for_status()
+        httpx.put(
+            group, json={"max_drift_ms": HOUR_MS, "catch_up": "strict", "update_interval_ms": 200}
+        ).raise_for_status()
         stream = kafka_stream(spark, kafka.bootstrap, topic)
-        first, other = (align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g", source=name))) for name in "ab")
+        first, other = (
+            align(stream, Alignment(coordinator=Coordinator(coordinator.url, group="g", source=name))) for name in "ab"
+        )
         Rows(first, copy).start(tmp_path / "first").finish()
         back = Rows(first, hold).start(tmp_path / "older")
         back.wait_until(lambda rows: len(rows.batches) == 2)

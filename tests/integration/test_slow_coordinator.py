@@ -1,4 +1,6 @@
-"""A coordinator that takes two seconds for every answer: two queries of a group stay level through it, and lose nothing."""
+"""A coordinator that takes two seconds for every answer: two queries of a group stay level through
+it, and lose nothing.
+"""
 
 from pathlib import Path
 from urllib.parse import urlsplit

@@ -1,4 +1,6 @@
-"""Every way to name what a Kafka source reads, and every shape in which its stream is handed over, on a real broker."""
+"""Every way to name what a Kafka source reads, and every shape in which its stream is handed over,
+on a real broker.
+"""
 
 import json
 import logging
@@ -27,7 +29,9 @@ LOGS = {
     ("shapes-b", 1): range(90, 95),
 }
 """Event times by topic and partition, in s after T0."""
-EVERYTHING = {Row(topic, partition, offset) for (topic, partition), times in LOGS.items() for offset in range(len(times))}
+EVERYTHING = {
+    Row(topic, partition, offset) for (topic, partition), times in LOGS.items() for offset in range(len(times))
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +40,21 @@ def logs(kafka: KafkaBroker) -> KafkaBroker:
     for name in TOPICS:
         topics.create(kafka.bootstrap, name, 2)
         logs = ((partition, times) for (topic, partition), times in LOGS.items() if topic == name)
-        topics.produce(kafka.bootstrap, name, [(p, T0 + t * SECOND, b"k%d" % (t % 3), b"x") for p, times in logs for t in times])
+        topics.produce(
+            kafka.bootstrap, name, [(p, T0 + t * SECOND, b"k%d" % (t % 3), b"x") for p, times in logs for t in times]
+        )
     return kafka
 
 
 def stream(spark: SparkSession, kafka: KafkaBroker, **options: object) -> DataFrame:
-    """A Kafka source by its options alone, dots written as two underscores; from the earliest offset unless told otherwise."""
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("startingOffsets", "earliest")
+    """A Kafka source by its options alone, dots written as two underscores; from the earliest
+    offset unless told otherwise.
+    """
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("startingOffsets", "earliest")
+    )
     for name, value in {"maxOffsetsPerTrigger": 30, **options}.items():
         reader = reader.option(name.replace("__", "."), value if isinstance(value, str) else json.dumps(value))
     return reader.load()
@@ -99,16 +111,24 @@ def test_a_source_starts_where_spark_lets_it_start(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path, options: dict[str, object], first: tuple[int, ...]
 ) -> None:
     started = dict(zip(LOGS, first, strict=True))
-    rows = Rows(align(stream(spark, logs, subscribe=",".join(TOPICS), maxOffsetsPerTrigger=20, **options))).start(tmp_path).finish()
+    rows = (
+        Rows(align(stream(spark, logs, subscribe=",".join(TOPICS), maxOffsetsPerTrigger=20, **options)))
+        .start(tmp_path)
+        .finish()
+    )
     assert len(rows.all) == len(set(rows.all))
     assert set(rows.all) == {row for row in EVERYTHING if row.offset >= started[row.topic, row.partition]}
     assert_level(rows)
 
 
-def test_from_the_latest_offset_only_what_comes_later_is_read(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_from_the_latest_offset_only_what_comes_later_is_read(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     topics.create(kafka.bootstrap, topic, 2)
     topics.produce(kafka.bootstrap, topic, [(n % 2, T0, None, b"x") for n in range(6)])
-    rows = Rows(align(stream(spark, kafka, subscribe=topic, startingOffsets="latest"))).start(tmp_path, available_now=False)
+    rows = Rows(align(stream(spark, kafka, subscribe=topic, startingOffsets="latest"))).start(
+        tmp_path, available_now=False
+    )
     try:
         wait_for((tmp_path / "sources" / "0" / "0").exists)  # there Spark writes where it starts
         topics.produce(kafka.bootstrap, topic, [(0, T0, None, b"x"), (1, T0 + 1, None, b"x")])
@@ -118,7 +138,9 @@ def test_from_the_latest_offset_only_what_comes_later_is_read(spark: SparkSessio
     assert set(rows.all) == {Row(topic, 0, 3), Row(topic, 1, 3)}
 
 
-def test_ending_offsets_are_refused_as_spark_refuses_them(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
+def test_ending_offsets_are_refused_as_spark_refuses_them(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
     with pytest.raises(Exception, match=r"(?i)ending offset not valid in streaming queries"):
         Rows(align(stream(spark, logs, subscribe="shapes-a", endingOffsets="latest"))).start(tmp_path).finish()
 
@@ -129,13 +151,18 @@ def test_ending_offsets_are_refused_as_spark_refuses_them(spark: SparkSession, l
 def joined_with_a_table(spark: SparkSession, aligned: DataFrame) -> DataFrame:
     table = spark.createDataFrame([(b"k0", 0), (b"k1", 1), (b"k2", 2)], "key binary, n int")
     return (
-        aligned.withWatermark("timestamp", "1 minute").where("offset >= 0").join(table, "key").select("topic", "partition", "offset", "n")
+        aligned.withWatermark("timestamp", "1 minute")
+        .where("offset >= 0")
+        .join(table, "key")
+        .select("topic", "partition", "offset", "n")
     )
 
 
 def of_a_view(spark: SparkSession, source: DataFrame) -> DataFrame:
     source.createOrReplaceTempView("shapes")
-    return spark.sql("WITH early AS (SELECT * FROM shapes) SELECT e.topic, partition, offset FROM early e WHERE offset >= 0")
+    return spark.sql(
+        "WITH early AS (SELECT * FROM shapes) SELECT e.topic, partition, offset FROM early e WHERE offset >= 0"
+    )
 
 
 @pytest.mark.parametrize("shape", [joined_with_a_table, of_a_view])
@@ -147,18 +174,26 @@ def test_the_source_is_found_behind(
     assert_level(rows)
 
 
-def test_an_aligned_stream_is_transformed_like_any_other(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
+def test_an_aligned_stream_is_transformed_like_any_other(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
     shapes = of_a_view(spark, joined_with_a_table(spark, align(stream(spark, logs, subscribe="shapes-a"))))
     rows = Rows(shapes).start(tmp_path).finish()
     assert len(rows.all) == 110
     assert_level(rows)
 
 
-def test_the_two_sides_of_a_self_join_are_planned_together(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
+def test_the_two_sides_of_a_self_join_are_planned_together(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
     source = align(stream(spark, logs, subscribe="shapes-a"))
     mine, other = (source.withWatermark("timestamp", "1 minute").alias(name) for name in ("mine", "other"))
     same = "mine.partition = other.partition AND mine.offset = other.offset AND mine.timestamp = other.timestamp"
-    rows = Rows(mine.join(other, expr(same)).select("mine.topic", "mine.partition", "mine.offset")).start(tmp_path).finish()
+    rows = (
+        Rows(mine.join(other, expr(same)).select("mine.topic", "mine.partition", "mine.offset"))
+        .start(tmp_path)
+        .finish()
+    )
     assert sorted(rows.all) == sorted(row for row in EVERYTHING if row.topic == "shapes-a"), "every record finds itself"
     for plan in rows.plans:
         assert plan is not None
@@ -172,14 +207,18 @@ def test_a_stream_is_aligned_once(spark: SparkSession, logs: KafkaBroker) -> Non
         align(align(one).union(other))
 
 
-def test_what_spark_itself_does_not_do_with_a_stream_stays_spark_s_error(spark: SparkSession, logs: KafkaBroker) -> None:
+def test_what_spark_itself_does_not_do_with_a_stream_stays_spark_s_error(
+    spark: SparkSession, logs: KafkaBroker
+) -> None:
     source = stream(spark, logs, subscribe="shapes-a")
     for shape in (source.cache, source.localCheckpoint):
         with pytest.raises(AnalysisException, match=r"must be executed with writeStream\.start"):
             align(shape())
 
 
-def test_what_is_made_of_a_batch_inside_foreach_batch_has_no_source(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
+def test_what_is_made_of_a_batch_inside_foreach_batch_has_no_source(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
     refused: list[str] = []
 
     def work(batch: DataFrame, _: int) -> None:
@@ -223,7 +262,9 @@ def test_a_batch_that_failed_is_replayed_as_it_was_planned_though_more_has_come(
 # -- a split that lags alone --
 
 
-def test_a_split_that_lags_alone_is_split_up_by_min_partitions(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
+def test_a_split_that_lags_alone_is_split_up_by_min_partitions(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
     tasks: list[int] = []
     source = stream(spark, logs, subscribe="shapes-a", minPartitions=4)
     rows = Rows(align(source), lambda batch, _: tasks.append(batch.rdd.getNumPartitions())).start(tmp_path).finish()
@@ -254,18 +295,29 @@ def test_security_options_are_spark_s_and_ours_alike(
     assert PASSWORD not in caplog.text
 
 
-def test_a_wrong_password_is_kafka_s_error_without_the_password(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
+def test_a_wrong_password_is_kafka_s_error_without_the_password(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
     wrong = {"kafka__bootstrap__servers": logs.bootstrap_sasl, "subscribe": "shapes-a", **sasl(USER, "hunter2")}
     with pytest.raises(StreamingQueryException, match=r"(?i)authentication") as error:
         Rows(align(stream(spark, logs, **wrong))).start(tmp_path).finish()
     assert "hunter2" not in str(error.value)
 
 
-def test_the_fetch_of_single_records_leaves_the_source_s_own_limits_alone(spark: SparkSession, logs: KafkaBroker, tmp_path: Path) -> None:
-    """A consumer that takes one record a poll is legal for Spark, and slow; ours takes what it needs."""
+def test_the_fetch_of_single_records_leaves_the_source_s_own_limits_alone(
+    spark: SparkSession, logs: KafkaBroker, tmp_path: Path
+) -> None:
+    """A consumer that takes one record a poll is legal for Spark, and slow; ours takes what it
+    needs.
+    """
     tuned = {"kafka__max__poll__records": "1", "kafka__fetch__max__bytes": "1024", "kafka__client__id": "mine"}
     rows = (
-        Rows(align(stream(spark, logs, subscribe="shapes-b", maxOffsetsPerTrigger=10, **tuned), Alignment(max_drift="1 second")))
+        Rows(
+            align(
+                stream(spark, logs, subscribe="shapes-b", maxOffsetsPerTrigger=10, **tuned),
+                Alignment(max_drift="1 second"),
+            )
+        )
         .start(tmp_path)
         .finish()
     )

@@ -1,4 +1,6 @@
-"""The alignment's gauges in Spark's own metrics system, as two of its sinks have them, in an application of their own."""
+"""The alignment's gauges in Spark's own metrics system, as two of its sinks have them, in an
+application of their own.
+"""
 
 import json
 import math
@@ -48,12 +50,19 @@ def told(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 def test_a_query_that_the_group_stops_says_so_and_for_how_long(told: dict[str, Any]) -> None:
     held = told["held"]["csv"]["orders"]
-    assert [held[name] for name in ("heldByGroup", "pausedSplits", "coordinatorAway", "watermarkMs")] == ["1", "1", "0", str(T0_MS - 1)]
+    assert [held[name] for name in ("heldByGroup", "pausedSplits", "coordinatorAway", "watermarkMs")] == [
+        "1",
+        "1",
+        "0",
+        str(T0_MS - 1),
+    ]
     assert int(held["pausedMs"]) > 0
 
 
 def test_what_is_unknown_yet_is_no_gauge(told: dict[str, Any]) -> None:
-    assert not {"groupWatermarkMs", "driftMs", "ceilingMs"} & told["held"]["csv"]["orders"].keys(), "nobody has reported to the group"
+    assert not {"groupWatermarkMs", "driftMs", "ceilingMs"} & told["held"]["csv"]["orders"].keys(), (
+        "nobody has reported to the group"
+    )
     assert {"groupWatermarkMs", "driftMs", "ceilingMs"} <= told["batch"]["csv"]["orders"].keys()
 
 
@@ -61,7 +70,12 @@ def test_in_a_batch_the_gauges_are_those_of_its_plan(told: dict[str, Any]) -> No
     batch = told["batch"]
     assert batch["target"] >= LAST
     found = batch["csv"]["orders"]
-    assert [found[name] for name in ("targetMs", "heldByGroup", "pausedSplits", "pausedMs")] == [str(batch["target"]), "0", "0", "0"]
+    assert [found[name] for name in ("targetMs", "heldByGroup", "pausedSplits", "pausedMs")] == [
+        str(batch["target"]),
+        "0",
+        "0",
+        "0",
+    ]
     assert [found[name] for name in ("groupWatermarkMs", "driftMs")] == [str(T0_MS - 1), "0"]
     assert int(found["planMs"]) >= 0
     assert int(found["lookUps"]) >= 0
@@ -77,7 +91,9 @@ def test_prometheus_has_the_same_as_numbers_that_it_can_read(told: dict[str, Any
 def test_the_end_of_a_query_takes_its_gauges_away_and_no_other_one_s(told: dict[str, Any]) -> None:
     assert told["ended"]["csv"].keys() == {"orders-2"}
     assert told["ended"]["csv"]["orders-2"]["lateRowsTotal"] == "0"
-    assert {name.split("_alignment_")[0] for name in told["ended"]["prometheus"]} == {"metrics_app_driver_lockgate_orders_2"}
+    assert {name.split("_alignment_")[0] for name in told["ended"]["prometheus"]} == {
+        "metrics_app_driver_lockgate_orders_2"
+    }
 
 
 # -- the source alone, in the tests' own application --
@@ -112,7 +128,9 @@ def registered(spark: SparkSession) -> Callable[[str], dict[str, str]]:
     return values
 
 
-def test_a_value_that_is_no_longer_known_is_nan(spark: SparkSession, registered: Callable[[str], dict[str, str]]) -> None:
+def test_a_value_that_is_no_longer_known_is_nan(
+    spark: SparkSession, registered: Callable[[str], dict[str, str]]
+) -> None:
     shown = gauges_of(spark, Run("nan"))
     shown.show({"targetMs": 5, "ceilingMs": None})
     assert registered("lockgate.nan.alignment") == {"targetMs": "5"}
@@ -122,14 +140,18 @@ def test_a_value_that_is_no_longer_known_is_nan(spark: SparkSession, registered:
     assert registered("lockgate.nan.alignment") == {}
 
 
-def test_a_query_without_a_name_goes_by_its_id(spark: SparkSession, registered: Callable[[str], dict[str, str]]) -> None:
+def test_a_query_without_a_name_goes_by_its_id(
+    spark: SparkSession, registered: Callable[[str], dict[str, str]]
+) -> None:
     shown = gauges_of(spark, Run(None))
     shown.show({"planMs": 1})
     assert registered("lockgate.the-id.alignment") == {"planMs": "1"}
     shown.close()
 
 
-def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
     first, run = gauges_of(spark, Run("twice")), Run("twice", active=False)
     second = gauges_of(spark, run)
     first.show({"planMs": 1, "lookUps": 1, "leftOut": 1})
@@ -156,5 +178,10 @@ def test_without_spark_s_own_switch_there_are_no_gauges(
     seen: list[dict[str, str]] = []
     stream = align(kafka_stream(spark, kafka.bootstrap, topic)).writeStream.queryName("unmetered")
     writer = stream.foreachBatch(lambda *_: seen.append(registered("lockgate.unmetered.alignment")))
-    assert writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
+    assert (
+        writer.option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+        .awaitTermination(PATIENCE_S)
+    )
     assert seen == [{}]

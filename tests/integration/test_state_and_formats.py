@@ -1,4 +1,6 @@
-"""State of other kinds than a window's, and payloads in Avro: exact rows on a real broker, where native Spark loses some."""
+"""State of other kinds than a window's, and payloads in Avro: exact rows on a real broker, where
+native Spark loses some.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,8 +36,8 @@ def rocks_db(spark: SparkSession) -> Iterator[None]:
 
 
 def records(first: int, last: int) -> list[tuple[int, int, bytes, bytes]]:
-    """Of hours `first` to `last`: partition 0 is busy in the first half of all hours and partition 1 in the second, so that natively one of
-    them runs ahead. Two keys in each.
+    """Of hours `first` to `last`: partition 0 is busy in the first half of all hours and partition
+    1 in the second, so that natively one of them runs ahead. Two keys in each.
     """
     found = []
     for hour in range(first, last):
@@ -70,7 +72,8 @@ def run(df: DataFrame, checkpoint: Path, mode: str = "update") -> list[Row]:
 
 
 def hourly_count() -> StatefulProcessor:
-    """A processor that counts a key's rows by hour, and gives each count when the hour is over: by a timer in event time.
+    """A processor that counts a key's rows by hour, and gives each count when the hour is over: by
+    a timer in event time.
 
     Its class is made here, for a worker cannot import this module.
     """
@@ -100,7 +103,9 @@ def hourly_count() -> StatefulProcessor:
 
 def counted_by_timers(stream: DataFrame) -> DataFrame:
     rows = stream.selectExpr("CAST(key AS STRING) AS key", "timestamp").withWatermark("timestamp", "10 minutes")
-    return rows.groupBy("key").transformWithState(hourly_count(), "key string, hour bigint, count bigint", "Update", "EventTime")
+    return rows.groupBy("key").transformWithState(
+        hourly_count(), "key string, hour bigint, count bigint", "Update", "EventTime"
+    )
 
 
 @pytest.mark.long
@@ -143,21 +148,23 @@ def test_state_in_rocks_db_with_changelogs_under_a_join_with_a_table_is_exact_ov
     assert sum(row["count"] for row in native) < found.total()
 
 
-SCHEMA = (
-    """{"type": "record", "name": "order", "fields": [{"name": "placed", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}"""
-)
+SCHEMA = """{"type": "record", "name": "order", "fields": [{"name": "placed", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}"""
 PLACED = f"from_avro(value, '{SCHEMA}', map()).placed"
 
 
 @pytest.mark.long
-def test_by_an_event_time_in_avro_no_row_is_lost(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_by_an_event_time_in_avro_no_row_is_lost(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     for jar in jars.avro():
         spark.sql(f"ADD JAR '{jar}'")
     logs = records(0, HOURS)
     placed = spark.createDataFrame([(time,) for _, time, _, _ in logs], "time bigint").coalesce(1)
     encoded = placed.selectExpr(f"to_avro(named_struct('placed', timestamp_millis(time)), '{SCHEMA}')").collect()
     topics.create(kafka.bootstrap, topic, 2)
-    topics.produce(kafka.bootstrap, topic, [(log[0], T0_MS, None, bytes(row[0])) for log, row in zip(logs, encoded, strict=True)])
+    topics.produce(
+        kafka.bootstrap, topic, [(log[0], T0_MS, None, bytes(row[0])) for log, row in zip(logs, encoded, strict=True)]
+    )
     stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET)
     counted = {
         way: WindowedCount(source.selectExpr(f"{PLACED} AS timestamp")).start(tmp_path / way).finish().counted

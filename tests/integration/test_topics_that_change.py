@@ -1,4 +1,6 @@
-"""Topics that come, go, shrink and have holes, on a real broker: what Spark says of a loss is Spark's, and nothing else is lost."""
+"""Topics that come, go, shrink and have holes, on a real broker: what Spark says of a loss is
+Spark's, and nothing else is lost.
+"""
 
 import re
 import time
@@ -11,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -46,7 +48,11 @@ def minutes_ago(*minutes: float) -> list[int]:
 
 
 def matching(spark: SparkSession, kafka: KafkaBroker, pattern: str, **options: str) -> DataFrame:
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("startingOffsets", "earliest")
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("startingOffsets", "earliest")
+    )
     return reader.option("subscribePattern", pattern).options(**options).load()
 
 
@@ -82,7 +88,9 @@ def test_a_topic_made_anew_under_its_name_is_read_from_its_first_record_where_lo
     running.append(rows)
     rows.wait_until(lambda rows: len(rows.all) == 6)
     topics.delete(kafka.bootstrap, "anew-a")
-    rows.wait_until(lambda rows: all(split.split != "anew-a-0" for plan in rows.plans[-1:] if plan for split in plan.splits))
+    rows.wait_until(
+        lambda rows: all(split.split != "anew-a-0" for plan in rows.plans[-1:] if plan for split in plan.splits)
+    )
     topics.create(kafka.bootstrap, "anew-a", 1)
     append(kafka, "anew-a", 0, minutes_ago(1, 1))
     rows.wait_until(lambda rows: len(rows.all) == 8)
@@ -110,7 +118,9 @@ def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in
     assert (plan.limit, plan.bounded_by, plan.paused) == (Limit.HORIZON, f"{topic}-0", (f"{topic}-1",))
     assert {split.split: split.next_event_time for split in plan.splits} == {f"{topic}-0": None, f"{topic}-1": fast[10]}
     wait_for((tmp_path / "commits" / "0").exists)  # else the batch is repeated
-    paused.stop()  # Spark's executors may hold records that Kafka has no more; a query that starts anew has none of them
+    # Spark's executors may hold records that Kafka has no more; a query that starts anew has none
+    # of them
+    paused.stop()
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     admin.delete_records([TopicPartition(topic, 1, 30)])[TopicPartition(topic, 1, 30)].result()
     append(kafka, topic, 0, minutes_ago(120))
@@ -151,7 +161,9 @@ def test_a_paused_split_is_let_go_before_kafka_deletes_its_records(
     assert least <= ahead.let_go <= most
     assert ahead.end == 10 + ahead.let_go
     told = next(record.getMessage() for record in caplog.records if "let go" in record.getMessage())
-    assert re.search(rf"topic {re.escape(topic)}, partition 1: let go from offset 10 to {ahead.end} .*{next(iter(config))}=", told)
+    assert re.search(
+        rf"topic {re.escape(topic)}, partition 1: let go from offset 10 to {ahead.end} .*{next(iter(config))}=", told
+    )
 
 
 # -- records without an event time of their own, and logs with holes --
@@ -167,15 +179,20 @@ def test_records_stamped_by_the_broker_are_warned_of(
     assert "message.timestamp.type=LogAppendTime" in caplog.text
 
 
-def test_a_compacted_topic_is_read_level_over_its_holes(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_a_compacted_topic_is_read_level_over_its_holes(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     compaction = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": str(HOUR)}
     topics.create(kafka.bootstrap, topic, 2, compaction)
     times = [[DAYS_AGO + n * (1 + partition) * MINUTE for n in range(200)] for partition in (0, 1)]
     for partition in (0, 1):
-        records = [(partition, at, b"%d" % n if n % 10 == 0 else b"often", b"x") for n, at in enumerate(times[partition])]
+        records = [
+            (partition, at, b"%d" % n if n % 10 == 0 else b"often", b"x") for n, at in enumerate(times[partition])
+        ]
         topics.produce(kafka.bootstrap, topic, records)
         times[partition].append(DAYS_AGO + 100 * HOUR)
-        append(kafka, topic, partition, times[partition][-1:])  # begins a segment: what is written to is not compacted
+        # begins a segment: what is written to is not compacted
+        append(kafka, topic, partition, times[partition][-1:])
     wait_for(lambda: len(held(kafka, topic)) < 150)
     before = held(kafka, topic)
     rows = Rows(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=90))).start(tmp_path).finish()
@@ -185,7 +202,9 @@ def test_a_compacted_topic_is_read_level_over_its_holes(spark: SparkSession, kaf
 
 
 def assert_level(rows: Rows, times: Sequence[Sequence[int]]) -> None:
-    """No batch holds a record that is older than what the batches before have read. `times`: by partition and offset."""
+    """No batch holds a record that is older than what the batches before have read. `times`: by
+    partition and offset.
+    """
     for n, plan in enumerate(rows.plans):
         assert plan is not None
         assert all(times[row.partition][row.offset] <= plan.target for row in rows.batches[n])
@@ -195,7 +214,12 @@ def assert_level(rows: Rows, times: Sequence[Sequence[int]]) -> None:
 def held(kafka: KafkaBroker, topic: str) -> set[Row]:
     """What a consumer finds in the topic."""
     consumer = Consumer(
-        {"bootstrap.servers": kafka.bootstrap, "group.id": "held", "auto.offset.reset": "earliest", "enable.partition.eof": True}
+        {
+            "bootstrap.servers": kafka.bootstrap,
+            "group.id": "held",
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+        }
     )
     consumer.assign([TopicPartition(topic, partition, 0) for partition in (0, 1)])
     found, ends = set(), 0
@@ -224,8 +248,9 @@ def producer(kafka: KafkaBroker, topic: str) -> Producer:
 def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, made: str, in_each: int
 ) -> None:
-    # A marker bears the broker's clock, and a look-up finds it like a record: it is later than what comes behind it, or earlier. Of large
-    # records, 40 in a transaction are more than is looked at before a plan.
+    # A marker bears the broker's clock, and a look-up finds it like a record: it is later than what
+    # comes behind it, or earlier. Of large records, 40 in a transaction are more than is looked at
+    # before a plan.
     aborted = range(1, 12, 3) if in_each == 10 else ()
     begin, committed = DAYS_AGO if made == "long ago" else int(time.time() * 1000) + HOUR, 0
     times = [[begin + n * MINUTE for n in range(120)], [begin + HOUR + n * MINUTE // 2 for n in range(120)]]
@@ -238,12 +263,18 @@ def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
         else:
             producer.commit_transaction(30)
             committed += 2 * in_each
-    source = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=60, kafka__isolation__level="read_committed")
+    source = kafka_stream(
+        spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=60, kafka__isolation__level="read_committed"
+    )
     rows = Rows(align(source)).start(tmp_path).finish()
     assert len(rows.all) == len(set(rows.all)) == committed
-    assert all(row.offset // (in_each + 1) not in aborted for row in rows.all), "so many records and a marker a transaction"
+    assert all(row.offset // (in_each + 1) not in aborted for row in rows.all), (
+        "so many records and a marker a transaction"
+    )
     for log in times:
-        log[:] = (at for n in range(120 // in_each) for at in (*log[in_each * n : in_each * (n + 1)], -1))  # the markers have offsets, too
+        log[:] = (
+            at for n in range(120 // in_each) for at in (*log[in_each * n : in_each * (n + 1)], -1)
+        )  # the markers have offsets, too
     assert {row.partition for row in rows.batches[0]} == {0}, "partition 1 begins an hour later"
     assert len([batch for batch in rows.batches if batch]) >= 3
     assert_level(rows, times)
@@ -254,14 +285,18 @@ def test_an_open_transaction_holds_the_others_and_a_committed_one_lets_them_go(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, running: list[Rows]
 ) -> None:
     source = kafka_stream(spark, kafka.bootstrap, topic, kafka__isolation__level="read_committed")
-    rows = Rows(align(source, Alignment(max_drift="10 minutes", idle_timeout="10 minutes"))).start(tmp_path, available_now=False)
+    rows = Rows(align(source, Alignment(max_drift="10 minutes", idle_timeout="10 minutes"))).start(
+        tmp_path, available_now=False
+    )
     running.append(rows)
     append(kafka, topic, 1, minutes_ago(1))
     rows.wait_until(lambda rows: len(rows.all) == 1)
     producer.begin_transaction()
     send_to(producer, topic, 0, minutes_ago(9))
     opened = time.time()
-    append(kafka, topic, 1, [int(opened * 1000) + 5_000])  # may be read once it is known what was there 5 s after the transaction began
+    append(
+        kafka, topic, 1, [int(opened * 1000) + 5_000]
+    )  # may be read once it is known what was there 5 s after the transaction began
     wait_for(lambda: time.time() > opened + 6)
     assert rows.all == [Row(topic, 1, 0)]
     producer.commit_transaction(30)

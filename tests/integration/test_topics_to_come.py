@@ -33,7 +33,11 @@ def load(kafka: KafkaBroker, topic: str, records: int) -> list[Row]:
 
 
 def matching(spark: SparkSession, kafka: KafkaBroker, pattern: str, **options: str) -> DataFrame:
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("startingOffsets", "earliest")
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("startingOffsets", "earliest")
+    )
     return reader.option("subscribePattern", pattern).options(**options).load()
 
 
@@ -57,7 +61,9 @@ def test_a_pattern_that_matches_nothing_waits_for_a_topic_alone_and_beside_anoth
     united.wait_until(lambda rows: sorted(rows.all) == sorted(came + there))
 
 
-def test_a_run_over_what_is_there_ends_where_a_pattern_matches_nothing(spark: SparkSession, kafka: KafkaBroker, tmp_path: Path) -> None:
+def test_a_run_over_what_is_there_ends_where_a_pattern_matches_nothing(
+    spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
+) -> None:
     nothing = matching(spark, kafka, "to-come-never")
     assert Rows(align(nothing)).start(tmp_path / "alone").finish().batches == []
     there = load(kafka, "to-come-now", 3)
@@ -75,6 +81,8 @@ def test_a_pattern_whose_topics_all_go_waits_for_the_next_one_where_losses_are_a
     running.append(rows)
     rows.wait_until(lambda rows: rows.all == there)
     topics.delete(kafka.bootstrap, "to-go-1")
-    rows.wait_until(lambda _: sessions[0] and sessions[0].view and not sessions[0].view.splits)  # planned while there was none
+    rows.wait_until(
+        lambda _: sessions[0] and sessions[0].view and not sessions[0].view.splits
+    )  # planned while there was none
     came = load(kafka, "to-go-2", 4)
     rows.wait_until(lambda rows: rows.all == there + came)

@@ -1,4 +1,6 @@
-"""Tables that are overwritten by window, on a real broker: by local hours and days, begun amid a window, overtaken by deletion."""
+"""Tables that are overwritten by window, on a real broker: by local hours and days, begun amid a
+window, overtaken by deletion.
+"""
 
 import re
 import runpy
@@ -35,7 +37,12 @@ def in_zone(spark: SparkSession, name: str) -> SparkSession:
 
 
 def run(df: DataFrame, write: Any, checkpoint: Path) -> None:
-    query = df.writeStream.foreachBatch(write).option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    query = (
+        df.writeStream.foreachBatch(write)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
     assert query.awaitTermination(PATIENCE_S)
 
 
@@ -49,21 +56,34 @@ def test_a_table_by_local_hours_has_each_hour_whole_and_keeps_it_when_a_query_be
     fill(kafka, topic, at("2026-01-05T10:00", KOLKATA), hours=3)
     spark, sink, hour = in_zone(spark, KOLKATA), HOURLY(str(tmp_path / "out")), Alignment(slice="1 hour")
     whole = {f"2026-01-05T{hour}": AN_HOUR for hour in (10, 11, 12)}
-    run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=1_000), hour), sink.write, tmp_path / "one")
+    run(
+        align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=1_000), hour),
+        sink.write,
+        tmp_path / "one",
+    )
     assert rows(spark, sink.hours, "hour") == whole
     later = at("2026-01-05T10:37", KOLKATA)
-    run(align(kafka_stream(spark, kafka.bootstrap, topic, startingTimestamp=later), hour), sink.write, tmp_path / "other")
+    run(
+        align(kafka_stream(spark, kafka.bootstrap, topic, startingTimestamp=later), hour),
+        sink.write,
+        tmp_path / "other",
+    )
     assert rows(spark, sink.hours, "hour") == whole
     assert rows(spark, sink.parts, "hour") == {"2026-01-05T10": 23 * 12}
 
 
-def test_the_guide_s_table_by_local_days_has_each_day_whole(spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path) -> None:
+def test_the_guide_s_table_by_local_days_has_each_day_whole(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     fill(kafka, topic, at("2026-01-05T18:00", NEW_YORK), hours=12)
     block = re.search(r"## A table by local days\n.*?```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     code = block[1].replace("2_000_000", "5_000")
     exec(code, {"spark": spark.newSession(), "brokers": kafka.bootstrap, "topic": topic, "folder": str(tmp_path)})
-    assert rows(in_zone(spark, NEW_YORK), f"{tmp_path}/days", "day") == {"2026-01-05": 6 * AN_HOUR, "2026-01-06": 6 * AN_HOUR}
+    assert rows(in_zone(spark, NEW_YORK), f"{tmp_path}/days", "day") == {
+        "2026-01-05": 6 * AN_HOUR,
+        "2026-01-06": 6 * AN_HOUR,
+    }
     assert not (tmp_path / "parts").exists()
 
 
@@ -85,5 +105,10 @@ def test_an_hour_of_which_kafka_has_deleted_records_in_mid_run_is_not_complete(
     stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=1_000, failOnDataLoss="false")
     run(align(stream, Alignment(slice="1 hour")), write, tmp_path)
     assert [found.start for found, _ in slices] == [begin + n * HOUR for n in range(4)]
-    assert [(found.complete, found.missing_from) for found, _ in slices] == [(True, ()), (False, (f"{topic}-0",)), (True, ()), (True, ())]
+    assert [(found.complete, found.missing_from) for found, _ in slices] == [
+        (True, ()),
+        (False, (f"{topic}-0",)),
+        (True, ()),
+        (True, ()),
+    ]
     assert [n for found, n in slices if found.complete] == [AN_HOUR] * 3

@@ -22,10 +22,15 @@ RECORDS = 1_200
 @pytest.fixture(scope="module")
 def two_topics(spark: SparkSession, kafka: KafkaBroker) -> tuple[DataFrame, DataFrame]:
     """The second one's records are 12 hours older."""
-    specs = SkewedTopic("beside-orders", records=RECORDS, t0_ms=T0_MS + 12 * HOUR_MS), SkewedTopic("beside-payments", records=RECORDS)
+    specs = (
+        SkewedTopic("beside-orders", records=RECORDS, t0_ms=T0_MS + 12 * HOUR_MS),
+        SkewedTopic("beside-payments", records=RECORDS),
+    )
     for spec in specs:
         topics.load(kafka.bootstrap, spec)
-    orders, payments = (kafka_stream(spark, kafka.bootstrap, spec.name, maxOffsetsPerTrigger=RECORDS // 3) for spec in specs)
+    orders, payments = (
+        kafka_stream(spark, kafka.bootstrap, spec.name, maxOffsetsPerTrigger=RECORDS // 3) for spec in specs
+    )
     return orders, payments
 
 
@@ -36,9 +41,14 @@ def test_a_topic_that_was_left_out_is_named_and_the_line_that_is_given_loses_not
     with pytest.raises(StreamingQueryException) as error:
         WindowedCount(align(orders).union(payments)).start(tmp_path / "left-out").finish()
     assert "KafkaV2[Subscribe[beside-payments]]" in str(error.value)
-    assert 'lockgate_spark.align(spark.readStream.format("kafka").option("subscribe", "beside-payments")….load())' in str(error.value)
+    assert (
+        'lockgate_spark.align(spark.readStream.format("kafka").option("subscribe", "beside-payments")….load())'
+        in str(error.value)
+    )
     assert "beside-orders" not in str(error.value).partition("JVM stacktrace")[0]
-    assert WindowedCount(align(orders).union(align(payments))).start(tmp_path / "aligned").finish().counted == 2 * RECORDS
+    assert (
+        WindowedCount(align(orders).union(align(payments))).start(tmp_path / "aligned").finish().counted == 2 * RECORDS
+    )
 
 
 def test_let_be_it_loses_rows_and_the_log_has_said_so(
@@ -49,12 +59,16 @@ def test_let_be_it_loses_rows_and_the_log_has_said_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     orders, every = two_topics[0], json.dumps({"beside-payments": [*range(8)]})
-    payments = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("assign", every)
+    payments = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("assign", every)
+    )
     older = payments.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", RECORDS // 3).load()
     let_be = align(orders, Alignment(other_event_time="warn")).union(older)
     assert WindowedCount(let_be).start(tmp_path).finish().counted < 2 * RECORDS
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert any(f'.option("assign", {json.dumps(every)})….load())' in text for text in warnings), "as it can be put into the code"
+    assert any(f'.option("assign", {json.dumps(every)})….load())' in text for text in warnings), (
+        "as it can be put into the code"
+    )
 
 
 def test_a_source_that_is_not_kafka_is_warned_of_and_runs(

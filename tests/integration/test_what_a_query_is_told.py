@@ -1,4 +1,6 @@
-"""What a running query is told, on a real broker: its own watermarks, late rows, its progress, the policy for several watermarks."""
+"""What a running query is told, on a real broker: its own watermarks, late rows, its progress, the
+policy for several watermarks.
+"""
 
 import json
 import logging
@@ -53,9 +55,21 @@ def run(df: DataFrame, checkpoint: Path, batches: list[Any] | None = None, mode:
 def test_a_renamed_timestamp_is_still_kafka_s_through_aliases_unions_and_joins(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    a, b = align_all([kafka_stream(spark, kafka.bootstrap, skewed.name), kafka_stream(spark, kafka.bootstrap, skewed.name)])
-    renamed = a.selectExpr("timestamp AS a_time", "key").withColumn("also", F.col("a_time")).withColumnRenamed("also", "at").drop("a_time")
-    both = renamed.select("at", "key").union(b.select("timestamp", "key")).where("at > '1970-01-01'").withWatermark("at", "10 minutes")
+    a, b = align_all(
+        [kafka_stream(spark, kafka.bootstrap, skewed.name), kafka_stream(spark, kafka.bootstrap, skewed.name)]
+    )
+    renamed = (
+        a.selectExpr("timestamp AS a_time", "key")
+        .withColumn("also", F.col("a_time"))
+        .withColumnRenamed("also", "at")
+        .drop("a_time")
+    )
+    both = (
+        renamed.select("at", "key")
+        .union(b.select("timestamp", "key"))
+        .where("at > '1970-01-01'")
+        .withWatermark("at", "10 minutes")
+    )
     static = spark.range(1).withColumn("one", F.lit(1))
     query = run(both.crossJoin(F.broadcast(static)).groupBy(F.window("at", "1 hour")).count(), tmp_path)
     assert query.exception() is None
@@ -72,13 +86,21 @@ def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
     with pytest.raises(StreamingQueryException, match=r'withWatermark\("ts", …\) stands on date_trunc'):
         run(counted(Alignment()), tmp_path / "refused")
     run(counted(Alignment(other_event_time="warn")), tmp_path / "warned")
-    assert any("what is aligned is Kafka's record timestamp" in r.getMessage() for r in caplog.records if r.levelname == "WARNING")
+    assert any(
+        "what is aligned is Kafka's record timestamp" in r.getMessage()
+        for r in caplog.records
+        if r.levelname == "WARNING"
+    )
 
 
 def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name)), delay="30 seconds").start(tmp_path).finish()
+    query = (
+        WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name)), delay="30 seconds")
+        .start(tmp_path)
+        .finish()
+    )
     assert query.counted == RECORDS
     assert not [record for record in caplog.records if "delay" in record.getMessage()]
 
@@ -92,14 +114,19 @@ def progress_of(query: WindowedCount | StreamingQuery) -> list[Any]:
     return list(run.recentProgress)
 
 
-def behind(query: WindowedCount | StreamingQuery, topic: SkewedTopic, earlier_ms: int = 0, index: int = 0) -> list[Counter[str]]:
-    """By batch, what lies at or below the watermark of the batch before: counted from Spark's offsets and the topic's own formula.
-    `earlier_ms`: by how much the query's event times are earlier than the topic's. `index`: of the source.
+def behind(
+    query: WindowedCount | StreamingQuery, topic: SkewedTopic, earlier_ms: int = 0, index: int = 0
+) -> list[Counter[str]]:
+    """By batch, what lies at or below the watermark of the batch before: counted from Spark's
+    offsets and the topic's own formula. `earlier_ms`: by how much the query's event times are
+    earlier than the topic's. `index`: of the source.
     """
     found, below = [], 0
     for progress in progress_of(query):
         source = progress["sources"][index]
-        start, end = ((json.loads(source[name] or "null") or {}).get(topic.name, {}) for name in ("startOffset", "endOffset"))
+        start, end = (
+            (json.loads(source[name] or "null") or {}).get(topic.name, {}) for name in ("startOffset", "endOffset")
+        )
         late: Counter[str] = Counter()
         for partition, until in end.items():
             times = (topic.event_time(int(partition), offset) for offset in range(start.get(partition, 0), until))
@@ -127,10 +154,13 @@ def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
     expected = behind(native, skewed)
     assert [+late for late in told_late(native)] == expected
     late = sum(sum(batch.values()) for batch in expected)
-    # What a window of ten minutes drops is behind with all of its window: some of what is behind is not.
+    # What a window of ten minutes drops is behind with all of its window: some of what is behind is
+    # not.
     assert 0 < RECORDS - native.counted <= late
     assert native.query is not None
-    reported = sum(op["numRowsDroppedByWatermark"] for progress in native.query.recentProgress for op in progress["stateOperators"])
+    reported = sum(
+        op["numRowsDroppedByWatermark"] for progress in native.query.recentProgress for op in progress["stateOperators"]
+    )
     assert reported < late
     counted = align(stream, Alignment(late_rows="count"))
     aligned = WindowedCount(counted, window="10 minutes").start(tmp_path / "aligned").finish(timeout_s=300)
@@ -175,12 +205,20 @@ def united(df: DataFrame) -> DataFrame:
 
 def joined(df: DataFrame) -> DataFrame:
     one, other = (df.withWatermark("timestamp", "10 minutes").alias(name) for name in ("one", "other"))
-    return one.join(other, F.expr("one.partition = other.partition AND one.offset = other.offset AND one.timestamp = other.timestamp"))
+    return one.join(
+        other,
+        F.expr("one.partition = other.partition AND one.offset = other.offset AND one.timestamp = other.timestamp"),
+    )
 
 
 @pytest.mark.parametrize(("shape", "sources"), [(united, 1), (joined, 2)])
 def test_late_rows_of_a_topic_that_a_query_reads_twice_are_counted_each_time_it_is_read(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, shape: Callable[[DataFrame], DataFrame], sources: int
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    skewed: SkewedTopic,
+    tmp_path: Path,
+    shape: Callable[[DataFrame], DataFrame],
+    sources: int,
 ) -> None:
     stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
     native = run(shape(align(stream, Alignment(mode="observe", late_rows="count"))), tmp_path)
@@ -197,7 +235,11 @@ def test_late_rows_are_counted_by_the_event_time_in_the_payload(
     an_hour_before = f"{EVENT_TIME_SQL} - {HOUR_MS}"
     stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
     observed = align(stream, Alignment(mode="observe", late_rows="count", event_time=an_hour_before))
-    native = WindowedCount(observed.selectExpr(f"timestamp_millis({an_hour_before}) AS timestamp")).start(tmp_path).finish(timeout_s=300)
+    native = (
+        WindowedCount(observed.selectExpr(f"timestamp_millis({an_hour_before}) AS timestamp"))
+        .start(tmp_path)
+        .finish(timeout_s=300)
+    )
     told = told_late(native)
     assert [+late for late in told] == behind(native, skewed, HOUR_MS)
     assert sum(map(Counter.total, told)) > 0
@@ -247,7 +289,10 @@ def test_the_rows_saved_are_what_native_spark_finds_behind_its_watermark_within_
     assert late > 300
     aligned = WindowedCount(align(stream)).start(tmp_path / "aligned").finish(timeout_s=300)
     assert aligned.query is not None
-    saved = [int(progress["sources"][0]["metrics"]["alignmentRowsSavedEstimate"]) for progress in aligned.query.recentProgress]
+    saved = [
+        int(progress["sources"][0]["metrics"]["alignmentRowsSavedEstimate"])
+        for progress in aligned.query.recentProgress
+    ]
     assert saved[-1] == pytest.approx(late, rel=0.1)
     assert saved == sorted(saved) == [plan.rows_saved for plan in aligned.plans]
     assert f"an estimate: {saved[-1]} rows would have been behind" in caplog.text
@@ -260,7 +305,11 @@ def test_last_progress_and_the_log_tell_of_the_alignment(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "lockgate")
-    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET))).start(tmp_path).finish()
+    query = (
+        WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)))
+        .start(tmp_path)
+        .finish()
+    )
     assert query.query is not None
     for plan, progress in zip(query.plans, query.query.recentProgress, strict=True):
         metrics = progress["sources"][0]["metrics"]
@@ -280,7 +329,9 @@ def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
     times = [T0_MS + n * HOUR_MS // 100 for n in range(2_000)]
     late = [at - (HOUR_MS // 20 if n % 5 == 0 else 0) for n, at in enumerate(times)]
     topics.produce(kafka.bootstrap, topic, [(p, at, None, b"x") for p, log in enumerate((times, late)) for at in log])
-    stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET), Alignment(max_drift="10 minutes"))
+    stream = align(
+        kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET), Alignment(max_drift="10 minutes")
+    )
     query = WindowedCount(stream).start(tmp_path).finish()
     assert query.counted == 4_000
     told = [(plan.disorder, *(split.disorder for split in plan.splits)) for plan in query.plans]
@@ -302,7 +353,9 @@ def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_where_only_nati
     topics.load(kafka.bootstrap, left)
     topics.create(kafka.bootstrap, f"{topic}-right", 1)
     topics.produce(kafka.bootstrap, f"{topic}-right", [(0, T0_MS, None, b"the only one")])
-    native = [kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=250) for side in ("left", "right")]
+    native = [
+        kafka_stream(spark, kafka.bootstrap, f"{topic}-{side}", maxOffsetsPerTrigger=250) for side in ("left", "right")
+    ]
     spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", policy)
     try:
         rows: list[Any] = []
@@ -325,10 +378,14 @@ def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_where_only_nati
 def outer_joined(left: DataFrame, right: DataFrame) -> DataFrame:
     one = left.selectExpr("value AS a", "timestamp AS a_time").withWatermark("a_time", "10 minutes")
     other = right.selectExpr("value AS b", "timestamp AS b_time").withWatermark("b_time", "10 minutes")
-    return one.join(other, F.expr("a = b AND b_time BETWEEN a_time - INTERVAL 1 HOUR AND a_time + INTERVAL 1 HOUR"), "leftOuter")
+    return one.join(
+        other, F.expr("a = b AND b_time BETWEEN a_time - INTERVAL 1 HOUR AND a_time + INTERVAL 1 HOUR"), "leftOuter"
+    )
 
 
 def lefts(query: StreamingQuery, rows: list[Any], policy: str) -> int:
-    """How many of the left side came out, or wait in the state; under the policy min the right side's one waits there too."""
+    """How many of the left side came out, or wait in the state; under the policy min the right
+    side's one waits there too.
+    """
     waiting = query.recentProgress[-1]["stateOperators"][0]["numRowsTotal"]
     return len({bytes(row["a"]) for row in rows}) + int(waiting) - (policy == "min")

@@ -6,8 +6,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from lockgate import codec
-from lockgate.events import GroupConfig, ProgressEvent, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitProgress, SplitReport
+from lockgate.wire import codec
+from lockgate.wire.events import (
+    GroupConfig,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    SplitProgress,
+    SplitReport,
+)
 from lockgate_coordinator.api.errors import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
@@ -62,7 +69,9 @@ def test_the_body_of_each_route_is_described_with_every_field_that_is_taken() ->
         f"{of_source}/watermarks": ReportedWatermarkEvent,
         f"{of_source}/progress": ProgressEvent,
     }
-    assert {route: set(body) for route, body in bodies.items()} == {route: names(event) for route, event in expected.items()}
+    assert {route: set(body) for route, body in bodies.items()} == {
+        route: names(event) for route, event in expected.items()
+    }
     assert set(batch) == {"source", *names(ReportedWatermarkEvent)}
     assert set(described(bodies[f"{of_source}/watermarks"]["splits"]["additionalProperties"])) == names(SplitReport)
     assert set(described(bodies[f"{of_source}/progress"]["splits"]["additionalProperties"])) == names(SplitProgress)

@@ -1,4 +1,6 @@
-"""What goes over the wire, as files. A change in them is a change of the protocol: docs/protocol.md has to say it too."""
+"""What goes over the wire, as files. A change in them is a change of the protocol: docs/protocol.md
+has to say it too.
+"""
 
 import json
 import re
@@ -7,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lockgate import codec
+from lockgate.wire import codec
 from lockgate_coordinator.api.errors import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
@@ -31,7 +33,9 @@ PAIRS: dict[str, tuple[Callable[[object], Any], Callable[[Any], Any]]] = {
 }
 ANSWERED, STREAMED = [e for e in EXCHANGES if "frames" not in e], [e for e in EXCHANGES if "frames" in e]
 EVENTS = [
-    e for e in ANSWERED if e["status"] < 300 and e["answer"] is not None and {"revision", "max_desired_watermark"} <= e["answer"].keys()
+    e
+    for e in ANSWERED
+    if e["status"] < 300 and e["answer"] is not None and {"revision", "max_desired_watermark"} <= e["answer"].keys()
 ]
 BODIES = [e for e in EXCHANGES if e["status"] < 300 and "/sources/" in e["path"] and "body" in e]
 
@@ -50,14 +54,20 @@ def test_a_client_writes_every_golden_body(exchange: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("exchange", STREAMED, ids=lambda exchange: str(exchange.get("request_headers")))
-def test_a_client_reads_every_golden_frame_of_an_event_stream_by_the_rules_of_server_sent_events(exchange: dict[str, Any]) -> None:
+def test_a_client_reads_every_golden_frame_of_an_event_stream_by_the_rules_of_server_sent_events(
+    exchange: dict[str, Any],
+) -> None:
     kinds, last = [], exchange.get("request_headers", {}).get("Last-Event-ID")
     for frame in exchange["frames"]:
         lines = frame.removesuffix("\n\n").split("\n")
         fields = dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
         if fields:
             event = json.loads(fields["data"])
-            assert (fields.keys(), fields["event"], fields["id"]) == ({"event", "id", "data"}, "alignment", str(event["revision"]))
+            assert (fields.keys(), fields["event"], fields["id"]) == (
+                {"event", "id", "data"},
+                "alignment",
+                str(event["revision"]),
+            )
             assert codec.alignment_to_json(codec.alignment_from_json(event)) == event
         kinds.append("event" if fields else "heartbeat")
     first = "heartbeat" if f"\nid: {last}\n" in STREAMED[0]["frames"][0] else "event"
@@ -72,10 +82,17 @@ def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:
         for path, operations in paths.items()
         for method, operation in operations.items()
         for status, answer in operation["responses"].items()
-        if int(status) < 300 and answer.get("content", {}).keys() <= {"application/json", "text/event-stream"}  # and no text
+        if int(status) < 300
+        # and no text
+        and answer.get("content", {}).keys() <= {"application/json", "text/event-stream"}
     }
     patterns = {path: re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + r"(\?.*)?\Z") for path in paths}
-    held = {(e["method"], path, e["status"]) for e in EXCHANGES for path, pattern in patterns.items() if pattern.match(e["path"])}
+    held = {
+        (e["method"], path, e["status"])
+        for e in EXCHANGES
+        for path, pattern in patterns.items()
+        if pattern.match(e["path"])
+    }
     assert documented - held == set()
 
 

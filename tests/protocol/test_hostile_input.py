@@ -1,4 +1,6 @@
-"""Whatever is sent, the service answers or hangs up: no 5xx, nobody else waits, nothing grows. Against a process, over raw sockets."""
+"""Whatever is sent, the service answers or hangs up: no 5xx, nobody else waits, nothing grows.
+Against a process, over raw sockets.
+"""
 
 import json
 import os
@@ -19,7 +21,9 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 
 PATIENCE_S = 60.0
 GROWTH_KB = 24 * 1024
-"""What the process may be larger by after all of the below, with what it is after a warm-up: a body of 8 MiB, its pieces, its JSON."""
+"""What the process may be larger by after all of the below, with what it is after a warm-up: a body
+of 8 MiB, its pieces, its JSON.
+"""
 
 BOUNDED = settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 LONG = settings(BOUNDED, max_examples=2_000)
@@ -46,7 +50,9 @@ def unharmed(coordinator: CoordinatorProcess) -> Iterator[None]:
 
 
 def answered(coordinator: CoordinatorProcess, request: bytes, more: Iterable[bytes] = ()) -> bytes:
-    """What comes back until the server hangs up or has nothing more to say, though we never say that we are done."""
+    """What comes back until the server hangs up or has nothing more to say, though we never say
+    that we are done.
+    """
     with socket.create_connection(("127.0.0.1", int(coordinator.url.rsplit(":", 1)[1])), PATIENCE_S) as connection:
         sending = Thread(target=_send, args=(connection, request, more), daemon=True)
         sending.start()
@@ -62,7 +68,9 @@ def _received(connection: socket.socket) -> bytes:
     with suppress(ConnectionResetError):
         while piece := connection.recv(65_536):
             received += piece
-            if received.startswith(b"HTTP/1.1 413"):  # it goes on taking what it will not keep, so that its answer gets through
+            if received.startswith(
+                b"HTTP/1.1 413"
+            ):  # it goes on taking what it will not keep, so that its answer gets through
                 break
     return received
 
@@ -87,7 +95,9 @@ def get(path: bytes, *headers: bytes) -> bytes:
 
 
 HUNG_UP = 0
-"""In place of a status, where the end of the connection may overtake the answer: there is still something to be read."""
+"""In place of a status, where the end of the connection may overtake the answer: there is still
+something to be read.
+"""
 
 ONE_REQUEST = {
     "ten thousand headers": (get(b"/livez", *(b"X-%d: y" % i for i in range(10_000))), {200, 431}),
@@ -114,7 +124,10 @@ ONE_REQUEST = {
         {412},
     ),
     "a Last-Event-ID that is no text": (get(b"/v1/groups/nobody/alignment/events", b"Last-Event-ID: \xff"), {404}),
-    "a WebSocket": (get(b"/livez", b"Upgrade: websocket", b"Sec-WebSocket-Key: x", b"Sec-WebSocket-Version: 13"), {200}),
+    "a WebSocket": (
+        get(b"/livez", b"Upgrade: websocket", b"Sec-WebSocket-Key: x", b"Sec-WebSocket-Version: 13"),
+        {200},
+    ),
     "TLS to a plain port": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 32, {400}),
     "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {400}),
     "CONNECT": (b"CONNECT x:1 HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n", {400, 404}),
@@ -135,7 +148,10 @@ def test_a_body_in_chunks_without_end_is_too_large(coordinator: CoordinatorProce
 
 def test_headers_without_end_are_refused(coordinator: CoordinatorProcess) -> None:
     headers = (b"X-%d: " % i + b"y" * 1_000 + b"\r\n" for i in range(100_000))
-    assert (statuses(answered(coordinator, b"GET /livez HTTP/1.1\r\n" + HOST, headers)) or [HUNG_UP])[0] in (431, HUNG_UP)
+    assert (statuses(answered(coordinator, b"GET /livez HTTP/1.1\r\n" + HOST, headers)) or [HUNG_UP])[0] in (
+        431,
+        HUNG_UP,
+    )
 
 
 def test_a_thousand_requests_in_one_go_are_answered_in_order(coordinator: CoordinatorProcess) -> None:
@@ -144,9 +160,24 @@ def test_a_thousand_requests_in_one_go_are_answered_in_order(coordinator: Coordi
 
 
 NUMBERS = st.sampled_from([0, 1, -1, MIN, MAX, MIN - 1, MAX + 1, 2**53 + 1, 10**400, 1.0, -0.0, 1e308, True])
-LITERALS = st.sampled_from(["NaN", "Infinity", "-Infinity", "1e999", "01", '"\\ud800"', '"\\u0000"', "'x'", "[" * 50_000, '{"a":' * 5_000])
+LITERALS = st.sampled_from(
+    ["NaN", "Infinity", "-Infinity", "1e999", "01", '"\\ud800"', '"\\u0000"', "'x'", "[" * 50_000, '{"a":' * 5_000]
+)
 KEYS = st.sampled_from(
-    ["subtask", "epoch", "watermark", "splits", "reach", "config", "reports", "batch_id", "attempt", "source", "", "\ud800"]
+    [
+        "subtask",
+        "epoch",
+        "watermark",
+        "splits",
+        "reach",
+        "config",
+        "reports",
+        "batch_id",
+        "attempt",
+        "source",
+        "",
+        "\ud800",
+    ]
 )
 VALUES = st.recursive(
     NUMBERS | st.none() | st.text(max_size=5) | KEYS,
@@ -157,7 +188,9 @@ VALUES = st.recursive(
 
 @st.composite
 def bodies(draw: st.DrawFn) -> bytes:
-    """JSON by and large: with keys twice, literals that JSON has not, cut off somewhere, or with bytes that are no UTF-8."""
+    """JSON by and large: with keys twice, literals that JSON has not, cut off somewhere, or with
+    bytes that are no UTF-8.
+    """
     pairs = draw(st.lists(st.tuples(KEYS, VALUES.map(json.dumps) | LITERALS), max_size=8))
     text = "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in pairs) + "}"
     body = text.encode()
@@ -189,14 +222,19 @@ def any_body_is_answered(coordinator: CoordinatorProcess, bound: settings) -> No
 
 
 def any_name_is_answered(coordinator: CoordinatorProcess, bound: settings) -> None:
-    names = st.binary(min_size=1, max_size=12) | st.sampled_from([b"..", b"a/b", b"\0", b"a" * 256, "ä".encode(), b"%2e%2e", b"g"])
+    names = st.binary(min_size=1, max_size=12) | st.sampled_from(
+        [b"..", b"a/b", b"\0", b"a" * 256, "ä".encode(), b"%2e%2e", b"g"]
+    )
 
     @seed(20260101)
     @bound
     @given(group=names, source=names, raw=st.booleans(), method=st.sampled_from([b"GET", b"DELETE", b"PATCH", b"HEAD"]))
     def each(group: bytes, source: bytes, raw: bool, method: bytes) -> None:
         path = b"/".join(
-            [b"/v1/groups", *(name if raw else quote_from_bytes(name, safe="").encode() for name in (group, b"sources", source))]
+            [
+                b"/v1/groups",
+                *(name if raw else quote_from_bytes(name, safe="").encode() for name in (group, b"sources", source)),
+            ]
         )
         got = statuses(answered(coordinator, method + b" " + path + b" HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n" * 2))
         assert got == [] or got[0] < 500, path
@@ -234,7 +272,12 @@ def test_nothing_grows(coordinator: CoordinatorProcess) -> None:
     def rounds(times: int) -> None:
         for _ in range(times):
             for body, status in ((b"[" + b"0," * 4_000_000 + b"0]", 422), (b" " * (8 * 1024 * 1024 + 1), 413)):
-                assert httpx.post(f"{coordinator.url}/v1/groups/g/watermarks", content=body, timeout=PATIENCE_S).status_code == status
+                assert (
+                    httpx.post(
+                        f"{coordinator.url}/v1/groups/g/watermarks", content=body, timeout=PATIENCE_S
+                    ).status_code
+                    == status
+                )
             for request, _ in ONE_REQUEST.values():
                 answered(coordinator, request)
 

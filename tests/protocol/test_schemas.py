@@ -1,7 +1,9 @@
-"""The OpenAPI document against the service: what it says is answered is what is answered, what it refuses is refused, what it takes taken.
+"""The OpenAPI document against the service: what it says is answered is what is answered, what it
+refuses is refused, what it takes taken.
 
-schemathesis makes the requests up from the document, and holds the answers against it. Half of them go to a reader that is there. Where
-the service wants tokens, they come with one of each role, and with none. An event stream is read up to its first event.
+schemathesis makes the requests up from the document, and holds the answers against it. Half of them
+go to a reader that is there. Where the service wants tokens, they come with one of each role, and
+with none. An event stream is read up to its first event.
 """
 
 import json
@@ -37,7 +39,8 @@ ROUTES = [
     for path, operations in DOCUMENT["paths"].items()
     for method, operation in operations.items()
     for mode in GenerationMode
-    if mode is GenerationMode.POSITIVE or "{" in path  # where nothing is asked for, nothing can be wrong
+    # where nothing is asked for, nothing can be wrong
+    if mode is GenerationMode.POSITIVE or "{" in path
 ]
 
 
@@ -53,12 +56,16 @@ def bearing(role: str) -> dict[str, str]:
 
 
 def service(guard: Settings) -> tuple[Any, int]:
-    """The schema of a service in this process, in which group g has reader 0 of source s with the epoch given."""
+    """The schema of a service in this process, in which group g has reader 0 of source s with the
+    epoch given.
+    """
     app = create_app(MemoryStore(), guard)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=bearing("read"))
     schema.config.max_stream_events = 1
     register = schema["/v1/groups/{group}/sources/{source}/readers"]["POST"]
-    reader = register.Case(path_parameters={"group": "g", "source": "s"}, body={"subtask": 0}, media_type="application/json")
+    reader = register.Case(
+        path_parameters={"group": "g", "source": "s"}, body={"subtask": 0}, media_type="application/json"
+    )
     return schema, reader.call(headers=bearing("admin")).json()["epoch"]
 
 
@@ -68,14 +75,22 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: S
     roles = st.sampled_from(("", *ROLES)) if guard.guarded else st.just("admin")
 
     @seed(20260101)
-    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
     @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans(), role=roles)
     def each(case: Any, known: bool, role: str) -> None:
         if mode is GenerationMode.POSITIVE:
             case.body = _whole(case.body)
             if known:
                 _to_the_known_reader(case, epoch)
-        rejects_alone = method == "POST" and path == "/v1/groups/{group}/watermarks"  # a bad report of a batch is rejected with 200
+        rejects_alone = (
+            method == "POST" and path == "/v1/groups/{group}/watermarks"
+        )  # a bad report of a batch is rejected with 200
         excluded = [checks.negative_data_rejection] if rejects_alone else []
         response = case.call(headers=bearing(role))
         case.validate_response(response, checks=CHECKS, excluded_checks=excluded)
@@ -83,7 +98,9 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: S
             assert response.status_code == (403 if role else 401), response.text
             return
         assert response.status_code not in (401, 403) or mode is GenerationMode.NEGATIVE, response.text
-        either = method == "DELETE" and path.endswith("/{subtask}")  # it takes an epoch or force=true, which no schema can say
+        either = method == "DELETE" and path.endswith(
+            "/{subtask}"
+        )  # it takes an epoch or force=true, which no schema can say
         if mode is GenerationMode.POSITIVE and not either:
             assert response.status_code != 422, response.text
 
@@ -114,7 +131,9 @@ def test_where_tokens_are_wanted_each_role_may_what_the_text_says(method: str, p
 @pytest.mark.long
 @pytest.mark.parametrize("guard", [Settings(), GUARDED], ids=["open", "guarded"])
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
-def test_the_service_does_as_its_document_says_for_long(method: str, path: str, mode: GenerationMode, guard: Settings) -> None:
+def test_the_service_does_as_its_document_says_for_long(
+    method: str, path: str, mode: GenerationMode, guard: Settings
+) -> None:
     fuzzed(method, path, mode, examples=300, guard=guard)
 
 
@@ -152,7 +171,9 @@ def _closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     inner = {key: _closed(value) for key, value in schema.items()}
-    return {**inner, "additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else inner
+    return (
+        {**inner, "additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else inner
+    )
 
 
 def _whole(body: Any) -> Any:

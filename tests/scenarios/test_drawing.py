@@ -1,4 +1,6 @@
-"""What is drawn from a seed: the same each time, every class as often as any other, and feeds that keep what they say of themselves."""
+"""What is drawn from a seed: the same each time, every class as often as any other, and feeds that
+keep what they say of themselves.
+"""
 
 import pytest
 from seeded.drawing import draw
@@ -45,7 +47,9 @@ def test_records_are_for_partitions_that_there_are_by_then() -> None:
             if isinstance(act, Create | Widen):
                 partitions[act.topic] = act.partitions
             if isinstance(act, Append):
-                assert all(step.partition < partitions[step.topic] for step in act.steps if hasattr(step, "partition")), scenario.title
+                assert all(
+                    step.partition < partitions[step.topic] for step in act.steps if hasattr(step, "partition")
+                ), scenario.title
 
 
 def test_no_replay_is_further_out_of_order_than_it_promises() -> None:
@@ -56,7 +60,9 @@ def test_no_replay_is_further_out_of_order_than_it_promises() -> None:
                 logs.setdefault(Split(send.topic, send.partition), []).extend(stamp.when for stamp in send.stamps)
             for split, times in logs.items():
                 records = [Record(n, 0, split, n, time, 0, 0) for n, time in enumerate(times)]
-                assert max(out_of_order(records, record) for record in records) <= scenario.query.disorder_ms, scenario.title
+                assert max(out_of_order(records, record) for record in records) <= scenario.query.disorder_ms, (
+                    scenario.title
+                )
 
 
 def test_the_drift_is_within_the_delay_as_the_promise_asks() -> None:

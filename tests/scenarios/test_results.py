@@ -9,7 +9,21 @@ from seeded.scenario import Kind
 
 FINE = Verdict(8, Kind.REPLAY.value, "counts", 300, 40, 0, 0, 0, 0, took_s=4.2, code="abc", notes=("3 batches",))
 SLOW = Verdict(
-    9, Kind.ON_TIME.value, "live", 1_000, 0, 7, 7, 0, 0, Behind(0.5, 1), Behind(8.5, 9), 0.0, ("8.0 s too late",), took_s=14, code="abc"
+    9,
+    Kind.ON_TIME.value,
+    "live",
+    1_000,
+    0,
+    7,
+    7,
+    0,
+    0,
+    Behind(0.5, 1),
+    Behind(8.5, 9),
+    0.0,
+    ("8.0 s too late",),
+    took_s=14,
+    code="abc",
 )
 
 
@@ -30,6 +44,8 @@ def test_a_scenario_that_does_not_hold_says_what_repeats_it() -> None:
 def test_the_table_has_a_row_a_class_one_for_all_and_what_does_not_hold() -> None:
     found = table([FINE, SLOW]).splitlines()
     assert found[2] == "| replay | 1 | 1 | 300 | 40 | 0 | 0 | – | – |"
-    assert found[3] == "| live, on time, one silent | 1 | 0 | 1,000 | 0 | 7 | 7 | 8.0 (at most 8.0) | 8.0 (at most 8.0) |"
+    assert (
+        found[3] == "| live, on time, one silent | 1 | 0 | 1,000 | 0 | 7 | 7 | 8.0 (at most 8.0) | 8.0 (at most 8.0) |"
+    )
     assert found[4].startswith("| all | 2 | 1 | 1,300 | 40 | 7 | 7 |")
     assert found[6] == "- seed 9, live, on time, one silent (live): 8.0 s too late"

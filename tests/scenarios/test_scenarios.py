@@ -1,7 +1,9 @@
-"""Scenarios that seeds draw, each played natively and aligned over a real Kafka, and judged against the truth (docs/scenarios.md).
+"""Scenarios that seeds draw, each played natively and aligned over a real Kafka, and judged against
+the truth (docs/scenarios.md).
 
-`LOCKGATE_SCENARIOS` (default 40) of them from seed `LOCKGATE_SCENARIO_SEED` (default 0) on, each a test of its own. The verdicts are
-appended to `LOCKGATE_SCENARIO_RESULTS` (default build/scenarios/results.jsonl), a line each.
+`LOCKGATE_SCENARIOS` (default 40) of them from seed `LOCKGATE_SCENARIO_SEED` (default 0) on, each a
+test of its own. The verdicts are appended to `LOCKGATE_SCENARIO_RESULTS` (default
+build/scenarios/results.jsonl), a line each.
 """
 
 import os

@@ -16,7 +16,13 @@ def record(n: int, split: Split, offset: int, event_time: int, key: int = 0) -> 
     return Record(n, key, split, offset, event_time, 0.0, 0.0)
 
 
-def of(operator: Operator, records: list[Record], *batches: Batch, deleted: Mapping[Split, int] | None = None, size: int = 1_000) -> Tally:
+def of(
+    operator: Operator,
+    records: list[Record],
+    *batches: Batch,
+    deleted: Mapping[Split, int] | None = None,
+    size: int = 1_000,
+) -> Tally:
     lane = Lane(batches, (Run(0, 100, 0, True, True),))
     return tally(Query(operator, 500, size, SOURCES), lane, readings(lane, records), deleted or {})
 
@@ -72,16 +78,25 @@ def test_sessions_are_due_once_they_are_closed_and_each_as_a_whole() -> None:
     ends = {A: 3, B: 1}
     assert of(Operator.SESSION, FOUR, batch(ends, whole, watermark=2_100)).lost == (FOUR[3],)
     assert of(Operator.SESSION, FOUR, batch(ends, watermark=1_000)).lost == ()
-    assert lost(of(Operator.SESSION, FOUR, batch(ends, cut, watermark=2_100))) == [0, 3], "one row is missing, whichever it was"
+    assert lost(of(Operator.SESSION, FOUR, batch(ends, cut, watermark=2_100))) == [0, 3], (
+        "one row is missing, whichever it was"
+    )
     assert of(Operator.SESSION, FOUR[:3], batch(ends, whole, whole, watermark=2_100)).extra == 1
 
 
-PAIRS = [record(0, A, 0, 100), record(1, A, 1, 200), record(10, RIGHT, 0, 600, key=0), record(11, RIGHT, 1, 9_000, key=1)]
+PAIRS = [
+    record(0, A, 0, 100),
+    record(1, A, 1, 200),
+    record(10, RIGHT, 0, 600, key=0),
+    record(11, RIGHT, 1, 9_000, key=1),
+]
 ALL = {A: 2, RIGHT: 2}
 
 
 def test_of_a_join_pairs_are_due_whose_partners_are_near_enough() -> None:
-    assert lost(of(Operator.INNER, PAIRS, batch({A: 2}), batch(ALL, number=1))) == [10], "of two partners that which was read last"
+    assert lost(of(Operator.INNER, PAIRS, batch({A: 2}), batch(ALL, number=1))) == [10], (
+        "of two partners that which was read last"
+    )
     assert of(Operator.INNER, PAIRS, batch(ALL, (0, 10), (1, 11))).extra == 1
 
 
@@ -91,6 +106,8 @@ def test_of_an_outer_join_what_stays_alone_is_due_once_no_partner_can_come() -> 
     assert of(Operator.OUTER, PAIRS, batch(ALL, (0, 10), (0, None), (1, None), watermark=9_000)).extra == 1
 
 
-@pytest.mark.parametrize(("operator", "late"), [(Operator.COUNT, 2_000), (Operator.SESSION, 2_200), (Operator.DEDUP, 1_200)])
+@pytest.mark.parametrize(
+    ("operator", "late"), [(Operator.COUNT, 2_000), (Operator.SESSION, 2_200), (Operator.DEDUP, 1_200)]
+)
 def test_a_row_is_late_where_spark_drops_it(operator: Operator, late: int) -> None:
     assert late_from(Query(operator, 500, 1_000, SOURCES), record(0, A, 0, 1_200)) == late

@@ -36,7 +36,14 @@ EXACT = lane(batch(0, NOW + 100, 1, 1, 0, 2), batch(1, NOW + 500, 2, 2, 1, 3))
 def test_nothing_is_held_against_an_exact_replay() -> None:
     found = judge(scenario(), Played(LOGS, EXACT, EXACT))
     assert found.broken == ()
-    assert (found.rows, found.lost, found.inside, found.duplicates, found.unread, found.native_lost) == (4, 0, 0, 0, 0, 0)
+    assert (found.rows, found.lost, found.inside, found.duplicates, found.unread, found.native_lost) == (
+        4,
+        0,
+        0,
+        0,
+        0,
+        0,
+    )
 
 
 def test_a_row_that_is_missing_is_lost_and_was_promised_where_it_lay_in_the_log() -> None:
@@ -75,7 +82,9 @@ def test_rows_that_come_after_a_run_began_are_not_for_it_to_read() -> None:
 
 
 def live(shown_at: float | None, lag: float, **alignment: int) -> tuple[Scenario, Played]:
-    """Split B brings a row `lag` behind the clock, which A's rows have made late; one as far behind it had brought at `shown_at`."""
+    """Split B brings a row `lag` behind the clock, which A's rows have made late; one as far behind
+    it had brought at `shown_at`.
+    """
     start, culprit = NOW - 60_000, NOW
     rows = [record(0, A, 0, NOW - 20_000, NOW - 20_000, True), record(1, A, 1, culprit - 10, culprit - 5_000, True)]
     if shown_at is not None:
@@ -95,7 +104,9 @@ def test_a_row_as_far_behind_as_its_producer_had_shown_is_inside_the_claim() -> 
 
 
 @pytest.mark.parametrize("shown_at", [None, NOW - 1_000, NOW - 90_000])
-def test_a_row_further_behind_than_was_shown_while_the_query_ran_and_long_enough_ago_is_lost_outside_it(shown_at: float | None) -> None:
+def test_a_row_further_behind_than_was_shown_while_the_query_ran_and_long_enough_ago_is_lost_outside_it(
+    shown_at: float | None,
+) -> None:
     found = judge(*live(shown_at, lag=25_000))
     assert (found.lost, found.inside) == (1, 0)
 
@@ -115,7 +126,10 @@ def test_a_row_that_is_more_out_of_order_than_promised_is_outside_the_claim() ->
 
 def test_a_row_that_is_missing_though_no_batch_made_it_late_is_inside_the_claim() -> None:
     forgotten = lane(batch(0, NOW + 100, 1, 1, 0), batch(1, NOW + 500, 2, 2, 1, 3))
-    assert judge(scenario(), Played((LOGS[0], LOGS[1], replace(LOGS[2], event_time=48_500), LOGS[3]), forgotten)).inside == 1
+    assert (
+        judge(scenario(), Played((LOGS[0], LOGS[1], replace(LOGS[2], event_time=48_500), LOGS[3]), forgotten)).inside
+        == 1
+    )
 
 
 def test_a_row_that_came_after_a_run_under_available_now_had_begun_is_outside_the_claim() -> None:

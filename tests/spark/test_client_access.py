@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from lockgate.events import ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
@@ -52,7 +52,9 @@ def test_a_token_with_the_role_report_is_all_that_a_reader_needs(guarded: str, t
     ],
     ids=["none", "wrong", "another role", "another group"],
 )
-def test_who_may_not_is_told_what_it_takes_and_never_the_token(guarded: str, token: str | None, status: int, said: str) -> None:
+def test_who_may_not_is_told_what_it_takes_and_never_the_token(
+    guarded: str, token: str | None, status: int, said: str
+) -> None:
     with client(guarded, token, "payments") as one, pytest.raises(AccessDenied) as denied:
         one.register("a", ReaderRegistrationEvent(subtask=0))
     for part in (guarded, str(status), said, "role `report`", "Coordinator(token=…)"):
@@ -62,7 +64,9 @@ def test_who_may_not_is_told_what_it_takes_and_never_the_token(guarded: str, tok
 
 @pytest.fixture
 def limited() -> Callable[[str], tuple[CoordinatorClient, list[float]]]:
-    """A client of a coordinator that lets each token ask once a second, twice at first, and how long the client slept; time is made up."""
+    """A client of a coordinator that lets each token ask once a second, twice at first, and how
+    long the client slept; time is made up.
+    """
     clock, slept = Clock(), list[float]()
 
     async def sleep(seconds: float) -> None:

@@ -75,9 +75,13 @@ def test_every_field_has_its_key_in_camel_case() -> None:
 
 
 def test_the_conf_wins_over_the_code_and_what_it_does_not_name_stays() -> None:
-    code = Alignment(max_drift="1 minute", disorder="1 second", coordinator=Coordinator(URL, group="g", source="orders"))
+    code = Alignment(
+        max_drift="1 minute", disorder="1 second", coordinator=Coordinator(URL, group="g", source="orders")
+    )
     made = configured(code, {"spark.lockgate.maxDrift": "2 minutes", "spark.lockgate.coordinator.group": "other"})
-    assert made == Alignment(max_drift="2 minutes", disorder="1 second", coordinator=Coordinator(URL, group="other", source="orders"))
+    assert made == Alignment(
+        max_drift="2 minutes", disorder="1 second", coordinator=Coordinator(URL, group="other", source="orders")
+    )
     assert configured(code, {"spark.sql.shuffle.partitions": "4"}) == code
 
 
@@ -104,14 +108,19 @@ def test_a_token_shows_in_no_error() -> None:
 
 
 def test_an_unknown_key_is_warned_of_with_the_near_ones(caplog: pytest.LogCaptureFixture) -> None:
-    configured(Alignment(), {"spark.lockgate.maxdrift": "1 s", "spark.lockgate.coordinator.tokn": "x", "spark.lockgate.zzz": "1"})
+    configured(
+        Alignment(),
+        {"spark.lockgate.maxdrift": "1 s", "spark.lockgate.coordinator.tokn": "x", "spark.lockgate.zzz": "1"},
+    )
     assert "spark.lockgate.maxdrift is unknown, and does nothing; did you mean spark.lockgate.maxDrift?" in caplog.text
     assert "did you mean spark.lockgate.coordinator.token?" in caplog.text
     assert "spark.lockgate.zzz is unknown, and does nothing; there are spark.lockgate.enabled" in caplog.text
 
 
 def test_the_switch_is_true_or_false() -> None:
-    assert [enabled(conf) for conf in ({}, {"spark.lockgate.enabled": "TRUE"}, {"spark.lockgate.enabled": "false"})] == [True, True, False]
+    assert [
+        enabled(conf) for conf in ({}, {"spark.lockgate.enabled": "TRUE"}, {"spark.lockgate.enabled": "false"})
+    ] == [True, True, False]
     with pytest.raises(ConfigurationError, match=r"spark\.lockgate\.enabled=off"):
         enabled({"spark.lockgate.enabled": "off"})
 

@@ -5,7 +5,9 @@ from lockgate_spark import Alignment, ConfigurationError, Coordinator
 URL = "http://127.0.0.1:8080"
 
 
-@pytest.mark.parametrize("bad", ["", "localhost:8080", "ftp://host", "http://", "http://host:port", "http://u:secret@host", 8080, None])
+@pytest.mark.parametrize(
+    "bad", ["", "localhost:8080", "ftp://host", "http://", "http://host:port", "http://u:secret@host", 8080, None]
+)
 def test_a_malformed_coordinator_url_is_refused_without_repeating_it(bad: object) -> None:
     with pytest.raises(ConfigurationError, match=r"http://HOST:PORT") as caught:
         Coordinator(bad, group="g")  # type: ignore[arg-type]

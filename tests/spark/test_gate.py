@@ -52,7 +52,8 @@ def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
         assert gated.query is not None
         began = time.monotonic()
         gated.query.stop()
-        assert time.monotonic() - began < 5  # a moment; the rest is for a machine that does other things
+        # a moment; the rest is for a machine that does other things
+        assert time.monotonic() - began < 5
         assert gated.query.exception() is None
         wait_for(lambda: state(url, group, "gated") == "finished")
     assert not list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
@@ -76,7 +77,9 @@ def test_what_has_no_event_time_or_an_absurd_one_holds_nobody_and_is_handed_on(
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     batches = [[None, None], [IN_2099], [IN_2099, 30_000, None]]
-    gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group).start(tmp_path / "checkpoint", available_now=False)
+    gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group).start(
+        tmp_path / "checkpoint", available_now=False
+    )
     gated.has(3)
     wait_for(lambda: reported(url, group, "gated") == 29_999)
     assert gated.query is not None

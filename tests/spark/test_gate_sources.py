@@ -1,4 +1,6 @@
-"""A gate takes part for its query as a whole: on a source that is no file, and without a word from its executors."""
+"""A gate takes part for its query as a whole: on a source that is no file, and without a word from
+its executors.
+"""
 
 from pathlib import Path
 
@@ -46,6 +48,11 @@ def test_report_progress_is_refused_in_a_gated_query_and_in_a_plain_one(
     stream = spark.readStream.schema("ts TIMESTAMP").json(str(write_batches(tmp_path / "files", [[30_000]])))
     gated = gate(work, event_time="ts", alignment=Alignment(coordinator=Coordinator(url, group=group, source="gated")))
     for name, fn in (("plain", work), ("gated", gated)):
-        query = stream.writeStream.foreachBatch(fn).option("checkpointLocation", str(tmp_path / name)).trigger(availableNow=True).start()
+        query = (
+            stream.writeStream.foreachBatch(fn)
+            .option("checkpointLocation", str(tmp_path / name))
+            .trigger(availableNow=True)
+            .start()
+        )
         assert query.awaitTermination(120)
     assert ["needs a query that is aligned through a coordinator" in why for why in refused] == [True, True]

@@ -25,10 +25,13 @@ def sent(url: str, rows: list[dict[str, Any]], timeout: str = "1 minute", **more
     return list(_sender(coordinator, "orders", READERS, batch_id=3, disorder=10)(rows))
 
 
-@pytest.mark.parametrize("answer", [Answer(503), Answer(401), Answer(409), Answer(422), Answer(404, b"garbage")], ids=lambda a: a.status)
+@pytest.mark.parametrize(
+    "answer", [Answer(503), Answer(401), Answer(409), Answer(422), Answer(404, b"garbage")], ids=lambda a: a.status
+)
 def test_a_report_that_is_refused_is_told_of_and_fails_no_task(answer: Answer) -> None:
     with serving(answer) as url:
-        timeout = "2 seconds" if answer.status == 503 else "1 minute"  # it is asked again and again until then
+        # it is asked again and again until then
+        timeout = "2 seconds" if answer.status == 503 else "1 minute"
         assert [str(answer.status) in why for why in sent(url, [row("t", 0)], timeout)] == [True]
 
 
@@ -39,7 +42,9 @@ def test_a_coordinator_that_is_away_or_says_nothing_fails_no_task() -> None:
 
 
 def test_a_ca_that_is_not_on_the_executor_fails_no_task() -> None:
-    assert ["ca='/nowhere.pem'" in why for why in sent("https://127.0.0.1:1", [row("t", 0)], ca="/nowhere.pem")] == [True]
+    assert ["ca='/nowhere.pem'" in why for why in sent("https://127.0.0.1:1", [row("t", 0)], ca="/nowhere.pem")] == [
+        True
+    ]
 
 
 def test_one_request_a_reader_and_one_that_is_refused_keeps_no_other_from_being_sent() -> None:

@@ -57,7 +57,12 @@ def test_a_stream_whose_source_cannot_be_found_is_refused(stream: DataFrame, tmp
         except UnsupportedQuery as error:
             found.append(error)
 
-    query = stream.writeStream.foreachBatch(try_to_align).option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    query = (
+        stream.writeStream.foreachBatch(try_to_align)
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
     assert query.awaitTermination(120)
     assert found
 
@@ -91,20 +96,31 @@ def test_kafka_forced_to_v1_later_never_runs_unaligned(spark: SparkSession, stre
 
 
 def test_a_spark_version_that_nobody_tried_is_refused(stream: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("lockgate_spark.align"), "TESTED", ("3.0", "3.1"))  # align is also the function's name
+    monkeypatch.setattr(
+        import_module("lockgate_spark.align"), "TESTED", ("3.0", "3.1")
+    )  # align is also the function's name
     with pytest.raises(UnsupportedQuery, match=r"Spark 4\..*is unknown.*3\.0, 3\.1"):
         align(stream)
 
 
 def test_a_continuous_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
-    writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path)).trigger(continuous="1 second")
+    writer = (
+        align(stream)
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(continuous="1 second")
+    )
     with pytest.raises(Exception, match=r"UnsupportedQuery: Trigger\.Continuous"):
         writer.start().awaitTermination(120)
 
 
-@pytest.mark.skipif("realTime" not in signature(DataStreamWriter.trigger).parameters, reason="this Spark has no real-time trigger")
+@pytest.mark.skipif(
+    "realTime" not in signature(DataStreamWriter.trigger).parameters, reason="this Spark has no real-time trigger"
+)
 def test_a_real_time_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
-    writer = align(stream).writeStream.format("console").outputMode("update").option("checkpointLocation", str(tmp_path))
+    writer = (
+        align(stream).writeStream.format("console").outputMode("update").option("checkpointLocation", str(tmp_path))
+    )
     with pytest.raises(StreamingQueryException, match="RealTimeTrigger: real-time mode refuses rate limits"):
         writer.trigger(realTime="5 seconds").start().awaitTermination(120)
 
@@ -121,7 +137,9 @@ def test_a_spark_connect_session_is_refused() -> None:
             print("refused:", error)
         spark.stop()
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300, check=False
+    )
     assert "refused: this is a Spark Connect session" in done.stdout, done.stderr[-2000:]
 
 
@@ -132,7 +150,9 @@ def test_asynchronous_progress_tracking_is_refused(stream: DataFrame, tmp_path: 
         writer.start().awaitTermination(120)
 
 
-def test_a_budget_of_nothing_is_refused(spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path) -> None:
+def test_a_budget_of_nothing_is_refused(
+    spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path
+) -> None:
     nothing = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=0)))
     with pytest.raises(StreamingQueryException, match="maxOffsetsPerTrigger"):
         nothing.start(tmp_path).finish()
@@ -140,12 +160,16 @@ def test_a_budget_of_nothing_is_refused(spark: SparkSession, kafka: KafkaBroker,
 
 
 def all_ended() -> bool:
-    """Of a query that cannot begin Spark stops no source, so nobody else would end what was opened for it."""
+    """Of a query that cannot begin Spark stops no source, so nobody else would end what was opened
+    for it.
+    """
     return all(session.closed for session in import_module("lockgate_spark.align")._sessions.values())
 
 
 def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:
-    """No Kafka connector that is known sets one; one that does must not be taken for one without a limit."""
+    """No Kafka connector that is known sets one; one that does must not be taken for one without a
+    limit.
+    """
     limits = spark._jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit
     assert _most_rows(limits.allAvailable()) is None
     with pytest.raises(UnsupportedQuery, match="ReadMaxBytes, which is no number of offsets"):
@@ -156,8 +180,13 @@ def test_streams_of_one_query_that_are_to_be_aligned_differently_are_refused(
     spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path
 ) -> None:
     again = kafka_stream(spark, kafka.bootstrap, topic, startingOffsets="latest")
-    unequal = align(stream, Alignment(max_drift="1 minute")).union(align(again, Alignment(max_drift="2 minutes", late_rows="count")))
-    differ = r"Alignment\(max_drift='1 minute', late_rows='ignore'\) and Alignment\(max_drift='2 minutes', late_rows='count'\)"
+    unequal = align(stream, Alignment(max_drift="1 minute")).union(
+        align(again, Alignment(max_drift="2 minutes", late_rows="count"))
+    )
+    differ = (
+        r"Alignment\(max_drift='1 minute', late_rows='ignore'\) and Alignment\(max_drift='2 minutes', "
+        r"late_rows='count'\)"
+    )
     with pytest.raises(StreamingQueryException, match=differ):
         WindowedCount(unequal).start(tmp_path).finish()
     assert all_ended()

@@ -1,4 +1,6 @@
-"""A small real HTTP server that always gives one answer, for what a coordinator never says; and a port that never answers."""
+"""A small real HTTP server that always gives one answer, for what a coordinator never says; and a
+port that never answers.
+"""
 
 import socket
 import time
@@ -11,7 +13,9 @@ from threading import Event, Thread
 
 @dataclass
 class Answer:
-    """What every request is answered with; `asked` collects the requests' lines and their Authorization headers."""
+    """What every request is answered with; `asked` collects the requests' lines and their
+    Authorization headers.
+    """
 
     status: int = 200
     body: bytes = b"{}"
@@ -29,7 +33,11 @@ def serving(answer: Answer) -> Iterator[str]:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             answer.asked.append((self.requestline, self.headers.get("Authorization")))
             self.send_response(answer.status)
-            for name, value in {"Content-Type": answer.kind, "Content-Length": str(len(answer.body)), **answer.headers}.items():
+            for name, value in {
+                "Content-Type": answer.kind,
+                "Content-Length": str(len(answer.body)),
+                **answer.headers,
+            }.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(answer.body)
@@ -56,7 +64,9 @@ def accepting_only() -> Iterator[str]:
 
 
 def wait_for(fulfilled: Callable[[], object], timeout_s: float = 120.0) -> None:
-    """Looks again and again: what is waited for lies in another thread or process, and nothing there calls back."""
+    """Looks again and again: what is waited for lies in another thread or process, and nothing
+    there calls back.
+    """
     never, ends = Event(), time.monotonic() + timeout_s
     while not fulfilled():
         assert time.monotonic() < ends, f"it did not come about within {timeout_s:g} s"

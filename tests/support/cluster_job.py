@@ -1,7 +1,9 @@
-"""A small aligned application for a cluster: `spark-submit … cluster_job.py BOOTSTRAP TOPIC COORDINATOR CHECKPOINT OUT BUDGET`.
+"""A small aligned application for a cluster:
+`spark-submit … cluster_job.py BOOTSTRAP TOPIC COORDINATOR CHECKPOINT OUT BUDGET`.
 
-It needs PySpark, what is shipped with `--py-files`, and nothing else. It writes to the file OUT, as JSON: for each batch its rows, the
-plan's target, and the group's watermark before and after the executors have reported; and the folders that the executors worked in.
+It needs PySpark, what is shipped with `--py-files`, and nothing else. It writes to the file OUT, as
+JSON: for each batch its rows, the plan's target, and the group's watermark before and after the
+executors have reported; and the folders that the executors worked in.
 """
 
 import json
@@ -37,7 +39,9 @@ def main(bootstrap: str, topic: str, coordinator: str, checkpoint: str, out: str
     writer = aligned.writeStream.queryName("job").foreachBatch(work).option("checkpointLocation", checkpoint)
     writer.trigger(availableNow=True).start().awaitTermination()
     driver = os.getcwd()
-    Path(out).write_text(json.dumps({"batches": batches, "executors": sorted(executors), "driver": driver, "python": sys.executable}))
+    Path(out).write_text(
+        json.dumps({"batches": batches, "executors": sorted(executors), "driver": driver, "python": sys.executable})
+    )
     spark.stop()
 
 

@@ -1,4 +1,6 @@
-"""Spark applications in processes of their own (`killable_driver.py`), each with a JVM that dies with it."""
+"""Spark applications in processes of their own (`killable_driver.py`), each with a JVM that dies
+with it.
+"""
 
 import json
 import os
@@ -20,8 +22,9 @@ PATIENCE_S = 600.0  # a JVM starts, among others that do, and a whole applicatio
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an application reads, and how. `folder`: for its checkpoint, what it writes, and its log. `coordinator`: fields of
-    `Coordinator`. `per_second`: records that its sink takes. `fails_at`: batches in which a task fails once.
+    """What an application reads, and how. `folder`: for its checkpoint, what it writes, and its
+    log. `coordinator`: fields of `Coordinator`. `per_second`: records that its sink takes.
+    `fails_at`: batches in which a task fails once.
     """
 
     name: str
@@ -52,7 +55,9 @@ class Order:
 
 
 class Driver:
-    """One run of an application, in a process group of its own: Python and its JVM die together. `env`: further environment variables."""
+    """One run of an application, in a process group of its own: Python and its JVM die together.
+    `env`: further environment variables.
+    """
 
     def __init__(self, order: Order, script: Path = DRIVER, env: Mapping[str, str] | None = None) -> None:
         self.order = order
@@ -60,7 +65,9 @@ class Driver:
         folder.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, [str(script.parent.parent), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "JAVA_TOOL_OPTIONS": QUICK_START, **(env or {})}
-        self._child = Child(order.name, [sys.executable, str(script), json.dumps(asdict(order))], folder / "driver.log", own)
+        self._child = Child(
+            order.name, [sys.executable, str(script), json.dumps(asdict(order))], folder / "driver.log", own
+        )
 
     @property
     def said(self) -> list[str]:

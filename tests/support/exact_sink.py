@@ -1,7 +1,8 @@
 """A sink that is idempotent, and what it tells afterwards: which rows were written, by which plans.
 
-A batch is one file, named after its id, so that a batch that is written again replaces itself. A note of each plan is appended before
-its batch is written, so that plans of batches that never came to an end are accounted for as well.
+A batch is one file, named after its id, so that a batch that is written again replaces itself. A
+note of each plan is appended before its batch is written, so that plans of batches that never came
+to an end are accounted for as well.
 """
 
 import json
@@ -19,7 +20,9 @@ from lockgate_spark import alignment_of
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A plan, and what was read by it. Wall clock in s, event times in ms; `highest`: of any record that was read, MIN of none."""
+    """A plan, and what was read by it. Wall clock in s, event times in ms; `highest`: of any record
+    that was read, MIN of none.
+    """
 
     batch_id: int
     planned_at: float
@@ -30,9 +33,13 @@ class Noted:
 
 
 class ExactSink:
-    """To be given to `foreachBatch`. `per_second`: how many records it takes a second; None: any. `say`: told of begin and end of each."""
+    """To be given to `foreachBatch`. `per_second`: how many records it takes a second; None: any.
+    `say`: told of begin and end of each.
+    """
 
-    def __init__(self, folder: Path, per_second: float | None = None, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, folder: Path, per_second: float | None = None, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._per_second, self._say = folder, per_second, say
         self._never = Event()
@@ -61,7 +68,9 @@ class ExactSink:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a sink holds: (wall clock in s at its end, rows) of each batch, and its plans in order."""
+    """What a sink holds: (wall clock in s at its end, rows) of each batch, and its plans in
+    order.
+    """
 
     batches: tuple[tuple[float, tuple[tuple[int, int], ...]], ...]
     plans: tuple[Noted, ...]
@@ -69,10 +78,14 @@ class Written:
     @classmethod
     def to(cls, folder: Path) -> "Written":
         """As it is now."""
-        found = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"), key=lambda file: int(file.stem))]
+        found = [
+            json.loads(file.read_text()) for file in sorted(folder.glob("*.json"), key=lambda file: int(file.stem))
+        ]
         notes = folder / "plans.jsonl"
         lines = notes.read_text().splitlines(keepends=True) if notes.exists() else []
-        plans = (Noted(**json.loads(line)) for line in lines if line.endswith("\n"))  # one may have been killed in its note
+        plans = (
+            Noted(**json.loads(line)) for line in lines if line.endswith("\n")
+        )  # one may have been killed in its note
         return cls(tuple((each["ended_at"], tuple(map(tuple, each["rows"]))) for each in found), tuple(plans))
 
     @property
@@ -86,8 +99,12 @@ class Written:
         return [plan for plan in self.plans if max(plan.target, plan.highest) > plan.ceiling]
 
     def position(self, partition: int, time_s: float) -> int:
-        """Of a log that is read from offset 0 on: the first offset that no batch had brought by a wall clock."""
-        return max((offset + 1 for at, rows in self.batches if at <= time_s for p, offset in rows if p == partition), default=0)
+        """Of a log that is read from offset 0 on: the first offset that no batch had brought by a
+        wall clock.
+        """
+        return max(
+            (offset + 1 for at, rows in self.batches if at <= time_s for p, offset in rows if p == partition), default=0
+        )
 
 
 def all_rows(counts: Iterable[int]) -> Counter[tuple[int, int]]:
@@ -96,10 +113,14 @@ def all_rows(counts: Iterable[int]) -> Counter[tuple[int, int]]:
 
 
 def worst_drift(
-    planned: Written, other: Written, event_time: Callable[[int, int], int], counts: Mapping[int, int], since_s: float = 0
+    planned: Written,
+    other: Written,
+    event_time: Callable[[int, int], int],
+    counts: Mapping[int, int],
+    since_s: float = 0,
 ) -> int:
-    """How far, at most, a plan made since a wall clock was ahead of where another query of the same topic stood at that moment, which
-    is below its first unread record; in ms.
+    """How far, at most, a plan made since a wall clock was ahead of where another query of the same
+    topic stood at that moment, which is below its first unread record; in ms.
     """
     worst = 0
     for plan in planned.plans:

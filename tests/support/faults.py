@@ -1,4 +1,6 @@
-"""Faults by a seeded schedule, and the plant that they befall: two coordinators on one Redis, each reached through a network of its own."""
+"""Faults by a seeded schedule, and the plant that they befall: two coordinators on one Redis, each
+reached through a network of its own.
+"""
 
 import random
 import threading
@@ -33,7 +35,9 @@ class Fault(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """After so many more batches (of all queries) `fault` befalls one of two, and lasts so many seconds."""
+    """After so many more batches (of all queries) `fault` befalls one of two, and lasts so many
+    seconds.
+    """
 
     fault: Fault
     which: int
@@ -42,7 +46,9 @@ class Step:
 
 
 def schedule(seed: int) -> tuple[tuple[Step, ...], int]:
-    """Different faults in random order, some shorter and some longer than a lease, and a batch in which a task of the driver's fails."""
+    """Different faults in random order, some shorter and some longer than a lease, and a batch in
+    which a task of the driver's fails.
+    """
     chance = random.Random(seed)
     faults = chance.sample(list(Fault), STEPS)
     steps = (Step(fault, chance.randrange(2), chance.randint(1, 4), chance.choice((0.3, 2.0, 8.0))) for fault in faults)
@@ -75,7 +81,9 @@ class Plant:
         httpx.put(f"{self._coordinators[0].url}/v1/groups/{group}", json=dict(config)).raise_for_status()
 
     def readers(self, group: str, which: int) -> dict[str, dict[str, Any]]:
-        """The first reader of each source, as one of the coordinators has it; none where it does not answer."""
+        """The first reader of each source, as one of the coordinators has it; none where it does
+        not answer.
+        """
         answer = httpx.get(f"{self._coordinators[which].url}/v1/groups/{group}", timeout=5)
         sources = answer.json()["sources"] if answer.status_code == 200 else []
         return {source["source"]: source["readers"][0] for source in sources if source["readers"]}

@@ -1,7 +1,8 @@
 """A fleet of queries and their coordinator in virtual time.
 
-The group, its commands, its ceiling, and the planner are the real ones. Modelled is what lies between them: batches that take time,
-messages that travel, announcements that come late, triggers, deaths. Times are in ms; nothing here looks at a clock or throws dice.
+The group, its commands, its ceiling, and the planner are the real ones. Modelled is what lies
+between them: batches that take time, messages that travel, announcements that come late, triggers,
+deaths. Times are in ms; nothing here looks at a clock or throws dice.
 """
 
 import heapq
@@ -10,14 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from lockgate import commands, watermark
-from lockgate.alignment import evaluate, next_deadline
+from lockgate import watermark
 from lockgate.errors import Refused
-from lockgate.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate.group import Group, create
-from lockgate.leases import tolerance_ms
-from lockgate.planner import Backlog, Bounds, Head, Plan
-from lockgate.survey import Survey
+from lockgate.group import commands
+from lockgate.group.alignment import evaluate, next_deadline
+from lockgate.group.group import Group, create
+from lockgate.group.leases import tolerance_ms
+from lockgate.plan.draft import Survey
+from lockgate.plan.model import Backlog, Bounds, Head, Plan
+from lockgate.wire.events import (
+    GroupConfig,
+    OnLostReader,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
 from support.logs_in_memory import LogsInMemory
 
 START = 10**9
@@ -25,8 +33,8 @@ START = 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Death:
-    """`at` ms after the start; back `back_after` ms later, or never, and then from a checkpoint `batches_back` older, perhaps with another
-    `budget`.
+    """`at` ms after the start; back `back_after` ms later, or never, and then from a checkpoint
+    `batches_back` older, perhaps with another `budget`.
     """
 
     at: int
@@ -37,11 +45,13 @@ class Death:
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A query. `logs`: event times by split; `appended`: when each record came (None: all were there). `opens`: after how long a split is
-    there, where that is not from the start. `rate`: records per ms.
+    """A query. `logs`: event times by split; `appended`: when each record came (None: all were
+    there). `opens`: after how long a split is there, where that is not from the start. `rate`:
+    records per ms.
 
-    `overhead`: what a batch takes besides. `http`: one way of a message; `announce`: how late a change is heard of. `obeys`: goes by an
-    announcement without a report of its own first. `waits`: a plan that is held waits for news, else it is asked again at the next trigger.
+    `overhead`: what a batch takes besides. `http`: one way of a message; `announce`: how late a
+    change is heard of. `obeys`: goes by an announcement without a report of its own first. `waits`:
+    a plan that is held waits for news, else it is asked again at the next trigger.
     """
 
     name: str
@@ -94,7 +104,9 @@ class EvenLogs(LogsInMemory):
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
-    """What a reader had told, and what it would truly have had to: `positions` and `ends` when it looked at its logs, at `at`."""
+    """What a reader had told, and what it would truly have had to: `positions` and `ends` when it
+    looked at its logs, at `at`.
+    """
 
     member: Member
     event: ReportedWatermarkEvent
@@ -106,7 +118,9 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """An event of the coordinator's, with the words of those that counted when it was made; of a lost one that holds, without its offer."""
+    """An event of the coordinator's, with the words of those that counted when it was made; of a
+    lost one that holds, without its offer.
+    """
 
     event: WatermarkAlignmentEvent
     words: tuple[Word, ...]
@@ -149,7 +163,8 @@ class Coordinator:
         except Refused:
             return None
         self.silent |= bool(self.heard) and now - max(self.heard.values()) > tolerance_ms(group.config)
-        if word is None and self._lost(name) and name in self.words:  # registering alone makes nobody count again
+        # registering alone makes nobody count again
+        if word is None and self._lost(name) and name in self.words:
             self.words[name] = self._without_offer(self.words[name])
             if group.config.on_lost_reader is OnLostReader.EXCLUDE:
                 del self.words[name]
@@ -168,7 +183,9 @@ class Coordinator:
                 self.fleet.after(query.member.announce, lambda query=query: query.hears_of(told))
         deadline = next_deadline(self.group, self.fleet.now)
         if deadline is not None:
-            self.fleet.at(deadline, lambda: self.settle() if next_deadline(self.group, self.fleet.now - 1) == deadline else None)
+            self.fleet.at(
+                deadline, lambda: self.settle() if next_deadline(self.group, self.fleet.now - 1) == deadline else None
+            )
         return told
 
     def _counting(self) -> list[Word]:
@@ -273,9 +290,20 @@ class Query:
             self.done_at = self.fleet.now
         finished = self.member.finishes and self.done_at is not None
         event = ReportedWatermarkEvent(
-            subtask=0, epoch=self._epoch, watermark=lowest, reach=survey.reach if survey.reach > lowest else None, finished=finished
+            subtask=0,
+            epoch=self._epoch,
+            watermark=lowest,
+            reach=survey.reach if survey.reach > lowest else None,
+            finished=finished,
         )
-        word = Word(member=self.member, event=event, positions=self.positions, ends=ends, at=self.fleet.now, rewinds=self.rewinds)
+        word = Word(
+            member=self.member,
+            event=event,
+            positions=self.positions,
+            ends=ends,
+            at=self.fleet.now,
+            rewinds=self.rewinds,
+        )
         self._report(word, lambda: self._decide(survey))
         if finished:
             self._run += 1
@@ -303,7 +331,11 @@ class Query:
         plan = survey.plan(self._told.event.max_desired_watermark)
         if plan.offsets:
             self._held = None
-            times = tuple(t for s, p in plan.splits.items() for t in self.member.logs[s][p.position : p.end]) if self.fleet.exact else ()
+            times = (
+                tuple(t for s, p in plan.splits.items() for t in self.member.logs[s][p.position : p.end])
+                if self.fleet.exact
+                else ()
+            )
             self._batch = Batch(plan=plan, told=self._told, event_times=times)
             self.fleet.witness.planned(self, self._batch)
             self._read(self._batch)
@@ -358,6 +390,10 @@ class Fleet:
     def run(self, for_ms: int) -> None:
         """Until all that live have read everything, or for so long."""
         until = START + for_ms
-        while self._todo and self._todo[0][0] <= until and any(query.done_at is None and not query.gone for query in self.queries):
+        while (
+            self._todo
+            and self._todo[0][0] <= until
+            and any(query.done_at is None and not query.gone for query in self.queries)
+        ):
             self.now, _, do = heapq.heappop(self._todo)
             do()

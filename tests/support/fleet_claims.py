@@ -1,12 +1,13 @@
 """What is claimed of a group that catches up, held against each plan and each batch of a fleet.
 
-Nothing here asks the planner or the alignment: where a reader stands, and how far its next batch gets, is counted record by record.
+Nothing here asks the planner or the alignment: where a reader stands, and how far its next batch
+gets, is counted record by record.
 """
 
 from dataclasses import dataclass
 
 from lockgate import watermark
-from lockgate.planner import Limit, Plan
+from lockgate.plan.model import Limit, Plan
 from support.fleet import Batch, Query, Told, Word
 
 
@@ -16,7 +17,9 @@ def stands_at(word: Word) -> int:
 
 
 def gets_to(word: Word) -> int:
-    """How far the next batch gets at most, the group left out: the budget, the horizon, and the end of the logs are what stops it."""
+    """How far the next batch gets at most, the group left out: the budget, the horizon, and the end
+    of the logs are what stops it.
+    """
     member = word.member
     unread = sorted(t for split, end in word.ends.items() for t in member.logs[split][word.positions[split] : end])
     highest = max((t for split, end in word.ends.items() for t in member.logs[split][:end]), default=watermark.MIN)
@@ -49,8 +52,8 @@ def _read_out_at(word: Word, split: str) -> int:
 
 @dataclass
 class Claims:
-    """Raises `AssertionError` where one does not hold. `joint`: whether readers may be a batch apart. `worst`: the furthest that a batch
-    was above a reader that it left behind, in ms.
+    """Raises `AssertionError` where one does not hold. `joint`: whether readers may be a batch
+    apart. `worst`: the furthest that a batch was above a reader that it left behind, in ms.
     """
 
     max_drift: int
@@ -61,7 +64,9 @@ class Claims:
     held_plans: int = 0
 
     def planned(self, query: Query, batch: Batch) -> None:
-        """No plan is above the ceiling last told; none leaves anybody behind by more than the drift, or one batch of theirs."""
+        """No plan is above the ceiling last told; none leaves anybody behind by more than the
+        drift, or one batch of theirs.
+        """
         top, told = max(batch.event_times), batch.told
         assert top <= told.event.max_desired_watermark, "a plan above the ceiling last told"
         strict = watermark.add(told.event.group_watermark, self.max_drift)
@@ -79,7 +84,9 @@ class Claims:
             assert told.event.group_watermark < word.event.watermark, f"{query.member.name} is held, and stands lowest"
 
     def committed(self, query: Query, batch: Batch) -> None:
-        """As far above any other as the drift or one batch of that other's, who may have got on meanwhile; and no row is late."""
+        """As far above any other as the drift or one batch of that other's, who may have got on
+        meanwhile; and no row is late.
+        """
         delay = max(query.member.bounds.max_drift, query.member.bounds.disorder)
         if not query.member.opens:  # old records of a new split are outside the bounds
             self.late += sum(t <= watermark.add(query.highest, -delay) for t in batch.event_times)
@@ -90,6 +97,15 @@ class Claims:
             other = others.get(word.member.name)
             if other is None or other.rewinds != word.rewinds or batch.event_times == ():
                 continue
-            now = stands_at(Word(member=word.member, event=word.event, positions=other.positions, ends=word.ends, at=word.at, rewinds=0))
+            now = stands_at(
+                Word(
+                    member=word.member,
+                    event=word.event,
+                    positions=other.positions,
+                    ends=word.ends,
+                    at=word.at,
+                    rewinds=0,
+                )
+            )
             self.worst = max(self.worst, top - now)
             assert top - now <= max(self.max_drift, gets_to(word) - stands_at(word)), "further apart than one batch"

@@ -28,25 +28,35 @@ def write_batches(folder: Path, batches: Sequence[Sequence[int | None]]) -> Path
 
 
 class Gated:
-    """A query over such files. `handed`: the event times of each batch that came through, None for what is no time."""
+    """A query over such files. `handed`: the event times of each batch that came through, None for
+    what is no time.
+    """
 
     def __init__(self, spark: SparkSession, folder: Path, url: str, group: str, **alignment: Any) -> None:
         self._stream = spark.readStream.schema("ts TIMESTAMP").option("maxFilesPerTrigger", 1).json(str(folder))
-        self._gate = gate(self.take, event_time="ts", alignment=Alignment(coordinator=Coordinator(url, group=group), **alignment))
+        self._gate = gate(
+            self.take, event_time="ts", alignment=Alignment(coordinator=Coordinator(url, group=group), **alignment)
+        )
         self.handed: list[list[int | None]] = []
         self.views: list[BatchAlignment | None] = []
         self.query: StreamingQuery | None = None
         self.changed = threading.Event()
 
     def start(self, checkpoint: Path, name: str = "gated", available_now: bool = True) -> "Gated":
-        writer = self._stream.writeStream.queryName(name).foreachBatch(self._gate).option("checkpointLocation", str(checkpoint))
+        writer = (
+            self._stream.writeStream.queryName(name)
+            .foreachBatch(self._gate)
+            .option("checkpointLocation", str(checkpoint))
+        )
         self.query = (writer.trigger(availableNow=True) if available_now else writer).start()
         return self
 
     def take(self, batch: DataFrame, _: int) -> None:
         times: list[datetime | None] = [row["ts"] for row in batch.collect()]
         self.views.append(alignment_of(batch))
-        self.handed.append([None if time is None else int(time.astimezone(timezone.utc).timestamp() * 1000) for time in times])
+        self.handed.append(
+            [None if time is None else int(time.astimezone(timezone.utc).timestamp() * 1000) for time in times]
+        )
 
     def has(self, batches: int) -> "Gated":
         """Waits until so many batches came through."""

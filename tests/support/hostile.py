@@ -1,4 +1,6 @@
-"""Real TCP servers that speak as no coordinator does: byte by byte, without end, not to the end, or no HTTP at all."""
+"""Real TCP servers that speak as no coordinator does: byte by byte, without end, not to the end, or
+no HTTP at all.
+"""
 
 import socket
 import struct
@@ -14,7 +16,9 @@ _ended = threading.Event()  # never set: what waits on it waits for its time
 
 @contextmanager
 def speaking(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """The URL of a server that reads what it is sent and then calls `answer` with the connection, for each in a thread of its own."""
+    """The URL of a server that reads what it is sent and then calls `answer` with the connection,
+    for each in a thread of its own.
+    """
     with _listening(lambda connection, _: answer(connection)) as url:
         yield url
 
@@ -43,7 +47,9 @@ def _listening(answer: Callable[[socket.socket, bytes], None]) -> Iterator[str]:
 
 
 class Relay:
-    """A TCP relay to `target`, http://HOST:PORT, that can be made to answer by itself, as `speaking` does."""
+    """A TCP relay to `target`, http://HOST:PORT, that can be made to answer by itself, as
+    `speaking` does.
+    """
 
     def __init__(self, target: str) -> None:
         host, _, port = target.removeprefix("http://").partition(":")
@@ -52,7 +58,9 @@ class Relay:
         self._open: list[socket.socket] = []
 
     def turn(self, behaviour: Callable[[socket.socket], None] | None) -> None:
-        """From now on `behaviour` answers, and with None the target; the connections that are open are cut."""
+        """From now on `behaviour` answers, and with None the target; the connections that are open
+        are cut.
+        """
         self._behaviour = behaviour
         for connection in self._open:
             with suppress(OSError):
@@ -118,7 +126,8 @@ def silent(connection: socket.socket) -> None:
 
 def reset_in_the_middle(connection: socket.socket) -> None:
     connection.sendall(OK + b'Content-Length: 100\r\n\r\n{"group": ')
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() sends RST
+    # close() sends RST
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def ended_in_the_middle(connection: socket.socket) -> None:

@@ -17,7 +17,9 @@ SOURCES = {
 
 
 class When(Enum):
-    """When an import is made: as its module is loaded, when a function is called, or never, for types alone."""
+    """When an import is made: as its module is loaded, when a function is called, or never, for
+    types alone.
+    """
 
     LOADED = "loaded"
     CALLED = "called"
@@ -26,7 +28,9 @@ class When(Enum):
 
 @dataclass(frozen=True)
 class Import:
-    """`importer` names `imported`: a module, never a thing in one. `name` is what is taken from it ("" for the module itself)."""
+    """`importer` names `imported`: a module, never a thing in one. `name` is what is taken from it
+    ("" for the module itself).
+    """
 
     importer: str
     imported: str

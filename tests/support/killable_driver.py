@@ -1,6 +1,8 @@
-"""A Spark application of its own, to be killed: `python killable_driver.py ORDER`, the order as JSON (`support.drivers.Order`).
+"""A Spark application of its own, to be killed: `python killable_driver.py ORDER`, the order as
+JSON (`support.drivers.Order`).
 
-It reads to the end of its topic into an `ExactSink`, and prints `started`, `begins N` and `wrote N` for batch N, and `finished`.
+It reads to the end of its topic into an `ExactSink`, and prints `started`, `begins N` and `wrote N`
+for batch N, and `finished`.
 """
 
 import os
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 def main(text: str) -> None:
     order = Order.parse(text)
-    spark = session(order.name, conf={"spark.master": "local[2,3]"})  # a task that fails is tried again, as on a cluster
+    spark = session(
+        order.name, conf={"spark.master": "local[2,3]"}
+    )  # a task that fails is tried again, as on a cluster
     coordinator = Coordinator(**order.coordinator) if order.coordinator else None
     stream = kafka_stream(spark, order.bootstrap, order.topic, maxOffsetsPerTrigger=order.budget)
     stream = align(stream, Alignment(max_drift=order.max_drift, coordinator=coordinator))
@@ -39,7 +43,9 @@ def main(text: str) -> None:
 
 
 def failing_once(sink: ExactSink, batches: tuple[int, ...]) -> Callable[[DataFrame, int], None]:
-    """The sink, before which the executor's process dies in the first attempt of a task of these batches, after its work."""
+    """The sink, before which the executor's process dies in the first attempt of a task of these
+    batches, after its work.
+    """
 
     def dies(parts: "Iterator[RecordBatch]") -> "Iterator[RecordBatch]":
         yield from parts

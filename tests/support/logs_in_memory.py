@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lockgate.planner import Backlog, Head
+from lockgate.plan.model import Backlog, Head
 
 
 @dataclass
@@ -24,7 +24,9 @@ class LogsInMemory:
     def backlogs(self, now: int, source_of: Mapping[str, int] | None = None) -> dict[str, Backlog]:
         source = source_of or {}
         return {
-            split: Backlog(source=source.get(split, 0), position=self.positions[split], end=self.ends[split], known_until=now)
+            split: Backlog(
+                source=source.get(split, 0), position=self.positions[split], end=self.ends[split], known_until=now
+            )
             for split in self.logs
         }
 
@@ -36,11 +38,15 @@ class LogsInMemory:
         return self._first(lambda candidate: candidate > event_time)
 
     def highest(self) -> dict[str, int]:
-        credible = {split: [t for t in self.logs[split][:end] if t not in self.incredible] for split, end in self.ends.items()}
+        credible = {
+            split: [t for t in self.logs[split][:end] if t not in self.incredible] for split, end in self.ends.items()
+        }
         return {split: max(times) for split, times in credible.items() if times}
 
     def _first(self, wanted: Callable[[int], bool]) -> dict[str, Head]:
-        """The first credible unread record that is wanted; an incredible one goes with the credible one behind it."""
+        """The first credible unread record that is wanted; an incredible one goes with the credible
+        one behind it.
+        """
         found = {}
         for split, log in self.logs.items():
             start = self.positions[split]

@@ -1,4 +1,6 @@
-"""Logs that hold more than records: markers of transactions, aborted records, holes of compaction, and what is not committed yet."""
+"""Logs that hold more than records: markers of transactions, aborted records, holes of compaction,
+and what is not committed yet.
+"""
 
 import struct
 from dataclasses import dataclass, field
@@ -12,7 +14,11 @@ class Kind(Enum):
     RECORD = "record"
     MARKER = "marker"  # at the end of a transaction, with the broker's clock
     ABORTED = "aborted"  # a record that only those without isolation are sent
-    COMPACTED = "compacted"  # nobody is sent it, and look-ups by time pass it over; that of the highest timestamp may name it
+    COMPACTED = (
+        # nobody is sent it, and look-ups by time pass it over; that of the highest timestamp may
+        # name it
+        "compacted"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +31,8 @@ class Entry:
 
 @dataclass
 class JvmMarkedLog(JvmLogInMemory):
-    """`KafkaLog.java` over such logs: `records` are the stamps, as look-ups see them. `stable`: by split, where the first open transaction
-    begins; what isolation shows ends there.
+    """`KafkaLog.java` over such logs: `records` are the stamps, as look-ups see them. `stable`: by
+    split, where the first open transaction begins; what isolation shows ends there.
     """
 
     entries: dict[str, list[Entry]] = field(default_factory=dict)
@@ -47,7 +53,11 @@ class JvmMarkedLog(JvmLogInMemory):
         return [(first + n, entry.stamp) for n, entry in enumerate(log[first:stop]) if entry.kind in kinds]
 
     def firstAt(self, event_time: int) -> bytes:  # noqa: N802
-        return self._named(lambda log: next((n for n, e in enumerate(log) if e.kind is not Kind.COMPACTED and e.stamp >= event_time), -1))
+        return self._named(
+            lambda log: next(
+                (n for n, e in enumerate(log) if e.kind is not Kind.COMPACTED and e.stamp >= event_time), -1
+            )
+        )
 
     def highest(self) -> bytes:
         if not self.knows_highest:
@@ -58,7 +68,9 @@ class JvmMarkedLog(JvmLogInMemory):
         return struct.pack(f">{2 * len(self.splits)}q", *(0, -1) * len(self.splits))
 
     def uncommittedEnds(self) -> bytes:  # noqa: N802
-        return struct.pack(f">{2 * len(self.splits)}q", *(value for split in self.splits for value in (len(self.entries[split]), -1)))
+        return struct.pack(
+            f">{2 * len(self.splits)}q", *(value for split in self.splits for value in (len(self.entries[split]), -1))
+        )
 
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes:
         self.reads += 1

@@ -1,4 +1,6 @@
-"""Members of a group for tests: real ones, of a real coordinator, with a transport that notes what was sent."""
+"""Members of a group for tests: real ones, of a real coordinator, with a transport that notes what
+was sent.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -19,8 +21,9 @@ STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60
 
 
 class Requests(httpx.AsyncBaseTransport):
-    """The real transport, with a list of what was sent; `after` is called between the answer and whoever waits for it. What the listener
-    asks is in `listened`; `streams=False` answers it as a proxy that knows no streams.
+    """The real transport, with a list of what was sent; `after` is called between the answer and
+    whoever waits for it. What the listener asks is in `listened`; `streams=False` answers it as a
+    proxy that knows no streams.
     """
 
     def __init__(self, after: Callable[[httpx.Request], None] = lambda _: None, streams: bool = True) -> None:
@@ -34,8 +37,13 @@ class Requests(httpx.AsyncBaseTransport):
         if "/alignment" in request.url.path:
             self.listened.append(request.url.path.rpartition("/")[2])
             refused = not self._streams and "wait_ms" not in str(request.url)
-            # With a stream of its own: one without counts as read already, which no answer from a socket is.
-            return httpx.Response(405, stream=httpx.ByteStream(b"")) if refused else await self._http.handle_async_request(request)
+            # With a stream of its own: one without counts as read already, which no answer from a
+            # socket is.
+            return (
+                httpx.Response(405, stream=httpx.ByteStream(b""))
+                if refused
+                else await self._http.handle_async_request(request)
+            )
         self.sent.append(f"{request.method} {request.url.path.rpartition('/')[2]}")
         answer = await self._http.handle_async_request(request)
         body = await answer.aread()
@@ -65,10 +73,16 @@ def state(url: str, group: str, source: str = "orders") -> str:
     return str(inspect(url, group, source)["readers"][0]["state"])
 
 
-def membership(url: str, group: str, source: str = "orders", session: GroupSession | None = None, **more: Any) -> Membership:
+def membership(
+    url: str, group: str, source: str = "orders", session: GroupSession | None = None, **more: Any
+) -> Membership:
     who = {"owner": f"query of {source}", "run": "1", **{key: more.pop(key) for key in ("owner", "run") if key in more}}
     means = {key: more.pop(key) for key in ("transport", "now") if key in more}
-    theirs = {key: more.pop(key) for key in ("timeout", "catch_up", "on_outage", "hold_for", "max_batch", "park") if key in more}
+    theirs = {
+        key: more.pop(key)
+        for key in ("timeout", "catch_up", "on_outage", "hold_for", "max_batch", "park")
+        if key in more
+    }
     coordinator = Coordinator(url, group=group, **{"timeout": UNHURRIED, **theirs})
     if session is None:
         session = GroupSession(coordinator, **means)
@@ -87,7 +101,9 @@ def member(*args: Any, **more: Any) -> Iterator[Membership]:
 
 @contextmanager
 def process(url: str, group: str, *sources: str, **means: Any) -> Iterator[list[Membership]]:
-    """Queries of one process: they share a session, which is not that of the test's own process. `means`: transport, now, timeout."""
+    """Queries of one process: they share a session, which is not that of the test's own process.
+    `means`: transport, now, timeout.
+    """
     session = GroupSession(Coordinator(url, group=group, timeout=means.pop("timeout", UNHURRIED)), **means)
     session.users = len(sources)
     with ExitStack() as stack:

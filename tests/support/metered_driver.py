@@ -1,8 +1,10 @@
-"""A Spark application of its own with sinks for its metrics: `python metered_driver.py ORDER`, as `killable_driver.py`.
+"""A Spark application of its own with sinks for its metrics: `python metered_driver.py ORDER`, as
+`killable_driver.py`.
 
-Two queries over one topic: `orders` in the order's group, and `orders-2` by itself, which counts late rows and goes on until all is over.
-What each of the two sinks has of them is printed as JSON, a line each behind its moment: `held`, while the group stops `orders`; `batch`,
-in its batch; `ended`, after its end. Whoever runs this lets the group go on once `held` is there.
+Two queries over one topic: `orders` in the order's group, and `orders-2` by itself, which counts
+late rows and goes on until all is over. What each of the two sinks has of them is printed as JSON,
+a line each behind its moment: `held`, while the group stops `orders`; `batch`, in its batch;
+`ended`, after its end. Whoever runs this lets the group go on once `held` is there.
 """
 
 import json
@@ -43,15 +45,22 @@ def main(text: str) -> None:
     stream = kafka_stream(spark, order.bootstrap, order.topic)
 
     def tell(moment: str, **more: object) -> None:
-        print(f"{moment} {json.dumps({**more, 'csv': by_csv(spark, written), 'prometheus': by_prometheus(spark)})}", flush=True)
+        print(
+            f"{moment} {json.dumps({**more, 'csv': by_csv(spark, written), 'prometheus': by_prometheus(spark)})}",
+            flush=True,
+        )
 
     def take(batch: DataFrame, _: int) -> None:
         plan = alignment_of(batch)
         tell("batch", target=plan and plan.target)
 
-    alone = start(align(stream, Alignment(late_rows="count")), "orders-2", order, lambda *_: None, processingTime="0 seconds")
+    alone = start(
+        align(stream, Alignment(late_rows="count")), "orders-2", order, lambda *_: None, processingTime="0 seconds"
+    )
     wait_for(lambda: "lateRowsTotal" in by_csv(spark, written).get("orders-2", {}))
-    grouped = start(align(stream, Alignment(coordinator=Coordinator(**order.coordinator))), "orders", order, take, availableNow=True)
+    grouped = start(
+        align(stream, Alignment(coordinator=Coordinator(**order.coordinator))), "orders", order, take, availableNow=True
+    )
     wait_for(lambda: int(by_csv(spark, written).get("orders", {}).get("pausedMs", 0)) > 0)
     tell("held")
     grouped.awaitTermination()

@@ -1,4 +1,6 @@
-"""A broker whose ListOffsets ends at version 4, as Redpanda's does: a real one behind a proxy that says so."""
+"""A broker whose ListOffsets ends at version 4, as Redpanda's does: a real one behind a proxy that
+says so.
+"""
 
 import asyncio
 import contextlib
@@ -8,12 +10,15 @@ import struct
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.link import Link
 
-# In an answer to ApiVersions: the key of ListOffsets (2), its lowest and its highest version, and the key that follows.
+# In an answer to ApiVersions: the key of ListOffsets (2), its lowest and its highest version, and
+# the key that follows.
 _LIST_OFFSETS = re.compile(rb"\x00\x02(\x00.)\x00[\x05-\xff]\x00\x00\x03", re.DOTALL)
 
 
 class OldBroker(Link):
-    """`with OldBroker(kafka) as old:` clients of `old.bootstrap` are told of no look-up of the highest timestamp, which is version 7."""
+    """`with OldBroker(kafka) as old:` clients of `old.bootstrap` are told of no look-up of the
+    highest timestamp, which is version 7.
+    """
 
     def __init__(self, broker: KafkaBroker) -> None:
         self._port = int(broker.bootstrap.rpartition(":")[2])
@@ -34,5 +39,7 @@ class OldBroker(Link):
                 await sink.drain()
 
     def _address(self, port: int) -> bytes:
-        """As brokers name themselves: what else of them a client asks goes through the proxy too."""
+        """As brokers name themselves: what else of them a client asks goes through the proxy
+        too.
+        """
         return b"127.0.0.1" + struct.pack(">i", port)

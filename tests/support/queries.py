@@ -1,4 +1,6 @@
-"""Streaming queries that keep an exact account of what they counted, for the tests on a real broker."""
+"""Streaming queries that keep an exact account of what they counted, for the tests on a real
+broker.
+"""
 
 import threading
 import time
@@ -18,8 +20,14 @@ PATIENCE_S = 300.0  # a whole query, on a machine that does other things
 
 
 def kafka_stream(spark: SparkSession, bootstrap: str, topic: str, **options: Any) -> DataFrame:
-    """Spark's own Kafka source from the earliest offset; options by name, dots written as two underscores."""
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("startingOffsets", "earliest")
+    """Spark's own Kafka source from the earliest offset; options by name, dots written as two
+    underscores.
+    """
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("startingOffsets", "earliest")
+    )
     reader = reader.option("subscribe", topic)
     for name, value in options.items():
         reader = reader.option(name.replace("__", "."), value)
@@ -27,7 +35,9 @@ def kafka_stream(spark: SparkSession, bootstrap: str, topic: str, **options: Any
 
 
 class WindowedCount:
-    """Counts rows in event-time windows; `counted` is the latest count of every window, closed or still open."""
+    """Counts rows in event-time windows; `counted` is the latest count of every window, closed or
+    still open.
+    """
 
     def __init__(self, df: DataFrame, *, delay: str = "10 minutes", window: str = "1 hour") -> None:
         self._df = df.withWatermark("timestamp", delay).groupBy(F.window("timestamp", window)).count()
@@ -38,9 +48,15 @@ class WindowedCount:
         self.query: StreamingQuery | None = None
 
     def start(self, checkpoint: Path, *, name: str | None = None, available_now: bool = True) -> "WindowedCount":
-        writer = self._df.writeStream.outputMode("update").foreachBatch(self._take).option("checkpointLocation", str(checkpoint))
+        writer = (
+            self._df.writeStream.outputMode("update")
+            .foreachBatch(self._take)
+            .option("checkpointLocation", str(checkpoint))
+        )
         writer = writer.queryName(name) if name else writer
-        self.query = (writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")).start()
+        self.query = (
+            writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
+        ).start()
         return self
 
     def finish(self, timeout_s: float = PATIENCE_S) -> "WindowedCount":
@@ -52,16 +68,21 @@ class WindowedCount:
     def wait_until(self, fulfilled: Callable[["WindowedCount"], bool], timeout_s: float = PATIENCE_S) -> None:
         """Waits for a batch after which `fulfilled`."""
         with self._changed:
-            assert self._changed.wait_for(lambda: fulfilled(self) or not self.running, timeout_s), f"counted {self.counted} only"
+            assert self._changed.wait_for(lambda: fulfilled(self) or not self.running, timeout_s), (
+                f"counted {self.counted} only"
+            )
         assert fulfilled(self), f"the query ended; counted {self.counted}: {self.query and self.query.exception()}"
 
     def wait_until_idle(self) -> None:
-        """Waits until Spark has looked, after the batches so far, and found nothing more to read."""
+        """Waits until Spark has looked, after the batches so far, and found nothing more to
+        read.
+        """
         query = self.query
         assert query is not None
 
         def has_looked() -> bool:
-            status = query.status  # of a trigger that has only begun it says that no data is available, too
+            # of a trigger that has only begun it says that no data is available, too
+            status = query.status
             return not status["isDataAvailable"] and status["message"].startswith("Waiting for")
 
         wait_for(has_looked)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lockgate.errors import CannotPause
-from lockgate.source.reader import AVAILABLE, InputStatus, ReaderContext, Signal
-from lockgate.source_output import ReaderOutput
-from lockgate.splits import KafkaPartitionSplit
+from lockgate.flink.source.reader import AVAILABLE, InputStatus, ReaderContext, Signal
+from lockgate.flink.source_output import ReaderOutput
+from lockgate.flink.splits import KafkaPartitionSplit
 
 Step = Callable[[ReaderOutput], InputStatus]
 

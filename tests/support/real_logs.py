@@ -1,8 +1,10 @@
-"""The logs of topics that tests fill, as what they expect of a `KafkaSplitLog`: event times in s after T0, splits as p0, p1, …"""
+"""The logs of topics that tests fill, as what they expect of a `KafkaSplitLog`: event times in s
+after T0, splits as p0, p1, …
+"""
 
 from collections.abc import Callable
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -12,7 +14,9 @@ Open = Callable[..., KafkaSplitLog]
 
 
 def fill(kafka: KafkaBroker, topic: str, **logs: list[int]) -> Offsets:
-    """Creates the topic with a log a partition (`p0=[…]`: event times in s after T0); gives the ends."""
+    """Creates the topic with a log a partition (`p0=[…]`: event times in s after T0); gives the
+    ends.
+    """
     topics.create(kafka.bootstrap, topic, len(logs))
     append(kafka, topic, **logs)
     return {f"{topic}-{name[1:]}": len(times) for name, times in logs.items()}

@@ -1,7 +1,9 @@
-"""A Spark application of its own whose executors report: `python reporting_driver.py ORDER`, as `killable_driver.py`.
+"""A Spark application of its own whose executors report: `python reporting_driver.py ORDER`, as
+`killable_driver.py`.
 
-The task that reports dies in its first attempt, after it was heard; each attempt leaves a file `attempt-N` in the order's folder. In each
-batch it prints `reader` and what the coordinator says of its reader, as JSON.
+The task that reports dies in its first attempt, after it was heard; each attempt leaves a file
+`attempt-N` in the order's folder. In each batch it prints `reader` and what the coordinator says of
+its reader, as JSON.
 """
 
 import json
@@ -27,7 +29,9 @@ def main(text: str) -> None:
     order = Order.parse(text)
     assert order.coordinator is not None
     coordinator = Coordinator(**order.coordinator)
-    spark = session(order.name, conf={"spark.master": "local[2,3]"})  # a task that fails is tried again, as on a cluster
+    spark = session(
+        order.name, conf={"spark.master": "local[2,3]"}
+    )  # a task that fails is tried again, as on a cluster
     as_it_is = progress._sender
     progress._sender = lambda *arguments: dying_once(as_it_is(*arguments), order.folder)
 

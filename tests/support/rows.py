@@ -21,7 +21,9 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """The records of `df`, which has Kafka's columns, in the order of the batches. `work`: called in each batch, after it was noted."""
+    """The records of `df`, which has Kafka's columns, in the order of the batches. `work`: called
+    in each batch, after it was noted.
+    """
 
     def __init__(self, df: DataFrame, work: Callable[[DataFrame, int], None] | None = None) -> None:
         self._df, self._work = df, work
@@ -31,7 +33,9 @@ class Rows:
 
     def start(self, checkpoint: Path, available_now: bool = True) -> "Rows":
         writer = self._df.writeStream.foreachBatch(self._take).option("checkpointLocation", str(checkpoint))
-        self.query = (writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")).start()
+        self.query = (
+            writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
+        ).start()
         return self
 
     def finish(self, timeout_s: float = PATIENCE_S) -> "Rows":

@@ -1,11 +1,13 @@
-"""A query's run and its sources without Spark and Kafka, for the tests of `Session`: logs are lists of event times."""
+"""A query's run and its sources without Spark and Kafka, for the tests of `Session`: logs are lists
+of event times.
+"""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from lockgate.windows import Zone
+from lockgate.plan.windows import Zone
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.planning.gauges import Values
@@ -33,7 +35,9 @@ class JvmLogInMemory:
         return self._each(lambda log: next(((o, t) for o, t in enumerate(log) if t >= event_time), (-1, -1)))
 
     def highest(self) -> bytes:
-        return self._each(lambda log: max(((o, t) for o, t in enumerate(log)), key=lambda r: (r[1], -r[0]), default=(-1, -1)))
+        return self._each(
+            lambda log: max(((o, t) for o, t in enumerate(log)), key=lambda r: (r[1], -r[0]), default=(-1, -1))
+        )
 
     def begins(self) -> bytes:
         return self._each(lambda log: (0, -1))
@@ -56,7 +60,10 @@ class JvmLogInMemory:
 
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes:
         values = iter(struct.unpack(f">{len(ranges) // 8}q", ranges))
-        rows = [self._read(split, start, end, target, most_passed) for split, start, end in zip(self.splits, values, values, strict=True)]
+        rows = [
+            self._read(split, start, end, target, most_passed)
+            for split, start, end in zip(self.splits, values, values, strict=True)
+        ]
         return b"".join(struct.pack(">13q", *row) for row in rows)
 
     def _read(self, split: str, start: int, end: int, target: int, most_passed: int) -> tuple[int, ...]:
@@ -65,7 +72,10 @@ class JvmLogInMemory:
             if self.credible.has(event_time):
                 seen = min(end, offset + self.window)
                 records = list(self.sent(split, offset, seen))
-                top = max((record for record in records if self.credible.has(record[1])), key=lambda record: (record[1], -record[0]))
+                top = max(
+                    (record for record in records if self.credible.has(record[1])),
+                    key=lambda record: (record[1], -record[0]),
+                )
                 return (offset, event_time, passed, *first, offset, *self._crossed(records, target), seen, *top)
             passed, first = passed + 1, first if passed else (offset, event_time)
             if passed >= most_passed:

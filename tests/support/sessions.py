@@ -32,7 +32,9 @@ def session(
     clock: Callable[[], float] = lambda: NOW_MS / 1000,
     **alignment: Any,
 ) -> Session:
-    """To be closed once for each source. Its records are in order, and known to be: of few nobody could see it."""
+    """To be closed once for each source. Its records are in order, and known to be: of few nobody
+    could see it.
+    """
     made = Session(Alignment(**{"disorder": 0, **alignment}), run or RunInMemory(), membership, clock)
     for i, source in enumerate(sources):
         made.add(i, source)
@@ -40,7 +42,9 @@ def session(
 
 
 def asked_aside(one: Session, start: Offsets) -> tuple[threading.Thread, list[Any]]:
-    """Asks on a thread of its own, as Spark does; the answer, or what it failed with, is in the list."""
+    """Asks on a thread of its own, as Spark does; the answer, or what it failed with, is in the
+    list.
+    """
     answers: list[Any] = []
 
     def ask() -> None:

@@ -1,10 +1,12 @@
 """Receivers of streams that write down what they get."""
 
-from lockgate.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
 
 
 class Written:
-    """Takes a data stream or watermarks: watermarks as numbers, everything else as it is, in order."""
+    """Takes a data stream or watermarks: watermarks as numbers, everything else as it is, in
+    order.
+    """
 
     def __init__(self) -> None:
         self.all: list[object] = []

@@ -1,4 +1,6 @@
-"""Tokens of every role, as a test sends them and as a file holds them; and a clock that stands still."""
+"""Tokens of every role, as a test sends them and as a file holds them; and a clock that stands
+still.
+"""
 
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
 

@@ -15,7 +15,10 @@ class TrimmedJvmLog(JvmLogInMemory):
     begin_at: dict[str, int] = field(default_factory=dict)
 
     def begins(self) -> bytes:
-        return struct.pack(f">{2 * len(self.splits)}q", *(value for split in self.splits for value in (self.begin_at.get(split, 0), -1)))
+        return struct.pack(
+            f">{2 * len(self.splits)}q",
+            *(value for split in self.splits for value in (self.begin_at.get(split, 0), -1)),
+        )
 
     def sent(self, split: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         return super().sent(split, max(start, self.begin_at.get(split, 0)), end)
@@ -35,7 +38,9 @@ class TrimmedJvmLog(JvmLogInMemory):
 class TrimmedSource(SourceInMemory):
     """Starts at `starts`, by split, else where its log begins; `trim` deletes more of it."""
 
-    def __init__(self, records: Mapping[str, list[int]], starts: Offsets | None = None, budget: int | None = None) -> None:
+    def __init__(
+        self, records: Mapping[str, list[int]], starts: Offsets | None = None, budget: int | None = None
+    ) -> None:
         super().__init__(records, budget)
         self.trimmed = TrimmedJvmLog(self.records)
         self.jvm, self.log = self.trimmed, KafkaSplitLog(self.trimmed)

@@ -1,4 +1,5 @@
-"""An application without pinned threads: `PYSPARK_PIN_THREAD=false python unpinned_driver.py ORDER`, the order as JSON
+"""An application without pinned threads:
+`PYSPARK_PIN_THREAD=false python unpinned_driver.py ORDER`, the order as JSON
 (`support.drivers.Order`), whose coordinator's group has somebody who holds it.
 
 Its query is gated, is held, and is stopped. It prints `held` and `finished`.

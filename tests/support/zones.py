@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from lockgate.windows import Zone
+from lockgate.plan.windows import Zone
 
 HOUR = 3_600_000
 _STEP = 12 * HOUR

@@ -36,7 +36,9 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Repository:
     return held
 
 
-def test_a_version_that_a_mirror_lacks_is_replaced_by_the_next_in_the_list(repository: Repository, tmp_path: Path) -> None:
+def test_a_version_that_a_mirror_lacks_is_replaced_by_the_next_in_the_list(
+    repository: Repository, tmp_path: Path
+) -> None:
     found = jars.resolve(TWO_VERSIONS, tmp_path)
 
     assert [jar.name for jar in found] == ["a-1.jar", "b-2.0.jar"]
@@ -55,14 +57,20 @@ def test_half_a_download_is_never_used(repository: Repository, tmp_path: Path) -
     assert [jar.name for jar in jars.resolve(TWO_VERSIONS, tmp_path)] == ["a-1.jar", "b-2.0.jar"]
 
 
-def test_what_neither_tool_can_bring_is_an_error_that_says_what_to_install(repository: Repository, tmp_path: Path) -> None:
+def test_what_neither_tool_can_bring_is_an_error_that_says_what_to_install(
+    repository: Repository, tmp_path: Path
+) -> None:
     repository.held = ()
 
-    with pytest.raises(JarsUnavailable, match=r"install Maven(.|\n)*Maven, g:a:1, g:b:2\.1:\nno g:a:1(.|\n)*Ivy, g:a:1"):
+    with pytest.raises(
+        JarsUnavailable, match=r"install Maven(.|\n)*Maven, g:a:1, g:b:2\.1:\nno g:a:1(.|\n)*Ivy, g:a:1"
+    ):
         jars.resolve(TWO_VERSIONS, tmp_path)
 
 
-@pytest.mark.parametrize(("spark", "connectors"), [("4.0.2", ("4.0.2", "4.0.1", "4.0.0")), ("4.3.1", ("4.3.1", "4.3.0", "4.2.0"))])
+@pytest.mark.parametrize(
+    ("spark", "connectors"), [("4.0.2", ("4.0.2", "4.0.1", "4.0.0")), ("4.3.1", ("4.3.1", "4.3.0", "4.2.0"))]
+)
 def test_where_a_mirror_lacks_a_connector_an_older_one_serves(spark: str, connectors: tuple[str, ...]) -> None:
     assert spark_connector(spark).artifacts[0].versions == connectors
 

@@ -21,7 +21,10 @@ def test_a_record_is_due_when_it_has_been_late_for_as_long_as_its_partition_is()
 def test_the_history_is_written_first_and_then_what_becomes_due(kafka: KafkaBroker, topic: str) -> None:
     writer = Writer(kafka.bootstrap, Feed(topic, 10_000, (500, 2_000), (0, 3_000)), NOW_MS)
     writer.write(NOW_MS)
-    assert stamps(kafka, topic, 2) == [*range(NOW_MS - 10_000, NOW_MS + 1, 500), *range(NOW_MS - 10_000, NOW_MS - 3_000 + 1, 2_000)]
+    assert stamps(kafka, topic, 2) == [
+        *range(NOW_MS - 10_000, NOW_MS + 1, 500),
+        *range(NOW_MS - 10_000, NOW_MS - 3_000 + 1, 2_000),
+    ]
     assert writer.written == 21 + 4
     writer.write(NOW_MS + 999)
     assert producer.ends(kafka.bootstrap, topic, 2) == [21 + 1, 4]
@@ -39,6 +42,12 @@ def test_a_producer_that_comes_back_goes_on_where_it_stopped(kafka: KafkaBroker,
 def test_counts_are_of_minutes_over_all_partitions(kafka: KafkaBroker, topic: str) -> None:
     topics.create(kafka.bootstrap, topic, 2)
     topics.produce(
-        kafka.bootstrap, topic, [(partition, NOW_MS + s * 1_000, None, b"") for partition, s in ((0, 0), (1, 59), (1, 60), (0, 180))]
+        kafka.bootstrap,
+        topic,
+        [(partition, NOW_MS + s * 1_000, None, b"") for partition, s in ((0, 0), (1, 59), (1, 60), (0, 180))],
     )
-    assert producer.counts(kafka.bootstrap, topic) == {"2026-01-01T00:00:00Z": 2, "2026-01-01T00:01:00Z": 1, "2026-01-01T00:03:00Z": 1}
+    assert producer.counts(kafka.bootstrap, topic) == {
+        "2026-01-01T00:00:00Z": 2,
+        "2026-01-01T00:01:00Z": 1,
+        "2026-01-01T00:03:00Z": 1,
+    }

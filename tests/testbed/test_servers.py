@@ -68,8 +68,12 @@ def test_a_child_that_is_never_ready_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_heed_sigterm_is_killed(tmp_path: Path) -> None:
-    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
-    child = Child("the child", [sys.executable, "-c", deaf], tmp_path / "log").await_ready(lambda: (tmp_path / "log").read_text() != "", 30)
+    deaf = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+    )
+    child = Child("the child", [sys.executable, "-c", deaf], tmp_path / "log").await_ready(
+        lambda: (tmp_path / "log").read_text() != "", 30
+    )
 
     child.stop(timeout_s=0.1)
 
@@ -99,7 +103,9 @@ def test_a_child_dies_with_its_parent_whichever_thread_started_it(tmp_path: Path
 
 
 def eventually_dead(pid: int) -> bool:
-    """Whether a process that is not our child ends; waits through a descriptor of it rather than by polling."""
+    """Whether a process that is not our child ends; waits through a descriptor of it rather than by
+    polling.
+    """
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

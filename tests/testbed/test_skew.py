@@ -43,11 +43,22 @@ def test_all_partitions_but_one_may_start_late() -> None:
     topic = SkewedTopic("t", weights=(1, 24, 24), records=72, span_hours=24, late_start_hours=23, late_partitions=2)
 
     assert max(topic.counts()) - min(topic.counts()) <= 3
-    assert [topic.event_time(partition, 0) for partition in range(3)] == [T0_MS, T0_MS + 23 * HOUR_MS, T0_MS + 23 * HOUR_MS]
+    assert [topic.event_time(partition, 0) for partition in range(3)] == [
+        T0_MS,
+        T0_MS + 23 * HOUR_MS,
+        T0_MS + 23 * HOUR_MS,
+    ]
 
 
 @pytest.mark.parametrize(
-    "fields", [{"late_start_hours": 24}, {"late_partitions": 9}, {"value_bytes": 10}, {"records": -1}, {"weights": (1.0,), "empty": True}]
+    "fields",
+    [
+        {"late_start_hours": 24},
+        {"late_partitions": 9},
+        {"value_bytes": 10},
+        {"records": -1},
+        {"weights": (1.0,), "empty": True},
+    ],
 )
 def test_fields_that_do_not_fit_together_are_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must be"):

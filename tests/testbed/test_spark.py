@@ -13,7 +13,9 @@ def test_spark_reads_a_skewed_topic_as_it_was_specified(spark: "SparkSession", k
     spec = SkewedTopic(topic, weights=(1, 4), records=1_000)
     topics.load(kafka.bootstrap, spec)
 
-    read = spark.read.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("subscribe", topic).load()
+    read = (
+        spark.read.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("subscribe", topic).load()
+    )
     rows = read.groupBy("partition").agg({"*": "count", "timestamp": "max"}).orderBy("partition").collect()
 
     assert [row["count(1)"] for row in rows] == spec.counts()

@@ -13,7 +13,9 @@ def test_a_loaded_topic_holds_exactly_what_its_spec_says(kafka: KafkaBroker, top
 
     for partition, count in enumerate(spec.counts()):
         held = read(kafka, topic, partition)
-        assert [message.timestamp()[1] for message in held] == [spec.event_time(partition, offset) for offset in range(count)]
+        assert [message.timestamp()[1] for message in held] == [
+            spec.event_time(partition, offset) for offset in range(count)
+        ]
         assert all(payload(message.value()).event_time_ms == message.timestamp()[1] for message in held)
         assert {len(message.value()) for message in held} <= {spec.value_bytes}
     assert told[-1] == spec.records
@@ -32,9 +34,14 @@ def test_records_are_kept_in_order_with_any_timestamp(kafka: KafkaBroker, topic:
     topics.create(kafka.bootstrap, topic, 2)
     far_ahead = 4_102_444_800_000  # 2100: a stock broker would refuse it
 
-    topics.produce(kafka.bootstrap, topic, [(1, far_ahead, "k", "first"), (0, 0, None, "other"), (1, 1, None, "second")])
+    topics.produce(
+        kafka.bootstrap, topic, [(1, far_ahead, "k", "first"), (0, 0, None, "other"), (1, 1, None, "second")]
+    )
 
-    assert [(message.value(), message.timestamp()[1]) for message in read(kafka, topic, 1)] == [(b"first", far_ahead), (b"second", 1)]
+    assert [(message.value(), message.timestamp()[1]) for message in read(kafka, topic, 1)] == [
+        (b"first", far_ahead),
+        (b"second", 1),
+    ]
     assert [message.value() for message in read(kafka, topic, 0)] == [b"other"]
 
 
@@ -53,7 +60,9 @@ def read(kafka: KafkaBroker, topic: str, partition: int) -> list[Message]:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "test", "enable.auto.commit": False})
     try:
         start = TopicPartition(topic, partition, 0)
-        end = producer.ends(kafka.bootstrap, topic, partition + 1)[partition]  # which waits where nobody leads a new partition yet
+        end = producer.ends(kafka.bootstrap, topic, partition + 1)[
+            partition
+        ]  # which waits where nobody leads a new partition yet
         consumer.assign([start])
         messages: list[Message] = []
         while len(messages) < end:

@@ -1,7 +1,8 @@
 """Lengths of time, to the nanosecond.
 
-Flink counts a watermark's delay in milliseconds (what is finer is cut off) and an idle timeout in nanoseconds (what is longer
-than 2⁶³ − 1 ns, 292 years, counts as that). Both come from one `java.time.Duration`; here from one `Duration`.
+Flink counts a watermark's delay in milliseconds (what is finer is cut off) and an idle timeout in
+nanoseconds (what is longer than 2⁶³ − 1 ns, 292 years, counts as that). Both come from one
+`java.time.Duration`; here from one `Duration`.
 
 Used by the generators, the idleness timer, the strategies and the text form of a strategy.
 """
@@ -17,7 +18,9 @@ NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in nanoseconds. May be negative: whoever takes one says whether that is allowed."""
+    """A length of time in nanoseconds. May be negative: whoever takes one says whether that is
+    allowed.
+    """
 
     nanos: int
 
@@ -27,7 +30,9 @@ class Duration:
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:
-        """Whole milliseconds, cut off below. Raises `InvalidValue`, naming `field`, beyond 64 bits (Java: ArithmeticException)."""
+        """Whole milliseconds, cut off below. Raises `InvalidValue`, naming `field`, beyond 64 bits
+        (Java: ArithmeticException).
+        """
         millis = self.nanos // NANOS_PER_MILLI
         if abs(millis) > MAX:
             raise InvalidValue(field, f"must fit into 64 bits of milliseconds, not {millis}")

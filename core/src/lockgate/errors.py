@@ -14,7 +14,8 @@
         ├── StaleEpoch        another registration of this reader is the newest: carries its epoch
         └── ReaderBusy        somebody else's lease on this reader lives: carries the owner
 
-The coordinator raises the `Refused` ones from its rules, the client from the problem documents that it gets: one tree on both sides.
+The coordinator raises the `Refused` ones from its rules, the client from the problem documents that
+it gets: one tree on both sides.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,9 @@ class LockgateError(Exception):
 
 
 class InvalidValue(LockgateError, ValueError):
-    """A value breaks a rule. `field` names it, in the caller's own words; the text says what was expected."""
+    """A value breaks a rule. `field` names it, in the caller's own words; the text says what was
+    expected.
+    """
 
     def __init__(self, field: str, expectation: str) -> None:
         super().__init__(f"{field}: {expectation}")
@@ -34,11 +37,15 @@ class InvalidValue(LockgateError, ValueError):
 
 
 class UnreadableBytes(InvalidValue):
-    """Serialised state ends too early or breaks its own format. `field` names the part that could not be read."""
+    """Serialised state ends too early or breaks its own format. `field` names the part that could
+    not be read.
+    """
 
 
 class UnknownName(LockgateError, LookupError):
-    """Nobody registered this. `kind` says what was looked for (channel, output, split, …), `name` what was asked for."""
+    """Nobody registered this. `kind` says what was looked for (channel, output, split, …), `name`
+    what was asked for.
+    """
 
     def __init__(self, kind: str, name: object, expectation: str) -> None:
         super().__init__(f"{kind} {name!r} is unknown: {expectation}")
@@ -47,15 +54,21 @@ class UnknownName(LockgateError, LookupError):
 
 
 class WrongState(LockgateError, RuntimeError):
-    """The call is not allowed now. The text says in which state the object is and what has to come first."""
+    """The call is not allowed now. The text says in which state the object is and what has to come
+    first.
+    """
 
 
 class CannotPause(LockgateError):
-    """A reader that cannot pause single splits was asked to. Readers raise it; see `allow_unaligned_splits` of the source operator."""
+    """A reader that cannot pause single splits was asked to. Readers raise it; see
+    `allow_unaligned_splits` of the source operator.
+    """
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` holds `(field, what is wrong)` for every fault, in the order of the fields."""
+    """A message breaks the protocol. `faults` holds `(field, what is wrong)` for every fault, in
+    the order of the fields.
+    """
 
     def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{field}: {detail}" for field, detail in faults))
@@ -67,7 +80,9 @@ class Refused(LockgateError):
 
 
 class UnknownGroup(Refused):
-    """No such group: nobody has created it, it was deleted, or the store has lost it. Registering a reader creates it again."""
+    """No such group: nobody has created it, it was deleted, or the store has lost it. Registering a
+    reader creates it again.
+    """
 
     def __init__(self, group: str) -> None:
         super().__init__(f"there is no group {group!r}: create it, or register a reader, which creates it")
@@ -92,7 +107,9 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """The command's epoch is not the newest of its reader, `current_epoch`: another registration has fenced it."""
+    """The command's epoch is not the newest of its reader, `current_epoch`: another registration
+    has fenced it.
+    """
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(

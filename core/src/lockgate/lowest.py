@@ -1,12 +1,15 @@
 """The least of many numbers, each under a key of its own, without looking at all of them.
 
-A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the least one changes seldom; so each
-key has one entry in a heap with a *bound*, a number it was once at or above. A number that rises leaves its entry alone. Only when
-the entry comes to the top is it looked at: still true, it is the answer; risen, it sinks to its new place; gone, it is dropped. A
-number that falls below its bound gets a new entry. So a rise costs nothing but a store, a fall or a removal O(log n), and asking
-O(log n) on average over the changes that came before. Flink's valve and aggregator keep a `HeapPriorityQueue` for this.
+A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the
+least one changes seldom; so each key has one entry in a heap with a *bound*, a number it was once
+at or above. A number that rises leaves its entry alone. Only when the entry comes to the top is it
+looked at: still true, it is the answer; risen, it sinks to its new place; gone, it is dropped. A
+number that falls below its bound gets a new entry. So a rise costs nothing but a store, a fall or a
+removal O(log n), and asking O(log n) on average over the changes that came before. Flink's valve
+and aggregator keep a `HeapPriorityQueue` for this.
 
-Used by the valve, the combined status of multiplexer and multi-input operators, the aggregator of alignment, and a group's readers.
+Used by the valve, the combined status of multiplexer and multi-input operators, the aggregator of
+alignment, and a group's readers.
 """
 
 import heapq
@@ -14,7 +17,9 @@ from typing import Any, Generic, TypeVar
 
 _SLACK = 64
 _FEW = 64
-"""Up to how many keys are taken from the heap one by one; beyond that all numbers are looked at, which is cheaper."""
+"""Up to how many keys are taken from the heap one by one; beyond that all numbers are looked at,
+which is cheaper.
+"""
 
 K = TypeVar("K", bound=Any)  # hashable and ordered: equal numbers stand in the order of their keys
 
@@ -73,14 +78,18 @@ class Lowest(Generic[K]):
         return [] if lowest is None else self._taken(lowest, limit)
 
     def up_to(self, value: int) -> list[K]:
-        """The keys whose number is at most `value`, by number and key. O(found log n), and O(n + found log found) where many are found."""
+        """The keys whose number is at most `value`, by number and key. O(found log n), and O(n +
+        found log found) where many are found.
+        """
         found = self._taken(value, _FEW)
         if len(found) < _FEW:
             return found
         return [key for _, key in sorted((number, key) for key, number in self._values.items() if number <= value)]
 
     def _taken(self, value: int, limit: int) -> list[K]:
-        """What is at the top is true once `lowest` has been asked, so the entries that are wanted come out one after the other."""
+        """What is at the top is true once `lowest` has been asked, so the entries that are wanted
+        come out one after the other.
+        """
         taken = list[tuple[int, K]]()
         while len(taken) < limit:
             lowest = self.lowest()
@@ -94,7 +103,9 @@ class Lowest(Generic[K]):
         return [key for _, key in taken]
 
     def fill(self, values: dict[K, int]) -> None:
-        """These numbers in the place of all that were there: cheaper than one by one where most of them have changed. O(n)."""
+        """These numbers in the place of all that were there: cheaper than one by one where most of
+        them have changed. O(n).
+        """
         self._values = values
         self._rebuild()
 

@@ -1,1 +1,3 @@
-"""A real Kafka, Redis, coordinator and Spark on one machine, for the demo, the tests and the benchmarks."""
+"""A real Kafka, Redis, coordinator and Spark on one machine, for the demo, the tests and the
+benchmarks.
+"""

@@ -5,12 +5,16 @@ from dataclasses import dataclass, field
 KAFKA_VERSION = "4.4.0"
 SCALA = "2.13"
 STAND_INS = {"4.3": "4.2.0"}
-"""For a line of Spark, a connector of the line before that `make test-versions` has shown to work with it."""
+"""For a line of Spark, a connector of the line before that `make test-versions` has shown to work
+with it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A Maven artifact; `versions` in order of preference, for repositories do not always hold all of them."""
+    """A Maven artifact; `versions` in order of preference, for repositories do not always hold all
+    of them.
+    """
 
     group: str
     name: str
@@ -23,7 +27,9 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """Artifacts that make one classpath. `transitive`: with all they depend on, but for `excluded` ones (group, name)."""
+    """Artifacts that make one classpath. `transitive`: with all they depend on, but for `excluded`
+    ones (group, name).
+    """
 
     name: str
     artifacts: tuple[Artifact, ...]
@@ -35,22 +41,29 @@ KAFKA_BROKER = JarSet(
     name=f"kafka-broker-{KAFKA_VERSION}",
     artifacts=(
         Artifact("org.apache.kafka", f"kafka_{SCALA}", (KAFKA_VERSION,)),
-        Artifact("org.slf4j", "slf4j-simple", ("1.7.36",)),  # kafka brings slf4j-api 1.7 and no backend: without one it runs silently
+        Artifact(
+            "org.slf4j", "slf4j-simple", ("1.7.36",)
+        ),  # kafka brings slf4j-api 1.7 and no backend: without one it runs silently
     ),
     transitive=True,
-    excluded=(("org.apache.kafka", "kafka-tools-api"),),  # named in kafka's POM, not published for 4.4.0, not needed by a broker
+    excluded=(
+        ("org.apache.kafka", "kafka-tools-api"),
+    ),  # named in kafka's POM, not published for 4.4.0, not needed by a broker
 )
 
 
 def spark_connector(spark_version: str) -> JarSet:
-    """Spark's Kafka source for one Spark version; what is not named here (lz4, snappy, zstd, slf4j) Spark brings itself.
+    """Spark's Kafka source for one Spark version; what is not named here (lz4, snappy, zstd, slf4j)
+    Spark brings itself.
 
-    Where a mirror lacks its connector, the newest older one of the same line serves, or its stand-in.
+    Where a mirror lacks its connector, the newest older one of the same line serves, or its
+    stand-in.
     """
     line, _, patch = spark_version.rpartition(".")
     older = tuple(f"{line}.{n}" for n in reversed(range(int(patch)))) if patch.isdecimal() else ()
     stand_in = (STAND_INS[line],) if line in STAND_INS else ()
-    # The token provider is a few classes that hardly change, so another release serves where a mirror lacks the right one.
+    # The token provider is a few classes that hardly change, so another release serves where a
+    # mirror lacks the right one.
     providers = tuple(dict.fromkeys((spark_version, "4.1.0", "4.0.0")))
     return JarSet(
         name=f"spark-connector-{spark_version}",
@@ -65,7 +78,9 @@ def spark_connector(spark_version: str) -> JarSet:
 
 
 def spark_avro(spark_version: str) -> JarSet:
-    """`from_avro` and `to_avro` for one Spark version, or those of another release where a mirror lacks the right one."""
+    """`from_avro` and `to_avro` for one Spark version, or those of another release where a mirror
+    lacks the right one.
+    """
     versions = tuple(dict.fromkeys((spark_version, "4.1.1", "4.0.0")))
     return JarSet(
         name=f"spark-avro-{spark_version}",

@@ -10,13 +10,16 @@ READY_WITHIN_S = 30.0
 
 
 class CoordinatorProcess(Server):
-    """`lockgate serve` inside `with CoordinatorProcess() as coordinator:`; its address is `coordinator.url`.
+    """`lockgate serve` inside `with CoordinatorProcess() as coordinator:`; its address is
+    `coordinator.url`.
 
-    `store` is "memory://" or a Redis URL; `port` 0 is any free one. `options` are further arguments of `lockgate serve`, `env`
-    further environment variables.
+    `store` is "memory://" or a Redis URL; `port` 0 is any free one. `options` are further arguments
+    of `lockgate serve`, `env` further environment variables.
     """
 
-    def __init__(self, store: str = "memory://", port: int = 0, options: Sequence[str] = (), env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, store: str = "memory://", port: int = 0, options: Sequence[str] = (), env: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__("coordinator", None)
         self._store = store
         self._port = port or free_ports(1)[0]
@@ -33,6 +36,16 @@ class CoordinatorProcess(Server):
         self.stop()
 
     def _launch(self) -> Child:
-        command = [sys.executable, "-m", "lockgate_coordinator", "serve", "--port", str(self._port), "--store", self._store, *self._options]
+        command = [
+            sys.executable,
+            "-m",
+            "lockgate_coordinator",
+            "serve",
+            "--port",
+            str(self._port),
+            "--store",
+            self._store,
+            *self._options,
+        ]
         child = Child("the coordinator", command, self.log, {"PYTHONUNBUFFERED": "1", **self._env})
         return child.await_ready(lambda: f"lockgate listens on {self.url}" in child.output(), READY_WITHIN_S)

@@ -1,8 +1,10 @@
-"""`python guard.py PARENT_PID COMMAND…` becomes COMMAND, which is killed as soon as its parent is gone.
+"""`python guard.py PARENT_PID COMMAND…` becomes COMMAND, which is killed as soon as its parent is
+gone.
 
-A test run that is killed must not leave a broker behind. Linux sends the signal that a process asked for when its parent dies, and
-the request outlives `exec`; asking here, in a small process of its own, avoids running Python between fork and exec in a parent with
-threads (py4j's, librdkafka's). Where the system has no such signal COMMAND simply runs.
+A test run that is killed must not leave a broker behind. Linux sends the signal that a process
+asked for when its parent dies, and the request outlives `exec`; asking here, in a small process of
+its own, avoids running Python between fork and exec in a parent with threads (py4j's,
+librdkafka's). Where the system has no such signal COMMAND simply runs.
 """
 
 import ctypes

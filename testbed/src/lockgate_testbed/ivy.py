@@ -1,7 +1,7 @@
 """Downloads a set of jars with the Ivy that PySpark brings, for machines without Maven.
 
-Ivy gets settings and a cache of its own. With its defaults, and so with `spark-submit --packages`, it looks into a local Maven
-repository first and fails where that holds a POM without its jar.
+Ivy gets settings and a cache of its own. With its defaults, and so with `spark-submit --packages`,
+it looks into a local Maven repository first and fails where that holds a POM without its jar.
 """
 
 import importlib.util
@@ -36,14 +36,29 @@ def fetch(wanted: JarSet, versions: tuple[str, ...], folder: Path) -> str | None
     settings, module = folder / "ivysettings.xml", folder / "ivy.xml"
     settings.write_text(SETTINGS.format(cache=quoteattr(str(folder.parent / "ivy-cache"))))
     module.write_text(_module(wanted, versions))
-    command = [java(), "-jar", str(_ivy_jar()), "-warn", "-settings", str(settings), "-ivy", str(module), "-confs", "default"]
+    command = [
+        java(),
+        "-jar",
+        str(_ivy_jar()),
+        "-warn",
+        "-settings",
+        str(settings),
+        "-ivy",
+        str(module),
+        "-confs",
+        "default",
+    ]
     command += ["-retrieve", f"{folder}/[artifact]-[revision].[ext]", "-types", "jar", "bundle"]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"  {error}"
     if done.returncode:
-        problems = [line.strip(": \t") for line in done.stdout.splitlines() if "not found" in line or "ERROR" in line.upper()]
+        problems = [
+            line.strip(": \t") for line in done.stdout.splitlines() if "not found" in line or "ERROR" in line.upper()
+        ]
         return "\n".join(f"  {line}" for line in problems) or f"  {done.stdout[-2000:]}"
     return None
 
@@ -57,7 +72,8 @@ def _ivy_jar() -> Path | None:
 def _module(wanted: JarSet, versions: tuple[str, ...]) -> str:
     transitive = "true" if wanted.transitive else "false"
     dependencies = "\n".join(
-        f'    <dependency org="{a.group}" name="{a.name}" rev={quoteattr(v)} conf="default->default" transitive="{transitive}"/>'
+        f'    <dependency org="{a.group}" name="{a.name}" rev={quoteattr(v)} conf="default->default" '
+        f'transitive="{transitive}"/>'
         for a, v in zip(wanted.artifacts, versions, strict=True)
     )
     exclusions = "\n".join(f'    <exclude org="{group}" module="{name}"/>' for group, name in wanted.excluded)

@@ -1,7 +1,9 @@
-"""Brings the jars that the test bed needs into a folder, once: through Maven if it is there, else through the Ivy that PySpark brings.
+"""Brings the jars that the test bed needs into a folder, once: through Maven if it is there, else
+through the Ivy that PySpark brings.
 
-The folder is `build/jars` of the checkout, or `LOCKGATE_CACHE`. A set is downloaded into a folder of its own; the marker with what was
-asked for is written last, so that half a download, or one for another list, is never used.
+The folder is `build/jars` of the checkout, or `LOCKGATE_CACHE`. A set is downloaded into a folder
+of its own; the marker with what was asked for is written last, so that half a download, or one for
+another list, is never used.
 """
 
 import fcntl
@@ -21,28 +23,37 @@ from lockgate_testbed.errors import JarsUnavailable
 CHECKOUT = Path(__file__).resolve().parents[3]
 MARKER = ".done"
 ADVICE = (
-    "install Maven (Debian: apt-get install maven), or PySpark with Java 17 (it brings Ivy), and make sure that they reach a Maven "
+    "install Maven (Debian: apt-get install maven), or PySpark with Java 17 (it brings Ivy), and make sure that "
+    "they reach a Maven "
     "repository (behind a mirror: ~/.m2/settings.xml)"
 )
 
 
 def kafka_broker() -> list[Path]:
-    """The jars of a Kafka broker. Raises `JarsUnavailable` when they can be neither found nor downloaded."""
+    """The jars of a Kafka broker. Raises `JarsUnavailable` when they can be neither found nor
+    downloaded.
+    """
     return resolve(KAFKA_BROKER)
 
 
 def kafka_connector(spark_version: str | None = None) -> list[Path]:
-    """The jars of Spark's Kafka source, for the installed PySpark unless told otherwise. Raises `JarsUnavailable`."""
+    """The jars of Spark's Kafka source, for the installed PySpark unless told otherwise. Raises
+    `JarsUnavailable`.
+    """
     return resolve(spark_connector(spark_version or importlib.metadata.version("pyspark")))
 
 
 def avro(spark_version: str | None = None) -> list[Path]:
-    """The jar of Spark's Avro functions, for the installed PySpark unless told otherwise. Raises `JarsUnavailable`."""
+    """The jar of Spark's Avro functions, for the installed PySpark unless told otherwise. Raises
+    `JarsUnavailable`.
+    """
     return resolve(spark_avro(spark_version or importlib.metadata.version("pyspark")))
 
 
 def cache_dir() -> Path:
-    """Where the jars are kept: `LOCKGATE_CACHE`, else `build/jars` of the checkout, else of the working directory."""
+    """Where the jars are kept: `LOCKGATE_CACHE`, else `build/jars` of the checkout, else of the
+    working directory.
+    """
     configured = os.environ.get("LOCKGATE_CACHE")
     if configured:
         return Path(configured).expanduser().resolve()
@@ -51,7 +62,9 @@ def cache_dir() -> Path:
 
 
 def resolve(wanted: JarSet, cache: Path | None = None) -> list[Path]:
-    """The jars of a set, from the cache or downloaded into it. Raises `JarsUnavailable` with what each way said."""
+    """The jars of a set, from the cache or downloaded into it. Raises `JarsUnavailable` with what
+    each way said.
+    """
     folder = (cache or cache_dir()) / wanted.name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(folder.with_name(f"{wanted.name}.lock")):
@@ -68,7 +81,9 @@ def _complete(folder: Path, wanted: JarSet) -> bool:
 def _download(wanted: JarSet, folder: Path) -> None:
     failures: list[str] = []
     for tool, fetch in _ways():
-        print(f"lockgate test bed: downloading {wanted.name} through {tool} into {folder} …", file=sys.stderr, flush=True)
+        print(
+            f"lockgate test bed: downloading {wanted.name} through {tool} into {folder} …", file=sys.stderr, flush=True
+        )
         for versions in itertools.product(*(artifact.versions for artifact in wanted.artifacts)):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
@@ -76,7 +91,9 @@ def _download(wanted: JarSet, folder: Path) -> None:
             if problem is None:
                 (folder / MARKER).write_text(repr(wanted))
                 return
-            failures.append(f"{tool}, {', '.join(a.at(v) for a, v in zip(wanted.artifacts, versions, strict=True))}:\n{problem}")
+            failures.append(
+                f"{tool}, {', '.join(a.at(v) for a, v in zip(wanted.artifacts, versions, strict=True))}:\n{problem}"
+            )
     raise JarsUnavailable(f"{wanted.name} cannot be had: {ADVICE}.\n" + "\n".join(failures))
 
 

@@ -1,4 +1,6 @@
-"""A real Kafka (KRaft) on loopback ports of its own: a single node, or more of them, each a child process."""
+"""A real Kafka (KRaft) on loopback ports of its own: a single node, or more of them, each a child
+process.
+"""
 
 import base64
 import os
@@ -20,8 +22,9 @@ PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 USER, PASSWORD = "reader", "a-password-of-the-test-bed"  # whom the listener with SASL/PLAIN lets in
 
 # A broker that was killed may come back once its former session is over: 5 s rather than 9.
-# CreateTime is event time here, possibly far in the past or in the future: nothing is deleted, rolled or refused by its age. A stock
-# broker refuses records from more than an hour ahead, and would delete a replay's as soon as they are a week old.
+# CreateTime is event time here, possibly far in the past or in the future: nothing is deleted,
+# rolled or refused by its age. A stock broker refuses records from more than an hour ahead, and
+# would delete a replay's as soon as they are a week old.
 PROPERTIES = """\
 process.roles={roles}
 node.id={node}
@@ -66,12 +69,15 @@ JVM = (
 class KafkaBroker(Server):
     """A broker that runs inside `with KafkaBroker() as broker:`; its address is `broker.bootstrap`.
 
-    `heap` is Java's, such as "512m". Raises `ChildFailed`, `JavaMissing`, `JarsUnavailable` when it starts. After `kill()` a
-    start takes some 5 s more, for the broker's former session has to end. `joins`: a broker that runs already, whose cluster this one is
-    a further node of, with the id `node`; that one is the cluster's only controller, and must not be stopped before this one.
+    `heap` is Java's, such as "512m". Raises `ChildFailed`, `JavaMissing`, `JarsUnavailable` when it
+    starts. After `kill()` a start takes some 5 s more, for the broker's former session has to end.
+    `joins`: a broker that runs already, whose cluster this one is a further node of, with the id
+    `node`; that one is the cluster's only controller, and must not be stopped before this one.
     """
 
-    def __init__(self, data: Path | None = None, heap: str = "512m", joins: "KafkaBroker | None" = None, node: int = 2) -> None:
+    def __init__(
+        self, data: Path | None = None, heap: str = "512m", joins: "KafkaBroker | None" = None, node: int = 2
+    ) -> None:
         super().__init__("kafka", data)
         self._heap, self._joins = heap, joins
         self.node = 1 if joins is None else node
@@ -115,15 +121,22 @@ class KafkaBroker(Server):
         found = self.data / "logs" / "meta.properties"
         if not found.exists():
             raise ChildFailed(f"{found} is not there: start the cluster's first broker before the others")
-        (cluster,) = (line.removeprefix("cluster.id=") for line in found.read_text().splitlines() if line.startswith("cluster.id="))
+        (cluster,) = (
+            line.removeprefix("cluster.id=")
+            for line in found.read_text().splitlines()
+            if line.startswith("cluster.id=")
+        )
         return cluster
 
     def _answers(self) -> bool:
-        # A broker accepts connections a little before it takes part in the cluster; until then topics cannot be created.
+        # A broker accepts connections a little before it takes part in the cluster; until then
+        # topics cannot be created.
         if not port_open(self._port):
             return False
         try:
-            return bool(AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}).list_topics(timeout=2).brokers)
+            return bool(
+                AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}).list_topics(timeout=2).brokers
+            )
         except KafkaException:
             return False
 

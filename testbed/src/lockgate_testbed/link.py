@@ -1,4 +1,6 @@
-"""A network between two processes of this machine that can be stopped, slowed and cut: a TCP proxy of one port."""
+"""A network between two processes of this machine that can be stopped, slowed and cut: a TCP proxy
+of one port.
+"""
 
 import asyncio
 import contextlib
@@ -14,10 +16,12 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER of no time: closing is a reset
 
 
 class Link:
-    """`with Link(port) as link:` what connects to `link.port` on this machine speaks with `port`; where nobody listens, it is reset.
+    """`with Link(port) as link:` what connects to `link.port` on this machine speaks with `port`;
+    where nobody listens, it is reset.
 
-    `stop` holds every byte, and the connections stay open, as when a cable is drawn; `resume` lets the bytes go on. `slow(seconds)` holds
-    each piece for so long. `reset` breaks all connections at once; new ones may be made.
+    `stop` holds every byte, and the connections stay open, as when a cable is drawn; `resume` lets
+    the bytes go on. `slow(seconds)` holds each piece for so long. `reset` breaks all connections at
+    once; new ones may be made.
     """
 
     def __init__(self, port: int) -> None:
@@ -29,7 +33,9 @@ class Link:
         self._ended = asyncio.Event()
         self._started = threading.Event()
         self._open: set[asyncio.StreamWriter] = set()
-        self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), name="lockgate-link", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: self._loop.run_until_complete(self._serve()), name="lockgate-link", daemon=True
+        )
 
     def stop(self) -> None:
         """From now on nothing passes."""
@@ -54,7 +60,9 @@ class Link:
             raise TimeoutError(f"no proxy of port {self._to} within {START_WITHIN_S:g} s")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._call(self._ended.set)
         self._thread.join()
         self._loop.close()

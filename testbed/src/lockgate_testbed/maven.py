@@ -17,24 +17,31 @@ def available() -> bool:
 
 
 def fetch(wanted: JarSet, versions: tuple[str, ...], folder: Path) -> str | None:
-    """Bring the jars into `folder`; gives what Maven complained about, or None when all is there."""
+    """Bring the jars into `folder`; gives what Maven complained about, or None when all is
+    there.
+    """
     pom = folder / "pom.xml"
     pom.write_text(_pom(wanted, versions))
     command = ["mvn", "-q", "-B", "-f", str(pom), GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"  {error}"
     if done.returncode:
         return (
-            "\n".join(f"  {line}" for line in done.stdout.splitlines() if line.startswith("[ERROR] Failed")) or f"  {done.stdout[-2000:]}"
+            "\n".join(f"  {line}" for line in done.stdout.splitlines() if line.startswith("[ERROR] Failed"))
+            or f"  {done.stdout[-2000:]}"
         )
     return None
 
 
 def _pom(wanted: JarSet, versions: tuple[str, ...]) -> str:
     excluded = wanted.excluded if wanted.transitive else (("*", "*"),)
-    exclusions = "".join(f"<exclusion><groupId>{group}</groupId><artifactId>{name}</artifactId></exclusion>" for group, name in excluded)
+    exclusions = "".join(
+        f"<exclusion><groupId>{group}</groupId><artifactId>{name}</artifactId></exclusion>" for group, name in excluded
+    )
     dependencies = "\n".join(
         _dependency(artifact, version, exclusions) for artifact, version in zip(wanted.artifacts, versions, strict=True)
     )
@@ -50,6 +57,7 @@ def _pom(wanted: JarSet, versions: tuple[str, ...]) -> str:
 
 def _dependency(artifact: Artifact, version: str, exclusions: str) -> str:
     return (
-        f"    <dependency><groupId>{artifact.group}</groupId><artifactId>{artifact.name}</artifactId><version>{escape(version)}</version>"
+        "    "
+        f"<dependency><groupId>{artifact.group}</groupId><artifactId>{artifact.name}</artifactId><version>{escape(version)}</version>"
         f"<exclusions>{exclusions}</exclusions></dependency>"
     )

@@ -1,4 +1,6 @@
-"""Child processes: started, awaited until they answer, stopped by their own pid, and never left behind."""
+"""Child processes: started, awaited until they answer, stopped by their own pid, and never left
+behind.
+"""
 
 import functools
 import os
@@ -21,14 +23,16 @@ PORTS = range(20_000, 32_000)
 
 @functools.cache
 def _spawner() -> ThreadPoolExecutor:
-    # Linux ties the parent-death signal to the *thread* that forked. This one lives as long as the interpreter, whichever thread asks.
+    # Linux ties the parent-death signal to the *thread* that forked. This one lives as long as the
+    # interpreter, whichever thread asks.
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="lockgate-spawner")
 
 
 def free_ports(count: int) -> list[int]:
     """Give `count` different loopback ports that nobody listens on now."""
-    # Not the ones the system gives to outgoing connections: while a server is stopped, a client that keeps knocking at such a port may
-    # be given that very port for its own end, is then connected to itself, and the server cannot come back.
+    # Not the ones the system gives to outgoing connections: while a server is stopped, a client
+    # that keeps knocking at such a port may be given that very port for its own end, is then
+    # connected to itself, and the server cannot come back.
     found: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as probe:
@@ -63,13 +67,17 @@ def await_true(holds: Callable[[], bool], timeout_s: float) -> bool:
 
 
 def processor_seconds(pid: int) -> float:
-    """The processor time in seconds that a process of this machine has used so far, all its threads together. Linux only."""
+    """The processor time in seconds that a process of this machine has used so far, all its threads
+    together. Linux only.
+    """
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Child:
-    """One child process. What it prints goes to `log`, whose last lines are in the error when it fails."""
+    """One child process. What it prints goes to `log`, whose last lines are in the error when it
+    fails.
+    """
 
     def __init__(self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
         self.name = name
@@ -79,9 +87,15 @@ class Child:
         with log.open("ab") as out:
 
             def spawn() -> "subprocess.Popen[bytes]":
-                # A session of its own: Ctrl-C reaches the parent alone, which then stops its children in order.
+                # A session of its own: Ctrl-C reaches the parent alone, which then stops its
+                # children in order.
                 return subprocess.Popen(
-                    guarded, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, env={**os.environ, **(env or {})}
+                    guarded,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    start_new_session=True,
+                    env={**os.environ, **(env or {})},
                 )
 
             self._process = _spawner().submit(spawn).result()
@@ -103,7 +117,9 @@ class Child:
             return log.read().decode(errors="replace")
 
     def await_ready(self, ready: Callable[[], bool], timeout_s: float) -> "Child":
-        """Return once `ready()` holds. Raises `ChildFailed` if the process ends or `timeout_s` seconds pass; it is gone then."""
+        """Return once `ready()` holds. Raises `ChildFailed` if the process ends or `timeout_s`
+        seconds pass; it is gone then.
+        """
         give_up = time.monotonic() + timeout_s
         try:
             while not ready():

@@ -1,8 +1,10 @@
-"""Two feeds whose event times lie apart, for a look at alignment: a history first, then live, slowly, until SIGTERM.
+"""Two feeds whose event times lie apart, for a look at alignment: a history first, then live,
+slowly, until SIGTERM.
 
-Each partition of a feed has one record for each so many ms of event time, and a record is due at its event time + `behind_ms`. Whatever is
-due is written: at the start the history, all at once, and then one record after the other. A producer that comes back finds in the topics
-where it stopped, and writes what has become due meanwhile.
+Each partition of a feed has one record for each so many ms of event time, and a record is due at
+its event time + `behind_ms`. Whatever is due is written: at the start the history, all at once, and
+then one record after the other. A producer that comes back finds in the topics where it stopped,
+and writes what has become due meanwhile.
 
     python -m lockgate_testbed.producer feed BROKERS [--alive FILE]     # FILE is touched each round, once the history is written
     python -m lockgate_testbed.producer counts BROKERS TOPIC            # JSON on standard output: minute of event time -> records
@@ -34,8 +36,8 @@ NO_LEADER_YET = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAI
 class Feed:
     """A topic whose event times begin `starts_ms` before the producer's first start.
 
-    `every_ms`: for each partition the event time between two records. `behind_ms`: by how much the records of each partition come later
-    than they are stamped.
+    `every_ms`: for each partition the event time between two records. `behind_ms`: by how much the
+    records of each partition come later than they are stamped.
     """
 
     topic: str
@@ -44,7 +46,9 @@ class Feed:
     behind_ms: tuple[int, ...]
 
     def due(self, partition: int, origin_ms: int, first: int, now_ms: int) -> Iterator[tuple[int, int]]:
-        """`(event time in ms, offset)` of the records from offset `first` on that are due at `now_ms`; record 0 is stamped `origin_ms`."""
+        """`(event time in ms, offset)` of the records from offset `first` on that are due at
+        `now_ms`; record 0 is stamped `origin_ms`.
+        """
         every = self.every_ms[partition]
         count = (now_ms - self.behind_ms[partition] - origin_ms) // every + 1
         return ((origin_ms + offset * every, offset) for offset in range(first, count))
@@ -59,9 +63,11 @@ FEEDS = (
 
 
 class Writer:
-    """One feed, appended to its topic, which is created if it is not there. Failures of Kafka come as `confluent_kafka.KafkaException`.
+    """One feed, appended to its topic, which is created if it is not there. Failures of Kafka come
+    as `confluent_kafka.KafkaException`.
 
-    `now_ms`: wall clock, ms since the epoch. A record whose acknowledgement was lost may be written again, and is in the topic twice then.
+    `now_ms`: wall clock, ms since the epoch. A record whose acknowledgement was lost may be written
+    again, and is in the topic twice then.
     """
 
     def __init__(self, bootstrap: str, feed: Feed, now_ms: int) -> None:
@@ -84,7 +90,10 @@ class Writer:
         """Append what is due, all partitions by event time; return when the broker has it."""
         due = [self.feed.due(p, self._origin_ms, first, now_ms) for p, first in enumerate(self._next)]
         records = sorted((stamp, p, offset) for p, more in enumerate(due) for stamp, offset in more)
-        values = ((p, stamp, offset.to_bytes(8, "big"), HEADER.pack(offset % KEYS, stamp, offset)) for stamp, p, offset in records)
+        values = (
+            (p, stamp, offset.to_bytes(8, "big"), HEADER.pack(offset % KEYS, stamp, offset))
+            for stamp, p, offset in records
+        )
         topics.produce(self._bootstrap, self.feed.topic, values)
         for _, partition, offset in records:
             self._next[partition] = offset + 1
@@ -102,7 +111,8 @@ def _end(consumer: Consumer, partition: TopicPartition) -> int:
         try:
             high: int = consumer.get_watermark_offsets(partition, topics.TIMEOUT_S)[1]
         except KafkaException as error:
-            # A broker that has just made the topic, or just started, may not know yet that it leads the partition.
+            # A broker that has just made the topic, or just started, may not know yet that it leads
+            # the partition.
             if error.args[0].code() not in NO_LEADER_YET or time.monotonic() > give_up:
                 raise
             time.sleep(0.05)
@@ -111,7 +121,9 @@ def _end(consumer: Consumer, partition: TopicPartition) -> int:
 
 
 def stamps(bootstrap: str, topic: str, until: Sequence[int]) -> Iterator[int]:
-    """Event times (ms since the epoch) of the records below an offset of each partition, one partition after the other."""
+    """Event times (ms since the epoch) of the records below an offset of each partition, one
+    partition after the other.
+    """
     with _consumer(bootstrap) as consumer:
         for partition, end in enumerate(until):
             consumer.assign([TopicPartition(topic, partition, 0)])
@@ -119,7 +131,9 @@ def stamps(bootstrap: str, topic: str, until: Sequence[int]) -> Iterator[int]:
             while position < end:
                 batch = consumer.consume(min(10_000, end - position), topics.TIMEOUT_S)
                 if not batch:
-                    raise TimeoutError(f"nothing came of {topic}-{partition} from offset {position} on within {topics.TIMEOUT_S:g} s")
+                    raise TimeoutError(
+                        f"nothing came of {topic}-{partition} from offset {position} on within {topics.TIMEOUT_S:g} s"
+                    )
                 for record in batch:
                     if record.error() is not None:
                         raise KafkaException(record.error())
@@ -137,7 +151,9 @@ def counts(bootstrap: str, topic: str) -> dict[str, int]:
 @contextmanager
 def _consumer(bootstrap: str) -> Iterator[Consumer]:
     # A group's name has to be given, but nothing is ever committed under it.
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "producer", "enable.auto.commit": False, **topics.QUIET})
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "producer", "enable.auto.commit": False, **topics.QUIET}
+    )
     try:
         yield consumer
     finally:
@@ -177,7 +193,9 @@ def _now_ms() -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="producer", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="producer", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     feeding, counting = commands.add_parser("feed"), commands.add_parser("counts")
     for command in (feeding, counting):

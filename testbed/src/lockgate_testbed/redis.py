@@ -17,7 +17,9 @@ def redis_binary() -> str:
     """The path of `redis-server`. Raises `RedisMissing` when it is not on the PATH."""
     found = shutil.which("redis-server")
     if found is None:
-        raise RedisMissing("no redis-server on the PATH: install it (Debian: apt-get install redis-server; macOS: brew install redis)")
+        raise RedisMissing(
+            "no redis-server on the PATH: install it (Debian: apt-get install redis-server; macOS: brew install redis)"
+        )
     return found
 
 
@@ -30,13 +32,22 @@ class Certificates:
     key: Path
 
     def settings(self, port: int) -> list[tuple[str, str]]:
-        """By Redis's own names: to listen at `port` over TLS alone, with these, and to ask clients for none."""
+        """By Redis's own names: to listen at `port` over TLS alone, with these, and to ask clients
+        for none.
+        """
         files = [("tls-ca-cert-file", self.ca), ("tls-cert-file", self.certificate), ("tls-key-file", self.key)]
-        return [("port", "0"), ("tls-port", str(port)), ("tls-auth-clients", "optional"), *((name, str(file)) for name, file in files)]
+        return [
+            ("port", "0"),
+            ("tls-port", str(port)),
+            ("tls-auth-clients", "optional"),
+            *((name, str(file)) for name, file in files),
+        ]
 
 
 def address(ports: Sequence[int], tls: Certificates | None = None, *, form: str = "", path: str = "") -> str:
-    """Of a Redis, or of several, on this machine: redis://…, or rediss://… with its authority. `form`: "+cluster" or "+sentinel"."""
+    """Of a Redis, or of several, on this machine: redis://…, or rediss://… with its authority.
+    `form`: "+cluster" or "+sentinel".
+    """
     hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
     return f"redis{form}://{hosts}{path}" if tls is None else f"rediss{form}://{hosts}{path}?ssl_ca_certs={tls.ca}"
 
@@ -44,11 +55,14 @@ def address(ports: Sequence[int], tls: Certificates | None = None, *, form: str 
 class RedisServer(Server):
     """A Redis that runs inside `with RedisServer() as redis:`; its address is `redis.url`.
 
-    It keeps nothing over a restart unless `options` say so, such as `("--appendonly", "yes")` (redis-server's own arguments). With
-    `tls` it listens over TLS alone, and asks its clients for no certificate unless `options` say so. Raises `RedisMissing`.
+    It keeps nothing over a restart unless `options` say so, such as `("--appendonly", "yes")`
+    (redis-server's own arguments). With `tls` it listens over TLS alone, and asks its clients for
+    no certificate unless `options` say so. Raises `RedisMissing`.
     """
 
-    def __init__(self, data: Path | None = None, options: Sequence[str] = NO_PERSISTENCE, tls: Certificates | None = None) -> None:
+    def __init__(
+        self, data: Path | None = None, options: Sequence[str] = NO_PERSISTENCE, tls: Certificates | None = None
+    ) -> None:
         self._binary = redis_binary()
         super().__init__("redis", data)
         (self.port,) = free_ports(1)
@@ -61,9 +75,20 @@ class RedisServer(Server):
         return address([self.port], self._tls, path="/0")
 
     def _launch(self) -> Child:
-        command = [self._binary, *self._listening(), "--bind", "127.0.0.1", "--dir", str(self.data), "--daemonize", "no", *self._options]
+        command = [
+            self._binary,
+            *self._listening(),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            str(self.data),
+            "--daemonize",
+            "no",
+            *self._options,
+        ]
         child = Child("redis-server", command, self.log)
-        # By its log rather than by a PING: it may ask for a password or a certificate. It says this once its data is there.
+        # By its log rather than by a PING: it may ask for a password or a certificate. It says this
+        # once its data is there.
         return child.await_ready(lambda: "Ready to accept connections" in child.output(), READY_WITHIN_S)
 
     def _listening(self) -> list[str]:

@@ -14,7 +14,8 @@ NODES = 3
 
 
 class RedisCluster:
-    """A cluster that runs inside `with RedisCluster() as cluster:`; its address is `cluster.url`. It keeps nothing over a restart.
+    """A cluster that runs inside `with RedisCluster() as cluster:`; its address is `cluster.url`.
+    It keeps nothing over a restart.
 
     With `tls` its clients and its nodes speak over TLS alone. Raises `RedisMissing`.
     """
@@ -23,12 +24,16 @@ class RedisCluster:
         self._bus_ports = free_ports(NODES)
         self._tls = tls
         between = () if tls is None else ("--tls-cluster", "yes")
-        self.nodes = [RedisServer(options=(*NO_PERSISTENCE, *_clustered(port), *between), tls=tls) for port in self._bus_ports]
+        self.nodes = [
+            RedisServer(options=(*NO_PERSISTENCE, *_clustered(port), *between), tls=tls) for port in self._bus_ports
+        ]
         self._running = ExitStack()
 
     @property
     def url(self) -> str:
-        """Its address, redis+cluster://host:port,host:port,host:port, or rediss+cluster://… with its authority."""
+        """Its address, redis+cluster://host:port,host:port,host:port, or rediss+cluster://… with
+        its authority.
+        """
         return address([node.port for node in self.nodes], self._tls, form="+cluster")
 
     def flush(self) -> None:
@@ -45,7 +50,9 @@ class RedisCluster:
             self._running = started.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._running.close()
 
     def _join(self) -> None:

@@ -1,4 +1,6 @@
-"""A real Redis with a replica, and the Sentinel that puts the replica in its place when it dies, on loopback ports of their own."""
+"""A real Redis with a replica, and the Sentinel that puts the replica in its place when it dies, on
+loopback ports of their own.
+"""
 
 from contextlib import ExitStack
 from types import TracebackType
@@ -17,9 +19,11 @@ DOWN_AFTER_MS = 500
 
 
 class SentinelledRedis:
-    """Runs inside `with SentinelledRedis() as redis:`; its address is `redis.url`. To have a failover, kill `redis.master`.
+    """Runs inside `with SentinelledRedis() as redis:`; its address is `redis.url`. To have a
+    failover, kill `redis.master`.
 
-    With `tls` all three speak over TLS alone, to their clients and to each other. Raises `RedisMissing`.
+    With `tls` all three speak over TLS alone, to their clients and to each other. Raises
+    `RedisMissing`.
     """
 
     def __init__(self, tls: Certificates | None = None) -> None:
@@ -32,7 +36,9 @@ class SentinelledRedis:
 
     @property
     def url(self) -> str:
-        """Its address, redis+sentinel://host:port/service, or rediss+sentinel://… with its authority."""
+        """Its address, redis+sentinel://host:port/service, or rediss+sentinel://… with its
+        authority.
+        """
         return address([self.sentinel.port], self.sentinel.tls, form="+sentinel", path=f"/{SERVICE}")
 
     def failed_over(self) -> bool:
@@ -51,16 +57,26 @@ class SentinelledRedis:
             self._running = started.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._running.close()
 
     def _complete(self) -> bool:
         """Whether the replica has all, and the Sentinel knows it."""
-        with Redis.from_url(self.replica.url) as replica, Redis.from_url(self.sentinel.url, decode_responses=True) as sentinel:
+        with (
+            Redis.from_url(self.replica.url) as replica,
+            Redis.from_url(self.sentinel.url, decode_responses=True) as sentinel,
+        ):
             if replica.info("replication").get("master_link_status") != "up":
                 return False
             known = sentinel.execute_command("SENTINEL", "REPLICAS", SERVICE)
-            return bool(known) and "link-status" in str(known) and "s_down" not in str(known) and "disconnected" not in str(known)
+            return (
+                bool(known)
+                and "link-status" in str(known)
+                and "s_down" not in str(known)
+                and "disconnected" not in str(known)
+            )
 
 
 class _Sentinel(Server):
@@ -81,9 +97,16 @@ class _Sentinel(Server):
         settings = self.data / "sentinel.conf"
         watched = f"{SERVICE} 127.0.0.1 {self._master_port} 1"
         lines = ["bind 127.0.0.1", f"dir {self.data}", f"sentinel monitor {watched}"]
-        listening = [("port", str(self.port))] if self.tls is None else [*self.tls.settings(self.port), ("tls-replication", "yes")]
+        listening = (
+            [("port", str(self.port))]
+            if self.tls is None
+            else [*self.tls.settings(self.port), ("tls-replication", "yes")]
+        )
         lines += [f"{name} {value}" for name, value in listening]
-        lines += [f"sentinel down-after-milliseconds {SERVICE} {DOWN_AFTER_MS}", f"sentinel failover-timeout {SERVICE} 3000"]
+        lines += [
+            f"sentinel down-after-milliseconds {SERVICE} {DOWN_AFTER_MS}",
+            f"sentinel failover-timeout {SERVICE} 3000",
+        ]
         settings.write_text("\n".join(lines) + "\n", encoding="utf-8")
         child = Child("the Sentinel", [redis_binary(), str(settings), "--sentinel"], self.log)
         return child.await_ready(lambda: port_open(self.port), READY_WITHIN_S)

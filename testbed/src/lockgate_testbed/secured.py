@@ -16,7 +16,8 @@ from lockgate_testbed.kafka import PASSWORD, PLAIN, USER, KafkaBroker
 from lockgate_testbed.process import free_ports
 
 TIMEOUT_S = 30.0
-# Of a key that is named twice the last value counts. Whoever comes to the listener without a password may do everything: the test bed.
+# Of a key that is named twice the last value counts. Whoever comes to the listener without a
+# password may do everything: the test bed.
 PROPERTIES = """\
 listeners=PLAINTEXT://127.0.0.1:{port},SASL_SSL://127.0.0.1:{tls},CONTROLLER://127.0.0.1:{controller}
 advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_SSL://127.0.0.1:{tls}
@@ -31,7 +32,8 @@ super.users=User:ANONYMOUS
 
 
 class SecuredBroker(KafkaBroker):
-    """`bootstrap_tls` is for `USER` with `PASSWORD`, who may do nothing that is not allowed; `bootstrap` for the test bed, who may do all.
+    """`bootstrap_tls` is for `USER` with `PASSWORD`, who may do nothing that is not allowed;
+    `bootstrap` for the test bed, who may do all.
 
     `certificate`: file with the broker's private key (PKCS 8) and chain, in PEM, for 127.0.0.1.
     """
@@ -49,13 +51,21 @@ class SecuredBroker(KafkaBroker):
     def allow(self, topic: str, *operations: AclOperation) -> None:
         """Gives `USER` these rights on a topic, as `AclOperation`s."""
         admin = self._admin()  # it has to live until the answers are there
-        for future in admin.create_acls([_right(topic, each) for each in operations], request_timeout=TIMEOUT_S).values():
+        for future in admin.create_acls(
+            [_right(topic, each) for each in operations], request_timeout=TIMEOUT_S
+        ).values():
             future.result()
 
     def forbid(self, topic: str) -> None:
         """Takes all rights on a topic back."""
         every = AclBindingFilter(
-            ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{USER}", "*", AclOperation.ANY, AclPermissionType.ANY
+            ResourceType.TOPIC,
+            topic,
+            ResourcePatternType.LITERAL,
+            f"User:{USER}",
+            "*",
+            AclOperation.ANY,
+            AclPermissionType.ANY,
         )
         admin = self._admin()
         for future in admin.delete_acls([every], request_timeout=TIMEOUT_S).values():
@@ -71,4 +81,6 @@ class SecuredBroker(KafkaBroker):
 
 
 def _right(topic: str, operation: AclOperation) -> AclBinding:
-    return AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{USER}", "*", operation, AclPermissionType.ALLOW)
+    return AclBinding(
+        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{USER}", "*", operation, AclPermissionType.ALLOW
+    )

@@ -13,9 +13,11 @@ S = TypeVar("S", bound="Server")
 
 
 class Server(ABC):
-    """A server that runs inside `with`. `stop()` or `kill()`, then `start()`, are an outage: same address, same data.
+    """A server that runs inside `with`. `stop()` or `kill()`, then `start()`, are an outage: same
+    address, same data.
 
-    Its folder, with the log, is kept when it was given; else it is a temporary one that goes with the server.
+    Its folder, with the log, is kept when it was given; else it is a temporary one that goes with
+    the server.
     """
 
     def __init__(self, name: str, data: Path | None) -> None:
@@ -39,7 +41,9 @@ class Server(ABC):
         return self._child.pid if self._child and self._child.alive else None
 
     def start(self) -> None:
-        """Start, and return once it answers; no error if it runs already. Raises `ChildFailed` with the end of its log."""
+        """Start, and return once it answers; no error if it runs already. Raises `ChildFailed` with
+        the end of its log.
+        """
         if self.pid is None:
             self.data.mkdir(parents=True, exist_ok=True)
             self._child = None
@@ -63,7 +67,9 @@ class Server(ABC):
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:

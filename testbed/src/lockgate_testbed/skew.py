@@ -1,7 +1,9 @@
-"""What a skewed topic holds, as pure functions: how many records in which partition, and the event time of each.
+"""What a skewed topic holds, as pure functions: how many records in which partition, and the event
+time of each.
 
-All partitions cover the same span of event time with different densities, so that a reader that takes records at equal rates from all
-of them drifts apart in event time: a sparse partition is through its day in few records.
+All partitions cover the same span of event time with different densities, so that a reader that
+takes records at equal rates from all of them drifts apart in event time: a sparse partition is
+through its day in few records.
 """
 
 import struct
@@ -12,12 +14,15 @@ from typing import NamedTuple
 HOUR_MS = 3_600_000
 T0_MS = 1_767_225_600_000  # 2026-01-01T00:00Z
 HEADER = struct.Struct(">iqq")
-EVENT_TIME_SQL = "CAST(conv(hex(substring(value, 5, 8)), 16, 10) AS BIGINT)"  # a value's event time (ms), for Spark
+# a value's event time (ms), for Spark
+EVENT_TIME_SQL = "CAST(conv(hex(substring(value, 5, 8)), 16, 10) AS BIGINT)"
 KEYS = 1_000
 
 
 class Payload(NamedTuple):
-    """What a record's value says: its key (0 to 999), its event time in ms since the epoch, its number in the whole topic."""
+    """What a record's value says: its key (0 to 999), its event time in ms since the epoch, its
+    number in the whole topic.
+    """
 
     key: int
     event_time_ms: int
@@ -31,10 +36,12 @@ def payload(value: bytes) -> Payload:
 
 @dataclass(frozen=True, slots=True)
 class SkewedTopic:
-    """A topic whose partitions hold `records` together, shared by `weights`, each over `span_hours` from `t0_ms` on.
+    """A topic whose partitions hold `records` together, shared by `weights`, each over `span_hours`
+    from `t0_ms` on.
 
-    `empty`: partition 0 holds nothing. `late_start_hours`: the last `late_partitions` start that much later, at their usual density.
-    Within a partition event time never goes back. Raises `ValueError` when the fields do not fit together.
+    `empty`: partition 0 holds nothing. `late_start_hours`: the last `late_partitions` start that
+    much later, at their usual density. Within a partition event time never goes back. Raises
+    `ValueError` when the fields do not fit together.
     """
 
     name: str
@@ -50,10 +57,14 @@ class SkewedTopic:
     def __post_init__(self) -> None:
         if not 0 <= self.late_start_hours < self.span_hours:
             raise ValueError(
-                f"late_start_hours must be at least 0 and less than span_hours ({self.span_hours}), not {self.late_start_hours}"
+                f"late_start_hours must be at least 0 and less than span_hours ({self.span_hours}), not "
+                f"{self.late_start_hours}"
             )
         if not 0 <= self.late_partitions <= self.partitions:
-            raise ValueError(f"late_partitions must be at least 0 and at most the {self.partitions} partitions, not {self.late_partitions}")
+            raise ValueError(
+                f"late_partitions must be at least 0 and at most the {self.partitions} partitions, not "
+                f"{self.late_partitions}"
+            )
         if self.value_bytes < HEADER.size:
             raise ValueError(f"value_bytes must be at least {HEADER.size}, not {self.value_bytes}")
         if self.records < 0 or not sum(self.shares()) > 0:
@@ -79,7 +90,9 @@ class SkewedTopic:
         return self.t0_ms + int(late * HOUR_MS), self.end_ms
 
     def event_time(self, partition: int, offset: int) -> int:
-        """Event time (and Kafka timestamp) of a record, ms since the epoch. Raises `IndexError` when the partition does not hold it."""
+        """Event time (and Kafka timestamp) of a record, ms since the epoch. Raises `IndexError`
+        when the partition does not hold it.
+        """
         count = self.counts()[partition]
         if not 0 <= offset < count:
             raise IndexError(f"{self.name}-{partition} holds {count} records, not offset {offset}")

@@ -16,14 +16,17 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def session(app_name: str, cores: int = 2, conf: Mapping[str, str] | None = None) -> "SparkSession":
-    """Start a classic session on this machine, or give the one that runs. `conf` is laid over the defaults.
+    """Start a classic session on this machine, or give the one that runs. `conf` is laid over the
+    defaults.
 
-    Event times are read and printed in UTC; only errors are logged. Raises `JavaMissing`, `JarsUnavailable`.
+    Event times are read and printed in UTC; only errors are logged. Raises `JavaMissing`,
+    `JarsUnavailable`.
     """
     from pyspark.sql import SparkSession
 
     java()
-    # Workers run this very interpreter: with another Python than the driver's they die with a bare time-out.
+    # Workers run this very interpreter: with another Python than the driver's they die with a bare
+    # time-out.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app_name).master(f"local[{cores}]")
     for key, value in {**_defaults(cores), **(conf or {})}.items():
@@ -34,10 +37,12 @@ def session(app_name: str, cores: int = 2, conf: Mapping[str, str] | None = None
 def _defaults(cores: int) -> dict[str, str]:
     classpath = os.pathsep.join(str(jar) for jar in jars.kafka_connector())
     return {
-        # The classpath rather than spark.jars: nothing is copied, and py4j sees the connector's classes from the start.
+        # The classpath rather than spark.jars: nothing is copied, and py4j sees the connector's
+        # classes from the start.
         "spark.driver.extraClassPath": classpath,
-        # A query that is stopped amid its foreachBatch: Spark looks through Python's whole traceback by a pattern that recurses, and its
-        # thread dies of that where its stack is the usual one of 1 MB.
+        # A query that is stopped amid its foreachBatch: Spark looks through Python's whole
+        # traceback by a pattern that recurses, and its thread dies of that where its stack is the
+        # usual one of 1 MB.
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING} -Xss8m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

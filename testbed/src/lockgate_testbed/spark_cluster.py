@@ -1,4 +1,6 @@
-"""A standalone Spark cluster on this machine, from the jars of the installed PySpark: a master and two workers, each a process."""
+"""A standalone Spark cluster on this machine, from the jars of the installed PySpark: a master and
+two workers, each a process.
+"""
 
 import importlib.util
 import os
@@ -13,10 +15,11 @@ WORKERS = 2
 
 
 class StandaloneCluster(Server):
-    """A cluster that runs inside `with StandaloneCluster() as cluster:`; its address is `cluster.url`.
+    """A cluster that runs inside `with StandaloneCluster() as cluster:`; its address is
+    `cluster.url`.
 
-    A worker has two cores and `memory`, and works in the folder `worker-0` or `worker-1` of `cluster.data`. Raises `JavaMissing` and
-    `ChildFailed`.
+    A worker has two cores and `memory`, and works in the folder `worker-0` or `worker-1` of
+    `cluster.data`. Raises `JavaMissing` and `ChildFailed`.
     """
 
     def __init__(self, memory: str = "2g") -> None:
@@ -60,7 +63,12 @@ class StandaloneCluster(Server):
 
     def _child_of(self, name: str, main_class: str, *arguments: str) -> Child:
         listening = ("--host", "127.0.0.1", "--webui-port", "0")
-        command = [str(spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{main_class}", *listening, *arguments]
+        command = [
+            str(spark_home() / "bin" / "spark-class"),
+            f"org.apache.spark.deploy.{main_class}",
+            *listening,
+            *arguments,
+        ]
         env = {"SPARK_HOME": str(spark_home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
         return Child(f"Spark's {name}", command, self.data / f"{name}.log", env)
 

@@ -16,32 +16,40 @@ TIMEOUT_S = 30.0
 SLICES = 2_000
 _SHARES = 200
 _AT_ONCE = 4_000  # partitions: the controller takes no more than some thousand in one request
-# Event time is CreateTime: kept whatever its age, accepted from however far ahead (a stock broker takes an hour at most).
+# Event time is CreateTime: kept whatever its age, accepted from however far ahead (a stock broker
+# takes an hour at most).
 TOPIC_CONFIG = {
     "message.timestamp.type": "CreateTime",
     "retention.ms": "-1",
     "message.timestamp.after.max.ms": str(2**63 - 1),
     "segment.bytes": str(128 * 1024 * 1024),
 }
-QUIET = {"log_level": 2}  # librdkafka prints refused connections, which is what a wait or an outage consists of
+# librdkafka prints refused connections, which is what a wait or an outage consists of
+QUIET = {"log_level": 2}
 
 
 def create(bootstrap: str, name: str, partitions: int, config: Mapping[str, str] | None = None) -> None:
-    """Create a topic and return when every partition can be written. `config` is laid over `TOPIC_CONFIG`."""
+    """Create a topic and return when every partition can be written. `config` is laid over
+    `TOPIC_CONFIG`.
+    """
     admin = _admin(bootstrap)
     first = min(partitions, _AT_ONCE)
     wanted = NewTopic(name, first, 1, config={**TOPIC_CONFIG, **(config or {})})
     admin.create_topics([wanted], request_timeout=TIMEOUT_S)[name].result()
     for more in range(first + _AT_ONCE, partitions + _AT_ONCE, _AT_ONCE):
         admin.create_partitions([NewPartitions(name, min(more, partitions))], request_timeout=TIMEOUT_S)[name].result()
-    _await(lambda: len(_led(admin, name)) == partitions, f"{name} has no leader for each of its {partitions} partitions")
+    _await(
+        lambda: len(_led(admin, name)) == partitions, f"{name} has no leader for each of its {partitions} partitions"
+    )
 
 
 def widen(bootstrap: str, name: str, partitions: int) -> None:
     """Give a topic more partitions, `partitions` in all, and return when each can be written."""
     admin = _admin(bootstrap)
     admin.create_partitions([NewPartitions(name, partitions)], request_timeout=TIMEOUT_S)[name].result()
-    _await(lambda: len(_led(admin, name)) == partitions, f"{name} has no leader for each of its {partitions} partitions")
+    _await(
+        lambda: len(_led(admin, name)) == partitions, f"{name} has no leader for each of its {partitions} partitions"
+    )
 
 
 def delete(bootstrap: str, *names: str) -> None:
@@ -49,7 +57,10 @@ def delete(bootstrap: str, *names: str) -> None:
     admin = _admin(bootstrap)
     for future in admin.delete_topics(list(names), request_timeout=TIMEOUT_S).values():
         future.result()
-    _await(lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics), f"{', '.join(names)} still listed after deletion")
+    _await(
+        lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics),
+        f"{', '.join(names)} still listed after deletion",
+    )
 
 
 def partitions(bootstrap: str, name: str) -> list[int]:
@@ -57,8 +68,12 @@ def partitions(bootstrap: str, name: str) -> list[int]:
     return _led(_admin(bootstrap), name)
 
 
-def produce(bootstrap: str, topic: str, records: Iterable[tuple[int, int, bytes | str | None, bytes | str | None]]) -> None:
-    """Append `(partition, timestamp_ms, key, value)` in this order within each partition; return when the broker has all of them."""
+def produce(
+    bootstrap: str, topic: str, records: Iterable[tuple[int, int, bytes | str | None, bytes | str | None]]
+) -> None:
+    """Append `(partition, timestamp_ms, key, value)` in this order within each partition; return
+    when the broker has all of them.
+    """
     producer, failures = _producer(bootstrap, {"linger.ms": 0, "enable.idempotence": False, "max.in.flight": 1})
     for partition, timestamp_ms, key, value in records:
         producer.produce(topic, value, key, partition, timestamp=timestamp_ms)
@@ -66,12 +81,16 @@ def produce(bootstrap: str, topic: str, records: Iterable[tuple[int, int, bytes 
 
 
 def load(
-    bootstrap: str, topic: SkewedTopic, progress: Callable[[int], None] | None = None, config: Mapping[str, str] | None = None
+    bootstrap: str,
+    topic: SkewedTopic,
+    progress: Callable[[int], None] | None = None,
+    config: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a skewed topic and fill it; `progress` is told how many records have been handed over so far. `config` as in `create`.
+    """Create a skewed topic and fill it; `progress` is told how many records have been handed over
+    so far. `config` as in `create`.
 
-    The partitions grow together, in slices of event time. One process is used: a second one brings nothing, for the broker needs the
-    other core.
+    The partitions grow together, in slices of event time. One process is used: a second one brings
+    nothing, for the broker needs the other core.
     """
     create(bootstrap, topic.name, topic.partitions, config)
     producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000, "enable.idempotence": True})
@@ -97,10 +116,11 @@ def fill(
     progress: Callable[[int], None] | None = None,
     config: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a topic and append `(event time in ms, number)` of each log to a partition of its own, in this order; the key is the number,
-    big endian.
+    """Create a topic and append `(event time in ms, number)` of each log to a partition of its own,
+    in this order; the key is the number, big endian.
 
-    Values are as in `load`, as short as they can be. The partitions grow together, by shares of their logs. `config` as in `create`.
+    Values are as in `load`, as short as they can be. The partitions grow together, by shares of
+    their logs. `config` as in `create`.
     """
     create(bootstrap, name, len(logs), config)
     producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000, "enable.idempotence": True})
@@ -127,7 +147,8 @@ def _send(producer: Producer, name: str, value: bytes, key: bytes, partition: in
 
 
 def _append(producer: Producer, topic: SkewedTopic, partition: int, count: int, first: int, offsets: range) -> None:
-    # The innermost loop of millions of records: names are local, and nothing is called that can be written out.
+    # The innermost loop of millions of records: names are local, and nothing is called that can be
+    # written out.
     low, high = topic.span_ms(partition)
     pack = struct.Struct(f"{HEADER.format}{topic.value_bytes - HEADER.size}x").pack
     send, name = producer.produce, topic.name
@@ -150,9 +171,20 @@ def _producer(bootstrap: str, config: Mapping[str, Any]) -> tuple[Producer, list
         if error is not None:
             failures.append(error)
 
-    limits = {"queue.buffering.max.messages": 300_000, "queue.buffering.max.kbytes": 262_144, "delivery.timeout.ms": 60_000}
+    limits = {
+        "queue.buffering.max.messages": 300_000,
+        "queue.buffering.max.kbytes": 262_144,
+        "delivery.timeout.ms": 60_000,
+    }
     return Producer(
-        {"bootstrap.servers": bootstrap, **QUIET, **limits, **config, "delivery.report.only.error": True, "on_delivery": failed}
+        {
+            "bootstrap.servers": bootstrap,
+            **QUIET,
+            **limits,
+            **config,
+            "delivery.report.only.error": True,
+            "on_delivery": failed,
+        }
     ), failures
 
 

@@ -1,7 +1,9 @@
-"""Where lockgate answers differently from Flink's classes on purpose. One table, `DEVIATIONS`: each entry says when, why and what instead.
+"""Where lockgate answers differently from Flink's classes on purpose. One table, `DEVIATIONS`: each
+entry says when, why and what instead.
 
-An entry sees each operation with what Flink answered, and gives what is expected of lockgate. Where it changes nothing the trace must be
-equal; where it does, the trace is still compared, against our answer, from there to the end.
+An entry sees each operation with what Flink answered, and gives what is expected of lockgate. Where
+it changes nothing the trace must be equal; where it does, the trace is still compared, against our
+answer, from there to the end.
 """
 
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ class Expected:
 class FinishedSplitsAreForgotten:
     """When: a paused split finishes. Flink keeps its `paused` mark.
 
-    Why: the same split, given back later, would never be paused, and the first attempt to resume it would fail the task.
-    Instead: a split that comes back is paused and resumed as any other; where Flink fails, we resume it.
+    Why: the same split, given back later, would never be paused, and the first attempt to resume it
+    would fail the task. Instead: a split that comes back is paused and resumed as any other; where
+    Flink fails, we resume it.
     """
 
     name = "a finished split is forgotten whole"
@@ -33,7 +36,8 @@ class FinishedSplitsAreForgotten:
     def __init__(self) -> None:
         self._marked: set[str] = set()  # by Flink, though they have finished since
         self._paused: set[str] = set()  # by us
-        self._order: list[str] = []  # of the splits, as they came: so they speak in a periodic emission
+        # of the splits, as they came: so they speak in a periodic emission
+        self._order: list[str] = []
 
     def adapt(self, expected: Expected) -> Expected:
         """Recompute the pauses of the splits that Flink has wrongly marked; all else stays."""
@@ -45,27 +49,35 @@ class FinishedSplitsAreForgotten:
         marked = self._marked | set(state["paused"]) - set(state["splits"])
         before = self._paused & set(state["splits"])
         failed = bool(marked) and any("error" in event for event in expected.out)
-        wrong = set(state["splits"]) if failed else marked  # where Flink failed it changed no mark at all
+        # where Flink failed it changed no mark at all
+        wrong = set(state["splits"]) if failed else marked
         self._paused = (set(state["paused"]) - wrong | self._by_rule(expected, before) & wrong) & set(state["splits"])
         self._marked = marked & set(state["paused"])
         if not marked:
             return expected
         out = self._out(expected, before)
-        if failed and expected.op["op"] != "align" and state["latest"] != MIN:  # we come to the report
+        # we come to the report
+        if failed and expected.op["op"] != "align" and state["latest"] != MIN:
             out.append({"reported": MAX if state["idle"] else state["latest"]})
         if failed and expected.op["op"] not in ("align", "sample"):  # the poll of a finished source
             out.append({"input_status": "END_OF_INPUT", "polled": False})
         return Expected(expected.op, out, state | {"paused": sorted(self._paused)})
 
     def _by_rule(self, expected: Expected, before: set[str]) -> set[str]:
-        """Awake splits that are ahead; and those paused before that nobody resumes: idle ones, and all outside of a check."""
+        """Awake splits that are ahead; and those paused before that nobody resumes: idle ones, and
+        all outside of a check.
+        """
         splits, idle = expected.state["splits"], set(expected.state["idle_splits"])
         ahead = {name for name, split in splits.items() if split["oldest"] > expected.state["max_desired"]}
         return ahead - idle | (before & idle if self._checks(expected) else before)
 
     def _checks(self, expected: Expected) -> bool:
-        """Whether all splits are checked: at an announcement and a sample, which a finished source takes at each poll."""
-        return expected.op["op"] in ("align", "sample") or any("reported" in event or event.get("resume") for event in expected.out)
+        """Whether all splits are checked: at an announcement and a sample, which a finished source
+        takes at each poll.
+        """
+        return expected.op["op"] in ("align", "sample") or any(
+            "reported" in event or event.get("resume") for event in expected.out
+        )
 
     def _out(self, expected: Expected, before: set[str]) -> list[Event]:
         told = [event for event in expected.out if "pause" in event]
@@ -76,7 +88,8 @@ class FinishedSplitsAreForgotten:
         unsaid = self._paused - before - {name for event in told for name in event["pause"]}
         pauses = [*told, *({"pause": [name], "resume": []} for name in unsaid)]
         pauses.sort(key=lambda event: self._order.index(event["pause"][0]))
-        after = 1 if kept and "record" in kept[0] else 0  # a split pauses right after the record that puts it ahead
+        # a split pauses right after the record that puts it ahead
+        after = 1 if kept and "record" in kept[0] else 0
         return [*kept[:after], *pauses, *(event for event in kept[after:] if event not in told)]
 
 

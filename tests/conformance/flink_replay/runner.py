@@ -1,7 +1,8 @@
 """Replays traces: event by event in order, then the state after each operation.
 
-What Flink *said* in an error is its own or the JVM's text; compared is the class, by the table below. Where lockgate differs on purpose
-the deviation table (`deviations.py`) changes what is expected, and the comparison goes on.
+What Flink *said* in an error is its own or the JVM's text; compared is the class, by the table
+below. Where lockgate differs on purpose the deviation table (`deviations.py`) changes what is
+expected, and the comparison goes on.
 """
 
 import json
@@ -53,7 +54,8 @@ ERRORS: dict[str, tuple[type[LockgateError], ...]] = {
 
 # Texts for people, which are ours.
 UNCOMPARED = ("message", "cause", "cause_message", "to_string")
-# There Flink's task would have failed with the error, and what the recorder saw afterwards means nothing.
+# There Flink's task would have failed with the error, and what the recorder saw afterwards means
+# nothing.
 ENDS_WITH_AN_ERROR = ("source_operator_alignment",)
 
 
@@ -128,12 +130,20 @@ def _difference(adapter: Adapter, expected: Expected) -> str | None:
     if (raised is None) != (error is None) or (error is not None and type(raised) not in ERRORS.get(error, ())):
         return f"expected the error {error}, got {raised!r}"
     state = adapter.state()
-    return None if expected.state is None or state == expected.state else f"expected the state {expected.state}, got {state}"
+    return (
+        None
+        if expected.state is None or state == expected.state
+        else f"expected the state {expected.state}, got {state}"
+    )
 
 
 def _compared(event: Event) -> Event:
     hash_is_luck = event.get("return") is False  # what is not equal may have the same hash in Java
-    return {name: value for name, value in event.items() if name not in UNCOMPARED and not (hash_is_luck and name == "hash_equal")}
+    return {
+        name: value
+        for name, value in event.items()
+        if name not in UNCOMPARED and not (hash_is_luck and name == "hash_equal")
+    }
 
 
 def summary(outcomes: list[Outcome]) -> str:

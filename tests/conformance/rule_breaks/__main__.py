@@ -1,4 +1,5 @@
-"""`python -m rule_breaks` in tests/conformance: breaks each rule in a copy of the core, replays Flink's traces and runs its tests.
+"""`python -m rule_breaks` in tests/conformance: breaks each rule in a copy of the core, replays
+Flink's traces and runs its tests.
 
 Prints a table of what caught each; the exit code is the number of breaks that nothing caught.
 """

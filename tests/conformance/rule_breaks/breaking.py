@@ -1,4 +1,6 @@
-"""One broken rule: a small change of a source file, and the tests beside the replay that should notice."""
+"""One broken rule: a small change of a source file, and the tests beside the replay that should
+notice.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Makes a break in a copy of the core and looks what notices: the replay of Flink's traces, and the tests named with the break."""
+"""Makes a break in a copy of the core and looks what notices: the replay of Flink's traces, and the
+tests named with the break.
+"""
 
 import os
 import re
@@ -28,7 +30,9 @@ def caught_by(each: Break) -> tuple[str, str]:
 
 def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, str(CONFORMANCE), str(CHECKOUT / "tests")))}
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=CHECKOUT, env=environment, check=False)
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, cwd=CHECKOUT, env=environment, check=False
+    )
 
 
 def _replay(folder: str) -> str:
@@ -41,7 +45,7 @@ def _replay(folder: str) -> str:
 
 
 def _tests(folder: str, tests: tuple[str, ...]) -> str:
-    paths = [str(CHECKOUT / "tests" / "core" / test) for test in tests]
+    paths = [str(path) for test in tests for path in (CHECKOUT / "tests" / "core").rglob(test)]
     done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *paths)
     failed = re.search(r"^(?:FAILED|ERROR) \S*?(test_\w+\.py)(?:::(\w+))?", done.stdout, re.MULTILINE)
     return f"`{failed.group(2) or failed.group(1)}`" if failed else ""

@@ -2,7 +2,7 @@
 
 from rule_breaks.breaking import Break
 
-VALVE, COMBINED, MULTIPLEXER = "valve.py", "combined.py", "multiplexer.py"
+VALVE, COMBINED, MULTIPLEXER = "flink/valve.py", "flink/combined.py", "flink/multiplexer.py"
 
 COMBINING = (
     # --- the valve
@@ -20,8 +20,20 @@ COMBINING = (
         "if self._watermarks[channel] > self.last_watermark:",
         ("test_valve.py",),
     ),
-    Break("an idle channel takes no part in the minimum", VALVE, "        self._aligned.discard(channel)\n", "", ("test_valve.py",)),
-    Break("what is sent rises", VALVE, "minimum > self.last_watermark", "minimum >= self.last_watermark", ("test_valve.py",)),
+    Break(
+        "an idle channel takes no part in the minimum",
+        VALVE,
+        "        self._aligned.discard(channel)\n",
+        "",
+        ("test_valve.py",),
+    ),
+    Break(
+        "what is sent rises",
+        VALVE,
+        "minimum > self.last_watermark",
+        "minimum >= self.last_watermark",
+        ("test_valve.py",),
+    ),
     Break(
         "one of several goes idle: the minimum is taken again only if it held the others",
         VALVE,
@@ -73,7 +85,13 @@ COMBINING = (
         ("test_combined.py",),
     ),
     Break("a watermark ends idleness", COMBINED, "        self.set_idle(False)\n", "", ("test_combined.py",)),
-    Break("what was removed no longer counts", COMBINED, "        self._active.discard(part._key)\n", "", ("test_combined.py",)),
+    Break(
+        "what was removed no longer counts",
+        COMBINED,
+        "        self._active.discard(part._key)\n",
+        "",
+        ("test_combined.py",),
+    ),
     Break(
         "the highest is forgotten when it is removed",
         COMBINED,
@@ -116,28 +134,40 @@ COMBINING = (
         "        self._combined.remove(output.part)\n        self.on_periodic_emit()\n",
         ("test_multiplexer.py",),
     ),
-    Break("the aggregate may fall", "aggregator.py", "lowest == self.aggregated", "lowest <= self.aggregated", ("test_aggregator.py",)),
+    Break(
+        "the aggregate may fall",
+        "flink/aggregator.py",
+        "lowest == self.aggregated",
+        "lowest <= self.aggregated",
+        ("test_aggregator.py",),
+    ),
     # --- announcements
     Break(
         "a sum beyond 64 bits is MAX, also below",
-        "announcement.py",
+        "flink/announcement.py",
         "ceiling if MIN <= ceiling <= MAX else MAX",
         "max(MIN, min(MAX, ceiling))",
         ("test_announcement.py",),
     ),
     Break(
         "who cannot be spoken to hears nothing",
-        "announcement.py",
+        "flink/announcement.py",
         " if self._gateway(subtask)]",
         " if self._gateway(subtask) is not None]",
         ("test_announcement.py",),
     ),
     Break(
         "a source joins its group when its own minimum changes",
-        "announcement.py",
+        "flink/announcement.py",
         "        if combined is not None:\n",
         "        combined = self.combined.aggregated\n        if combined is not None:\n",
         ("test_announcement.py",),
     ),
-    Break("a drift of MAX is off", "announcement.py", "self._max_drift_ms < MAX", "self._max_drift_ms <= MAX", ("test_announcement.py",)),
+    Break(
+        "a drift of MAX is off",
+        "flink/announcement.py",
+        "self._max_drift_ms < MAX",
+        "self._max_drift_ms <= MAX",
+        ("test_announcement.py",),
+    ),
 )

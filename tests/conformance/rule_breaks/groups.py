@@ -7,50 +7,59 @@ MODEL = ("test_catch_up_model.py",)
 GROUPS: tuple[Break, ...] = (
     Break(
         "joint is never below strict",
-        "alignment.py",
+        "group/alignment.py",
         "ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))",
         "ceiling = group.readers.lowest_reach(with_lost=with_lost)",
         MODEL,
     ),
     Break(
         "joint goes no further than the lowest reach",
-        "alignment.py",
+        "group/alignment.py",
         "max(ceiling, group.readers.lowest_reach(with_lost=with_lost))",
         "add(max(ceiling, group.readers.lowest_reach(with_lost=with_lost)), group.config.max_drift_ms)",
         MODEL,
     ),
     Break(
         "a reader that offers nothing stands for its watermark",
-        "readers.py",
+        "group/readers.py",
         "reach = watermark if reported.reach is None else max(watermark, reported.reach)",
         "reach = MAX if reported.reach is None else max(watermark, reported.reach)",
         MODEL,
     ),
     Break(
         "a lost reader that holds bounds what the others offer",
-        "readers.py",
-        "lowest = _or_max(state.reaches.lowest())\n        return min(lowest, _or_max(state.lost.lowest())) if with_lost else lowest",
+        "group/readers.py",
+        (
+            "lowest = _or_max(state.reaches.lowest())\n        return min(lowest, _or_max(state.lost.lowest())) if "
+            "with_lost else lowest"
+        ),
         "lowest = _or_max(state.reaches.lowest())\n        return lowest",
         MODEL,
     ),
     Break(
         "a reach is never above the last event time in the logs",
-        "survey.py",
+        "plan/draft.py",
         "return min(self._own.target, max(self._highest_times().values(), default=watermark.MIN))",
         "return self._own.target",
         MODEL,
     ),
     Break(
         "a reach is never above the reader's own horizon",
-        "survey.py",
+        "plan/draft.py",
         "return min(self._own.target, max(self._highest_times().values(), default=watermark.MIN))",
         "return max(self._highest_times().values(), default=watermark.MIN)",
         MODEL,
     ),
-    Break("no plan is above the ceiling", "survey.py", "= min(ceiling, target), None", "= min(ceiling + 5, target), None", MODEL),
+    Break(
+        "no plan is above the ceiling",
+        "plan/draft.py",
+        "= min(ceiling, target), None",
+        "= min(ceiling + 5, target), None",
+        MODEL,
+    ),
     Break(
         "what an older epoch had reported counts until the newer one reports",
-        "commands.py",
+        "group/commands.py",
         "reported=None if old is None else _inherited(old, group, now_ms),",
         "reported=None,",
         MODEL,

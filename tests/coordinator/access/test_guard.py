@@ -16,7 +16,11 @@ READER = "/v1/groups/orders/sources/s/readers/0"
 
 
 def test_every_route_of_the_service_has_a_rule() -> None:
-    routes = {f"{method.upper()} {path}" for path, each in create_app(MemoryStore()).openapi()["paths"].items() for method in each}
+    routes = {
+        f"{method.upper()} {path}"
+        for path, each in create_app(MemoryStore()).openapi()["paths"].items()
+        for method in each
+    }
     assert routes - {f"{method} {path}" for method, path in OPEN} <= RULES.keys()
 
 
@@ -64,7 +68,9 @@ def test_every_route_of_the_service_has_a_rule() -> None:
 )
 async def test_what_a_token_may(service: Service, name: str, method: str, path: str, status: int) -> None:
     async with service() as api:
-        answer = await api.request(method, path, headers=bearer(name), content=b"no json" if method in ("POST", "PUT") else None)
+        answer = await api.request(
+            method, path, headers=bearer(name), content=b"no json" if method in ("POST", "PUT") else None
+        )
     assert answer.status_code == status
 
 
@@ -91,13 +97,17 @@ async def test_two_authorization_headers_are_none(service: Service) -> None:
 async def pages(api: httpx.AsyncClient, name: str, limit: int) -> list[list[str]]:
     found, after = list[list[str]](), ""
     while after is not None:
-        page: dict[str, Any] = (await api.get("/v1/groups", params={"limit": limit, "after": after}, headers=bearer(name))).json()
+        page: dict[str, Any] = (
+            await api.get("/v1/groups", params={"limit": limit, "after": after}, headers=bearer(name))
+        ).json()
         found.append([item["group"] for item in page["items"]])
         after = page["next"]
     return found
 
 
-async def test_the_list_holds_the_tokens_groups_in_full_pages(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_list_holds_the_tokens_groups_in_full_pages(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lockgate_coordinator.api.groups.NAMES_AT_ONCE", 2)
     async with service() as api:
         for group in ("a", "b", "c", "one", "one-more", "orders-1", "orders-2", "orders-3", "payments", "z"):
@@ -127,5 +137,7 @@ async def test_a_body_that_says_it_is_too_large_is_not_read(service: Service) ->
         raise AssertionError("it was read")
 
     async with service() as api:
-        answer = await api.put("/v1/groups/orders", headers={**bearer("admin"), "Content-Length": str(10**30)}, content=body())
+        answer = await api.put(
+            "/v1/groups/orders", headers={**bearer("admin"), "Content-Length": str(10**30)}, content=body()
+        )
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:lockgate:too-large")

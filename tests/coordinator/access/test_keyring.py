@@ -81,7 +81,9 @@ def test_tokens_of_the_environment_outlive_a_change_of_the_file(file: Path, cloc
     assert found.name == "LOCKGATE_TOKENS, entry 1"
 
 
-def test_guesses_are_not_remembered_and_good_headers_not_without_end(file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guesses_are_not_remembered_and_good_headers_not_without_end(
+    file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(keyring, "MOST_KNOWN", 3)
     keys = Keyring(file, "", clock)
     for number in range(20):
@@ -92,7 +94,9 @@ def test_guesses_are_not_remembered_and_good_headers_not_without_end(file: Path,
         assert len(keys._known) <= 3
 
 
-def test_every_token_is_compared_with_what_comes_and_in_constant_time(file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_token_is_compared_with_what_comes_and_in_constant_time(
+    file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys, compared = Keyring(file, "", clock), list[tuple[bytes, bytes]]()
     digests = [token.digest for token in TOKENS]
 
@@ -116,6 +120,12 @@ def test_no_token_stays_in_memory(file: Path, clock: Clock) -> None:
         assert keys.find(header) is keys.find(header) is not None
     held: list[object] = [keys]
     for each in held:  # all that it leads to, but for code
-        held += [found for found in gc.get_referents(each) if isinstance(found, str | bytes | tuple | list | dict | Token)]
+        held += [
+            found for found in gc.get_referents(each) if isinstance(found, str | bytes | tuple | list | dict | Token)
+        ]
     assert len(held) > len(TOKENS)
-    assert not [each for each in held if isinstance(each, str | bytes) and any(secret in str(each) for secret in SECRETS.values())]
+    assert not [
+        each
+        for each in held
+        if isinstance(each, str | bytes) and any(secret in str(each) for secret in SECRETS.values())
+    ]

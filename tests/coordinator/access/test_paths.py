@@ -1,7 +1,8 @@
-"""No spelling of a path, a method or a query gets a request past the guard that its token may not make.
+"""No spelling of a path, a method or a query gets a request past the guard that its token may not
+make.
 
-The oracle is the router itself: what it would call for a request that came through, and with which group, must be within the token's role
-and groups.
+The oracle is the router itself: what it would call for a request that came through, and with which
+group, must be within the token's role and groups.
 """
 
 from contextlib import suppress
@@ -50,7 +51,9 @@ NEEDS = {
 }
 """By the names of the functions that the router calls; all others need admin."""
 
-GROUPS = st.sampled_from(["orders", "orders-eu", "one", "payments", "%6Frders", "ord%65rs", "orders%2Fx", "one%0A", "..", "%2e%2e", ""])
+GROUPS = st.sampled_from(
+    ["orders", "orders-eu", "one", "payments", "%6Frders", "ord%65rs", "orders%2Fx", "one%0A", "..", "%2e%2e", ""]
+)
 PARTS = st.sampled_from(
     [
         "v1",
@@ -100,7 +103,17 @@ PATHS = st.one_of(
     st.builds("/v1/groups/{}{}/{}".format, GROUPS, ENDS, PARTS),
     st.lists(PARTS, max_size=9).map(lambda parts: "/" + "/".join(parts)),
     st.sampled_from(
-        ["/livez", "/livez/../v1/groups", "/livez%2F..%2Fv1%2Fgroups", "/readyz%0A", "//livez", "/metrics", "/openapi.json", "/docs", "*"]
+        [
+            "/livez",
+            "/livez/../v1/groups",
+            "/livez%2F..%2Fv1%2Fgroups",
+            "/readyz%0A",
+            "//livez",
+            "/metrics",
+            "/openapi.json",
+            "/docs",
+            "*",
+        ]
     ),
     st.text(max_size=40).map("/".__add__),
 )
@@ -158,12 +171,15 @@ def let_through(method: str, path: str, query: bytes, name: str) -> Scope | None
 
     asked = Guard(service, tokens(), None, lambda path, denial: Response(status_code=403))(scope, receive, send)
     with suppress(StopIteration):
-        asked.send(None)  # type: ignore[attr-defined]  # a coroutine that waits for nothing needs no loop
+        # a coroutine that waits for nothing needs no loop
+        asked.send(None)  # type: ignore[attr-defined]
     return seen[0] if seen else None
 
 
 def called(scope: Scope) -> tuple[str, str | None]:
-    """The name of the function that the router would call ("" for none), and the group that it would be given."""
+    """The name of the function that the router would call ("" for none), and the group that it
+    would be given.
+    """
     for route in ROUTES:
         match, more = route.matches({**scope, "app": APP})
         if match is Match.FULL:
@@ -192,7 +208,11 @@ def test_nothing_gets_past_the_guard_that_its_token_may_not_do(request_: tuple[s
 
 def test_the_oracle_knows_every_route() -> None:
     paths = APP.openapi()["paths"]
-    found = {called({**BARE, "method": method.upper(), "path": path})[0] for path, methods in paths.items() for method in methods}
+    found = {
+        called({**BARE, "method": method.upper(), "path": path})[0]
+        for path, methods in paths.items()
+        for method in methods
+    }
     assert found >= NEEDS.keys() - {"openapi"} | OPEN
     assert "" not in found
     assert called({**BARE, "method": "DELETE", "path": "/v1/groups/g/sources/s/readers/0"}) == ("leave", "g")

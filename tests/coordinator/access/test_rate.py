@@ -25,7 +25,9 @@ def test_each_has_its_own(clock: Clock) -> None:
 
 
 @given(rate=st.integers(1, 1_000), pauses=st.lists(st.floats(0, 3), max_size=50))
-def test_whoever_waits_as_long_as_told_may_go_on_and_nobody_gets_more_than_the_rate(rate: int, pauses: list[float]) -> None:
+def test_whoever_waits_as_long_as_told_may_go_on_and_nobody_gets_more_than_the_rate(
+    rate: int, pauses: list[float]
+) -> None:
     clock = Clock()
     limit, begin = RateLimit(rate, clock), clock.now
     for taken, pause in enumerate(pauses, 1):

@@ -1,4 +1,6 @@
-"""Access to real processes: tokens that change, TLS, an end in order, and no secret in anything that comes out."""
+"""Access to real processes: tokens that change, TLS, an end in order, and no secret in anything
+that comes out.
+"""
 
 import os
 import re
@@ -47,7 +49,9 @@ def serving(folder: Path, *options: str, env: Mapping[str, str] | None = None) -
     log = folder / f"log-{len(list(folder.iterdir()))}"
     command = [*COMMAND, "serve", "--port", "0", *options]
     with log.open("w") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})})
+        process = subprocess.Popen(
+            command, stdout=out, stderr=out, env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
+        )
     try:
         wait_for(lambda: "lockgate listens on " in log.read_text() or process.poll() is not None)
         said = re.search(r"lockgate listens on (\S+)", log.read_text())
@@ -61,7 +65,9 @@ def serving(folder: Path, *options: str, env: Mapping[str, str] | None = None) -
 def refused(*options: str, env: Mapping[str, str] | None = None) -> str:
     """The one line with which the command ends."""
     command = [*COMMAND, "serve", "--port", "0", *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **(env or {})})
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **(env or {})}
+    )
     assert (ended.returncode, ended.stdout) == (1, "")
     (line,) = ended.stderr.splitlines()
     return line
@@ -69,7 +75,9 @@ def refused(*options: str, env: Mapping[str, str] | None = None) -> str:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[trustme.CA, Path]:
-    """An authority, and the folder that has its `ca.pem` and a server's `cert.pem` and `key.pem`."""
+    """An authority, and the folder that has its `ca.pem` and a server's `cert.pem` and
+    `key.pem`.
+    """
     authority = trustme.CA()
     issued = authority.issue_cert("127.0.0.1", "localhost")
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -78,12 +86,19 @@ def certificate(tmp_path: Path) -> tuple[trustme.CA, Path]:
     return authority, tmp_path
 
 
-def test_a_running_service_takes_a_changed_file_and_keeps_to_the_old_one_when_it_is_broken(file: Path, tmp_path: Path) -> None:
+def test_a_running_service_takes_a_changed_file_and_keeps_to_the_old_one_when_it_is_broken(
+    file: Path, tmp_path: Path
+) -> None:
     with serving(tmp_path, "--tokens", str(file)) as served:
         url = f"{served.url}/v1/groups"
         assert httpx.get(url, headers=bearer("reader"), timeout=60).status_code == 200
         file.write_text("[[token")
-        wait_for(lambda: httpx.get(url, headers=bearer("reader"), timeout=60) and "a fault of syntax at" in served.log.read_text())
+        wait_for(
+            lambda: (
+                httpx.get(url, headers=bearer("reader"), timeout=60)
+                and "a fault of syntax at" in served.log.read_text()
+            )
+        )
         assert httpx.get(url, headers=bearer("reader"), timeout=60).status_code == 200
         file.write_text(FILE.replace("reader", "nobody", 1).partition("\n\n")[2])
         wait_for(lambda: httpx.get(url, headers=bearer("reader"), timeout=60).status_code == 401)
@@ -92,13 +107,30 @@ def test_a_running_service_takes_a_changed_file_and_keeps_to_the_old_one_when_it
 
 def test_nothing_that_comes_out_holds_a_token(file: Path, tmp_path: Path) -> None:
     secret, bodies = SECRETS["admin"], list[str]()
-    with serving(tmp_path, "--tokens", str(file), "--rate-limit", "5", env={"LOCKGATE_TOKENS": f"report={secret}-listed"}) as served:
-        for headers in (bearer("admin"), bearer("orders"), {"Authorization": f"Basic {secret}"}, {"Authorization": f"Bearer {secret}x"}):
-            for method, path in (("GET", "/v1/groups/g"), ("PUT", "/v1/groups/g"), ("GET", "/nowhere"), ("PATCH", "/v1/groups/%00")):
+    with serving(
+        tmp_path, "--tokens", str(file), "--rate-limit", "5", env={"LOCKGATE_TOKENS": f"report={secret}-listed"}
+    ) as served:
+        for headers in (
+            bearer("admin"),
+            bearer("orders"),
+            {"Authorization": f"Basic {secret}"},
+            {"Authorization": f"Bearer {secret}x"},
+        ):
+            for method, path in (
+                ("GET", "/v1/groups/g"),
+                ("PUT", "/v1/groups/g"),
+                ("GET", "/nowhere"),
+                ("PATCH", "/v1/groups/%00"),
+            ):
                 answer = httpx.request(method, served.url + path, headers=headers, content=b"{", timeout=60)
                 bodies += [answer.text, str(answer.headers)]
         file.write_text(FILE + f"\n[[token]]\nname = 'x'\nrole = '{secret}'")
-        wait_for(lambda: httpx.get(served.url, headers=bearer("admin"), timeout=60) and "stay as they were" in served.log.read_text())
+        wait_for(
+            lambda: (
+                httpx.get(served.url, headers=bearer("admin"), timeout=60)
+                and "stay as they were" in served.log.read_text()
+            )
+        )
         with httpx.Client(headers=bearer("admin"), timeout=60) as client:
             bodies += [client.get(f"{served.url}/v1/groups/g").text for _ in range(60)]
         assert served.ended() == 0
@@ -137,10 +169,15 @@ def test_lockgate_token_makes_one_that_is_taken(tmp_path: Path) -> None:
     made = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     token, file = made.stderr.split()[-1], tmp_path / "made.toml"
     assert token not in made.stdout
-    file.write_text(made.stdout + subprocess.run([*command[:4], "x", "--role", "read"], capture_output=True, text=True, check=True).stdout)
+    file.write_text(
+        made.stdout
+        + subprocess.run([*command[:4], "x", "--role", "read"], capture_output=True, text=True, check=True).stdout
+    )
     with serving(tmp_path, "--tokens", str(file)) as served:
         statuses = [
-            httpx.get(f"{served.url}/v1/groups/{group}", headers={"Authorization": f"Bearer {token}"}, timeout=60).status_code
+            httpx.get(
+                f"{served.url}/v1/groups/{group}", headers={"Authorization": f"Bearer {token}"}, timeout=60
+            ).status_code
             for group in ("orders-1", "one", "two")
         ]
     assert statuses == [404, 404, 403]
@@ -176,7 +213,9 @@ def test_https_with_an_encrypted_key(certificate: tuple[trustme.CA, Path], tmp_p
     assert "LOCKGATE_SSL_KEYFILE_PASSWORD" in refused(*options)
 
 
-def test_with_authorities_only_callers_with_their_certificate_get_in(certificate: tuple[trustme.CA, Path], tmp_path: Path) -> None:
+def test_with_authorities_only_callers_with_their_certificate_get_in(
+    certificate: tuple[trustme.CA, Path], tmp_path: Path
+) -> None:
     authority, folder = certificate
     options = [
         "--ssl-certfile",
@@ -197,9 +236,15 @@ def test_with_authorities_only_callers_with_their_certificate_get_in(certificate
 
 
 @pytest.mark.parametrize("option", ["--ssl-certfile", "--ssl-keyfile", "--ssl-ca-certs"])
-def test_a_file_of_tls_that_is_missing_is_named_before_listening(certificate: tuple[trustme.CA, Path], option: str) -> None:
+def test_a_file_of_tls_that_is_missing_is_named_before_listening(
+    certificate: tuple[trustme.CA, Path], option: str
+) -> None:
     folder = certificate[1]
-    files = {"--ssl-certfile": folder / "cert.pem", "--ssl-keyfile": folder / "key.pem", "--ssl-ca-certs": folder / "ca.pem"}
+    files = {
+        "--ssl-certfile": folder / "cert.pem",
+        "--ssl-keyfile": folder / "key.pem",
+        "--ssl-ca-certs": folder / "ca.pem",
+    }
     files[option] = folder / "nowhere.pem"
     line = refused(*(word for name, file in files.items() for word in (name, str(file))))
     assert f"{option} {folder / 'nowhere.pem'} cannot be read: No such file" in line
@@ -217,7 +262,9 @@ def test_an_end_that_was_asked_for_is_no_failure_and_says_nothing(tmp_path: Path
         assert served.said() == []
 
 
-def test_two_over_one_redis_end_in_order_with_long_polls_streams_and_half_requests(redis_server: RedisServer, tmp_path: Path) -> None:
+def test_two_over_one_redis_end_in_order_with_long_polls_streams_and_half_requests(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
     store = ("--store", redis_server.url)
     with serving(tmp_path, *store) as first, serving(tmp_path, *store) as second, ThreadPoolExecutor(4) as threads:
         polled = []

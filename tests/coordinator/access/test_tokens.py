@@ -1,4 +1,6 @@
-"""Tokens from a file and from the environment: what is taken, and what is refused in which words."""
+"""Tokens from a file and from the environment: what is taken, and what is refused in which
+words.
+"""
 
 from pathlib import Path
 
@@ -42,8 +44,14 @@ def test_a_file_gives_back_what_its_entries_say(file: Path) -> None:
             "token 1 (a): its fields must be among name, sha256",
         ),
         (f"[[token]]\nname = 'a'\nsha256 = '{SHA}'\nrole = 'read'\ngroups = []", "token 1 (a): groups must be a list"),
-        (f"[[token]]\nname = 'a'\nsha256 = '{SHA}'\nrole = 'read'\ngroups = ['a*b']", "token 1 (a): groups must be a list"),
-        (FILE + "\n" + FILE.partition("\n\n")[0], f"token {len(TOKENS) + 1}: name must be its own, and is that of token 1"),
+        (
+            f"[[token]]\nname = 'a'\nsha256 = '{SHA}'\nrole = 'read'\ngroups = ['a*b']",
+            "token 1 (a): groups must be a list",
+        ),
+        (
+            FILE + "\n" + FILE.partition("\n\n")[0],
+            f"token {len(TOKENS) + 1}: name must be its own, and is that of token 1",
+        ),
         (FILE + "\n" + FILE.partition("\n\n")[0].replace("reader", "other"), "sha256 must be its own"),
     ],
 )
@@ -65,7 +73,9 @@ def test_the_environment_gives_tokens_for_all_groups() -> None:
     assert found[0].digest == TOKENS[0].digest
 
 
-@pytest.mark.parametrize("text", [SECRET, f"writer={SECRET}", "read=short", f"read={SECRET},", f"read={SECRET} {SECRET}"])
+@pytest.mark.parametrize(
+    "text", [SECRET, f"writer={SECRET}", "read=short", f"read={SECRET},", f"read={SECRET} {SECRET}"]
+)
 def test_bad_tokens_of_the_environment_are_refused_without_repeating_them(text: str) -> None:
     with pytest.raises(InvalidTokens, match=r"V, entry [12]: ") as refusal:
         tokens_of_environment("V", text)
@@ -73,7 +83,8 @@ def test_bad_tokens_of_the_environment_are_refused_without_repeating_them(text: 
 
 
 @pytest.mark.parametrize(
-    ("group", "may"), [("orders", True), ("orders-eu", True), ("one", True), ("order", False), ("one-more", False), ("Orders", False)]
+    ("group", "may"),
+    [("orders", True), ("orders-eu", True), ("one", True), ("order", False), ("one-more", False), ("Orders", False)],
 )
 def test_a_star_stands_for_any_end_of_a_name(group: str, may: bool) -> None:
     assert TOKENS[3].may_touch(group) is may

@@ -1,4 +1,6 @@
-"""The compiled decoder may say "not I" to anything, and must never say anything else than the codec does."""
+"""The compiled decoder may say "not I" to anything, and must never say anything else than the codec
+does.
+"""
 
 import json
 from typing import Any
@@ -7,18 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lockgate.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
 from lockgate.errors import InvalidMessage
-from lockgate.events import ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
+from lockgate.wire.events import ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
 
 EDGES = st.sampled_from([MIN, MIN - 1, -1, 0, 1, 2**53 + 1, MAX, MAX + 1, 2**70])
-scalars = st.none() | st.booleans() | EDGES | st.integers() | st.sampled_from([1.0, 1e3, 0.5, "", "a", "1", "\ud800", "a/b", []])
+scalars = (
+    st.none()
+    | st.booleans()
+    | EDGES
+    | st.integers()
+    | st.sampled_from([1.0, 1e3, 0.5, "", "a", "1", "\ud800", "a/b", []])
+)
 splits = st.dictionaries(
     st.sampled_from(["t-0", "t-1", "", "a/b", "é", "a" * 256]),
     scalars
-    | st.dictionaries(st.sampled_from(["watermark", "state", "position", "end", "rows", "x"]), scalars | st.sampled_from(SplitState)),
+    | st.dictionaries(
+        st.sampled_from(["watermark", "state", "position", "end", "rows", "x"]), scalars | st.sampled_from(SplitState)
+    ),
     max_size=2,
 )
 bodies = st.fixed_dictionaries(
@@ -109,7 +119,11 @@ def test_a_batch_that_is_taken_is_the_codec_s_and_without_a_fault(items: list[An
     taken = reports_from_bytes(text.encode(errors="surrogatepass"))
     if taken is not None:
         read = [(source, report_to_json(event)) for source, event in taken]
-        assert read == [(item[0], report_to_json(item[1])) for item in reports_from_json(json.loads(text)) if isinstance(item, tuple)]
+        assert read == [
+            (item[0], report_to_json(item[1]))
+            for item in reports_from_json(json.loads(text))
+            if isinstance(item, tuple)
+        ]
         assert len(read) == len(items)
 
 
@@ -118,7 +132,9 @@ def test_a_batch_that_is_taken_is_the_codec_s_and_without_a_fault(items: list[An
 def test_every_batch_that_a_client_sends_is_taken(reports: list[tuple[str, ReportedWatermarkEvent]]) -> None:
     taken = reports_from_bytes(json.dumps(reports_to_json(reports)).encode())
     assert taken is not None
-    assert [(source, report_to_json(event)) for source, event in taken] == [(source, report_to_json(event)) for source, event in reports]
+    assert [(source, report_to_json(event)) for source, event in taken] == [
+        (source, report_to_json(event)) for source, event in reports
+    ]
 
 
 def test_a_batch_above_the_limit_goes_the_full_way() -> None:

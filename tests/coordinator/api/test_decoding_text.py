@@ -1,15 +1,19 @@
-"""What the compiled decoder takes of arbitrary text the codec takes as well, and reads no differently."""
+"""What the compiled decoder takes of arbitrary text the codec takes as well, and reads no
+differently.
+"""
 
 import json
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lockgate import codec
 from lockgate.watermark import MAX, MIN
+from lockgate.wire import codec
 from lockgate_coordinator.api.decoding import report_from_bytes
 
-ODD = st.sampled_from(["1.0", "1e3", "-0", "true", "null", '"1"', "NaN", "[]", "{}", str(MAX + 1), str(MIN - 1), "01", "1E400"])
+ODD = st.sampled_from(
+    ["1.0", "1e3", "-0", "true", "null", '"1"', "NaN", "[]", "{}", str(MAX + 1), str(MIN - 1), "01", "1E400"]
+)
 NUMBERS = st.integers(0, 10).map(str) | st.sampled_from([str(MIN), str(MAX), "-1"])
 FLAGS = st.sampled_from(["true", "false", "null", "0", '"true"'])
 STATES = st.sampled_from(['"active"', '"paused"', '"caught_up"', '"idle"', '"finished"', '"lost"', "null", "1"])
@@ -17,20 +21,36 @@ NAMES = st.sampled_from(["orders-0", "a:b", "", "a b", "a/b", "\ud800", "ä", "x
 
 
 def objects(fields: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
-    """JSON text of an object with some of these fields, perhaps twice, and perhaps one that nobody knows."""
+    """JSON text of an object with some of these fields, perhaps twice, and perhaps one that nobody
+    knows.
+    """
     pairs = st.sampled_from([*fields, "unknown"]).flatmap(
         lambda key: st.tuples(st.just(key), st.one_of(fields.get(key, NUMBERS), fields.get(key, NUMBERS), ODD))
     )
-    return st.lists(pairs, max_size=8).map(lambda items: "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in items) + "}")
+    return st.lists(pairs, max_size=8).map(
+        lambda items: "{" + ",".join(f"{json.dumps(key)}:{value}" for key, value in items) + "}"
+    )
 
 
 SPLITS = st.lists(
-    st.tuples(NAMES, objects({"watermark": NUMBERS, "state": STATES, "position": NUMBERS, "end": NUMBERS, "rows": NUMBERS})), max_size=3
+    st.tuples(
+        NAMES, objects({"watermark": NUMBERS, "state": STATES, "position": NUMBERS, "end": NUMBERS, "rows": NUMBERS})
+    ),
+    max_size=3,
 ).map(lambda items: "{" + ",".join(f"{json.dumps(name)}:{split}" for name, split in items) + "}")
 NEEDED = {"subtask": NUMBERS, "epoch": NUMBERS, "watermark": NUMBERS}
-OPTIONAL = {"idle": FLAGS, "finished": FLAGS, "reach": NUMBERS, "batch_id": NUMBERS, "park_ms": NUMBERS, "splits": SPLITS}
+OPTIONAL = {
+    "idle": FLAGS,
+    "finished": FLAGS,
+    "reach": NUMBERS,
+    "batch_id": NUMBERS,
+    "park_ms": NUMBERS,
+    "splits": SPLITS,
+}
 REPORTS = st.tuples(NUMBERS, NUMBERS, NUMBERS, objects({**NEEDED, **OPTIONAL})).map(
-    lambda drawn: f'{{"subtask":{drawn[0]},"epoch":{drawn[1]},"watermark":{drawn[2]},' + drawn[3][1:].replace("}", "}", 1)
+    lambda drawn: (
+        f'{{"subtask":{drawn[0]},"epoch":{drawn[1]},"watermark":{drawn[2]},' + drawn[3][1:].replace("}", "}", 1)
+    )
 )
 
 
@@ -60,4 +80,9 @@ def test_a_report_with_bytes_changed_is_read_alike(at: int, until: int, piece: b
 
 
 def test_a_plain_report_does_go_the_lean_way() -> None:
-    assert report_from_bytes(b'{"subtask":0,"epoch":1,"watermark":-5,"splits":{"a":{"watermark":1,"state":"paused"}},"new":{}}') is not None
+    assert (
+        report_from_bytes(
+            b'{"subtask":0,"epoch":1,"watermark":-5,"splits":{"a":{"watermark":1,"state":"paused"}},"new":{}}'
+        )
+        is not None
+    )

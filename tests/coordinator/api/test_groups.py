@@ -86,14 +86,20 @@ async def test_a_deleted_group_is_forgotten_and_its_successors_revision_is_highe
 
 async def test_inspection_shows_readers_and_splits_with_drift_and_lease(api: httpx.AsyncClient) -> None:
     for source, watermark in (("a", 2**53 + 1), ("b", 2**53 + 8)):
-        epoch = (await api.post(f"/v1/groups/g/sources/{source}/readers", json={"subtask": 3, "owner": "q"})).json()["epoch"]
+        epoch = (await api.post(f"/v1/groups/g/sources/{source}/readers", json={"subtask": 3, "owner": "q"})).json()[
+            "epoch"
+        ]
         splits = {"p-0": {"watermark": watermark + 1, "state": "paused", "position": 7}}
         report = {"subtask": 3, "epoch": epoch, "watermark": watermark, "splits": splits}
         await api.post(f"/v1/groups/g/sources/{source}/watermarks", json=report)
     (reader,) = (await api.get("/v1/groups/g/sources/b")).json()["readers"]
     assert (reader["subtask"], reader["owner"], reader["state"], reader["drift_ms"]) == (3, "q", "active", 7)
     assert 0 < reader["lease_left_ms"] <= 30_000
-    assert (reader["splits"]["p-0"]["state"], reader["splits"]["p-0"]["drift_ms"], reader["splits"]["p-0"]["position"]) == ("paused", 8, 7)
+    assert (
+        reader["splits"]["p-0"]["state"],
+        reader["splits"]["p-0"]["drift_ms"],
+        reader["splits"]["p-0"]["position"],
+    ) == ("paused", 8, 7)
     group = (await api.get("/v1/groups/g")).json()
     assert [source["source"] for source in group["sources"]] == ["a", "b"]
     assert (group["group_watermark"], group["alignment"]["group_watermark"]) == (2**53 + 1, 2**53 + 1)

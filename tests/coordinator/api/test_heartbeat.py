@@ -28,8 +28,15 @@ async def test_a_silent_stream_sends_a_comment_line_at_each_heartbeat(monkeypatc
         if len(sent) == 5:
             enough.set()
 
-    scope = {"type": "http", "method": "GET", "path": "/v1/groups/g/alignment/events", "query_string": b"", "headers": []}
-    await asyncio.wait_for(app(scope, receive, send), 20)  # type: ignore[arg-type]  # ASGI's own types are wider
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/groups/g/alignment/events",
+        "query_string": b"",
+        "headers": [],
+    }
+    # ASGI's own types are wider
+    await asyncio.wait_for(app(scope, receive, send), 20)  # type: ignore[arg-type]
     head, event, *beats = sent[:5]
     assert (head, event.partition(b"\n")[0]) == (b"", b"event: alignment")
     assert [beat[:1] + beat[-2:] for beat in beats] == [b":\n\n"] * 3

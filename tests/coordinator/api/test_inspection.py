@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate.alignment import evaluate
-from lockgate.events import GroupConfig, ReportedWatermarkEvent
-from lockgate.group import Group, create
-from lockgate.readers import Reader, Readers
+from lockgate.group.alignment import evaluate
+from lockgate.group.group import Group, create
+from lockgate.group.readers import Reader, Readers
+from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.inspection import inspected, summary
 from lockgate_coordinator.store import MemoryStore
@@ -70,7 +70,11 @@ async def test_a_reader_that_hangs_keeps_its_lease_and_its_progress_gets_old(ser
 )
 async def test_whatever_moves_is_progress(service: Service, moved: dict[str, Any]) -> None:
     epoch = await service.reader("a")
-    before: dict[str, Any] = {"watermark": T, "batch_id": 3, "splits": {"p": {"watermark": T, "state": "active", "position": 7}}}
+    before: dict[str, Any] = {
+        "watermark": T,
+        "batch_id": 3,
+        "splits": {"p": {"watermark": T, "state": "active", "position": 7}},
+    }
     await service.report("a", epoch, **before)
     service.now += 5_000
     await service.report("a", epoch, **before | moved)
@@ -91,7 +95,9 @@ async def test_a_reader_that_is_held_shows_for_how_long(service: Service) -> Non
 
 
 async def test_who_is_passed_over_says_so(service: Service) -> None:
-    await service.http.put(GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_hold_ms": 2_000, "on_max_hold": "proceed"})
+    await service.http.put(
+        GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_hold_ms": 2_000, "on_max_hold": "proceed"}
+    )
     old, live = await service.reader("old"), await service.reader("live")
     await service.report("old", old, T)
     await service.report("live", live, T + 86_400_000)
@@ -182,5 +188,9 @@ def test_of_a_hundred_thousand_readers_an_answer_holds_a_page(crowd: Group) -> N
     begun = perf_counter()
     found = inspected(group, event, T, limit=100)
     assert perf_counter() - begun < 10  # 0.2 s where nothing else runs
-    assert ([len(source["readers"]) for source in found["sources"]], found["readers"], found["next"]) == ([100], 100_000, "s/99")
+    assert ([len(source["readers"]) for source in found["sources"]], found["readers"], found["next"]) == (
+        [100],
+        100_000,
+        "s/99",
+    )
     assert summary(group, event, T)["drift_ms"] is None

@@ -48,7 +48,8 @@ async def test_a_poll_sees_a_lost_reader_without_any_other_request(api: httpx.As
     event = await reporting(api, "a", 5)
     seen = (await asyncio.wait_for(polling(api, event["revision"], 60_000), 30)).json()
     assert (seen["max_desired_watermark"], seen["held_by"]) == (MAX, [])
-    waited_ms = seen["revision"] - event["revision"]  # revisions are the clock's, or a few ms ahead of it
+    # revisions are the clock's, or a few ms ahead of it
+    waited_ms = seen["revision"] - event["revision"]
     assert QUICK["lease_ms"] - 10 <= waited_ms < QUICK["lease_ms"] + 20_000
 
 
@@ -56,7 +57,9 @@ async def test_a_poll_sees_the_end_of_a_new_groups_grace(api: httpx.AsyncClient)
     config = {"lease_ms": 2_000, "update_interval_ms": 20, "on_lost_reader": "hold", "max_drift_ms": 10}
     body = {"subtask": 0, "config": config, "ceiling": 7}
     epoch = (await api.post(f"{GROUP}/sources/a/readers", json=body)).json()["epoch"]
-    event = (await api.post(f"{GROUP}/sources/a/watermarks", json={"subtask": 0, "epoch": epoch, "watermark": 5})).json()
+    event = (
+        await api.post(f"{GROUP}/sources/a/watermarks", json={"subtask": 0, "epoch": epoch, "watermark": 5})
+    ).json()
     assert event["max_desired_watermark"] == 7
     seen = (await asyncio.wait_for(polling(api, event["revision"], 60_000), 30)).json()
     assert seen["max_desired_watermark"] == 15
@@ -71,7 +74,9 @@ async def test_a_poll_ends_when_the_group_is_deleted(api: httpx.AsyncClient) -> 
 
 
 @pytest.mark.parametrize("sooner", [{"config": QUICK}, {"park_ms": 200}], ids=["configured", "parked"])
-async def test_a_lease_that_ends_sooner_wakes_who_waits_for_its_end(api: httpx.AsyncClient, sooner: dict[str, Any]) -> None:
+async def test_a_lease_that_ends_sooner_wakes_who_waits_for_its_end(
+    api: httpx.AsyncClient, sooner: dict[str, Any]
+) -> None:
     event = await reporting(api, "a", 5)
     poll = polling(api, event["revision"], 60_000)
     await polling(api, event["revision"], 30)

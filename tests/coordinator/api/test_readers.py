@@ -32,7 +32,11 @@ async def test_a_newer_registration_fences_the_older_one(api: httpx.AsyncClient)
     old, new = (await registered(api))["epoch"], (await registered(api))["epoch"]
     assert new > old
     refused = await api.post(WATERMARKS, json={"subtask": 0, "epoch": old, "watermark": 5})
-    assert (refused.status_code, refused.json()["type"], refused.json()["current_epoch"]) == (409, "urn:lockgate:stale-epoch", new)
+    assert (refused.status_code, refused.json()["type"], refused.json()["current_epoch"]) == (
+        409,
+        "urn:lockgate:stale-epoch",
+        new,
+    )
     assert (await api.post(WATERMARKS, json={"subtask": 0, "epoch": new + 1, "watermark": 5})).status_code == 409
     assert (await api.get("/v1/groups/g/alignment")).json()["group_watermark"] == MIN
     assert (await api.post(WATERMARKS, json={"subtask": 0, "epoch": new, "watermark": 5})).status_code == 200
@@ -41,7 +45,11 @@ async def test_a_newer_registration_fences_the_older_one(api: httpx.AsyncClient)
 async def test_another_owner_is_told_who_is_busy_and_may_take_over(api: httpx.AsyncClient) -> None:
     await registered(api, owner="production")
     refused = await api.post(READERS, json={"subtask": 0, "owner": "staging"})
-    assert (refused.status_code, refused.json()["type"], refused.json()["owner"]) == (409, "urn:lockgate:reader-busy", "production")
+    assert (refused.status_code, refused.json()["type"], refused.json()["owner"]) == (
+        409,
+        "urn:lockgate:reader-busy",
+        "production",
+    )
     await registered(api, owner="staging", takeover=True)
 
 

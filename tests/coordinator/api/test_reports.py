@@ -34,7 +34,9 @@ async def test_the_answer_to_a_report_takes_it_into_account(api: httpx.AsyncClie
     a, b = await epoch_of(api, "a"), await epoch_of(api, "b")
     await post(api, "/sources/a/watermarks", {"subtask": 0, "epoch": a, "watermark": 100, "reach": 900})
     event = await post(
-        api, "/sources/b/watermarks", {"subtask": 0, "epoch": b, "watermark": 50, "splits": {"p": {"watermark": 50, "state": "active"}}}
+        api,
+        "/sources/b/watermarks",
+        {"subtask": 0, "epoch": b, "watermark": 50, "splits": {"p": {"watermark": 50, "state": "active"}}},
     )
     assert (event["group_watermark"], event["max_desired_watermark"]) == (50, 60)
     assert event["held_by"] == [{"source": "b", "subtask": 0, "watermark": 50, "split": "p"}]
@@ -46,7 +48,9 @@ async def test_of_many_reports_at_once_none_is_lost_and_each_answer_counts_its_o
     epochs = [await epoch_of(api, "a", subtask) for subtask in range(30)]
 
     async def report(subtask: int) -> None:
-        event = await post(api, "/sources/a/watermarks", {"subtask": subtask, "epoch": epochs[subtask], "watermark": 100 + subtask})
+        event = await post(
+            api, "/sources/a/watermarks", {"subtask": subtask, "epoch": epochs[subtask], "watermark": 100 + subtask}
+        )
         assert event["group_watermark"] <= 100 + subtask
 
     await asyncio.gather(*(report(subtask) for subtask in range(30)))
@@ -59,18 +63,26 @@ async def test_progress_of_executors_raises_the_watermark_split_by_split(api: ht
     splits = {name: {"watermark": 5, "state": "active"} for name in ("p-0", "p-1")}
     await post(api, "/sources/a/watermarks", {"subtask": 0, "epoch": epoch, "watermark": 5, "splits": splits})
     task = {"subtask": 0, "epoch": epoch, "batch_id": 1, "attempt": 0}
-    event = await post(api, "/sources/a/progress", task | {"splits": {"p-0": {"watermark": 50, "position": 9, "rows": 9}}})
+    event = await post(
+        api, "/sources/a/progress", task | {"splits": {"p-0": {"watermark": 50, "position": 9, "rows": 9}}}
+    )
     assert event["group_watermark"] == 5
-    event = await post(api, "/sources/a/progress", task | {"splits": {"p-1": {"watermark": 40, "position": 9, "rows": 9}}})
+    event = await post(
+        api, "/sources/a/progress", task | {"splits": {"p-1": {"watermark": 40, "position": 9, "rows": 9}}}
+    )
     assert event["group_watermark"] == 40
 
 
 async def test_each_report_of_a_batch_is_judged_alone(api: httpx.AsyncClient) -> None:
     epoch = await epoch_of(api, "a")
     good = {"source": "a", "subtask": 0, "epoch": epoch, "watermark": 7}
-    answer = await post(api, "/watermarks", {"reports": [good | {"epoch": epoch + 1}, good, {"source": "a"}, good | {"source": "b"}]})
+    answer = await post(
+        api, "/watermarks", {"reports": [good | {"epoch": epoch + 1}, good, {"source": "a"}, good | {"source": "b"}]}
+    )
     assert answer["alignment"]["group_watermark"] == 7
-    rejected = [(item["index"], item["status"], item["type"].removeprefix("urn:lockgate:")) for item in answer["rejected"]]
+    rejected = [
+        (item["index"], item["status"], item["type"].removeprefix("urn:lockgate:")) for item in answer["rejected"]
+    ]
     assert rejected == [(0, 409, "stale-epoch"), (2, 422, "invalid-request"), (3, 404, "unknown-source")]
     assert all(item["detail"] for item in answer["rejected"])
 
@@ -93,11 +105,16 @@ async def test_a_batch_may_have_ten_thousand_reports_and_no_more(api: httpx.Asyn
         (b"\xff", ["body"]),
         (b"[" * 100_000, ["body"]),
         (b'{"subtask": ' + b"9" * 5_000 + b"}", ["body"]),
-        (b'{"subtask": 0, "epoch": 1, "watermark": 1, "splits": {"\\ud800": {"watermark": 1, "state": "active"}}}', ["splits.\ud800"]),
+        (
+            b'{"subtask": 0, "epoch": 1, "watermark": 1, "splits": {"\\ud800": {"watermark": 1, "state": "active"}}}',
+            ["splits.\ud800"],
+        ),
     ],
     ids=lambda value: None if isinstance(value, bytes) else "-".join(value).encode("ascii", "replace").decode(),
 )
-async def test_a_body_that_breaks_the_protocol_is_refused_by_field(api: httpx.AsyncClient, body: bytes, fields: list[str]) -> None:
+async def test_a_body_that_breaks_the_protocol_is_refused_by_field(
+    api: httpx.AsyncClient, body: bytes, fields: list[str]
+) -> None:
     refused = await api.post(f"{GROUP}/sources/a/watermarks", content=body)
     assert (refused.status_code, refused.json()["type"]) == (422, "urn:lockgate:invalid-request")
     assert [fault["field"] for fault in refused.json()["errors"]] == fields

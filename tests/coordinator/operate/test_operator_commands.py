@@ -1,4 +1,6 @@
-"""An operator's commands against a real coordinator: what they show, what they do, and how they fail."""
+"""An operator's commands against a real coordinator: what they show, what they do, and how they
+fail.
+"""
 
 import json
 import os
@@ -31,7 +33,9 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """A group `checkout` with two readers of orders, one of payments that is held, and an idle one."""
+    """A group `checkout` with two readers of orders, one of payments that is held, and an idle
+    one.
+    """
     with httpx.Client(base_url=coordinator.url, timeout=60) as client:
         client.delete(GROUP)
         client.put(GROUP, json={"max_drift_ms": 300_000})
@@ -43,7 +47,9 @@ def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
 
 
 def reporting(http: httpx.Client, source: str, subtask: int, watermark: int, **more: Any) -> int:
-    epoch = http.post(f"{GROUP}/sources/{source}/readers", json={"subtask": subtask, "owner": "7c0d1f5e-6e25"}).json()["epoch"]
+    epoch = http.post(f"{GROUP}/sources/{source}/readers", json={"subtask": subtask, "owner": "7c0d1f5e-6e25"}).json()[
+        "epoch"
+    ]
     splits = {f"{source}-0": {"watermark": watermark, "state": "active", "position": 100, "end": 900}}
     report = {"subtask": subtask, "epoch": epoch, "watermark": watermark, "splits": splits, **more}
     http.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
@@ -80,7 +86,10 @@ def test_describe_shows_each_reader_and_cuts_no_time(http: httpx.Client, width: 
 
 def test_describe_says_in_a_sentence_who_holds(http: httpx.Client) -> None:
     text = " ".join(said(str(http.base_url), "describe", "checkout").split())
-    assert "The group is held by reader orders/0 (split orders-0) at 2026-01-01T00:00:00Z; nobody goes beyond 2026-01-01T00:05:00Z." in text
+    assert (
+        "The group is held by reader orders/0 (split orders-0) at 2026-01-01T00:00:00Z; nobody goes beyond "
+        "2026-01-01T00:05:00Z." in text
+    )
     http.put(GROUP, json={"expected_sources": ["refunds"]})
     text = " ".join(said(str(http.base_url), "describe", "checkout").split())
     assert "Everybody waits for the first report of refunds" in text

@@ -40,6 +40,9 @@ def test_of_many_who_hold_some_are_named() -> None:
 
 
 def test_a_group_that_nobody_holds_says_why() -> None:
-    for watermark, reason in ((MIN, "no reader has reported yet"), (MAX, "all readers are idle, finished, lost or gone")):
+    for watermark, reason in (
+        (MIN, "no reader has reported yet"),
+        (MAX, "all readers are idle, finished, lost or gone"),
+    ):
         event = {"held_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
         assert reason in who_holds({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})

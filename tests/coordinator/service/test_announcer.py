@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from lockgate.events import GroupConfig, WatermarkAlignmentEvent
+from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate_coordinator.service import announcer
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Loaded, MemoryStore, StoreUnavailable
@@ -48,7 +48,9 @@ async def coordinator(store: Leaving) -> AsyncIterator[Coordinator]:
 
 
 async def configured(coordinator: Coordinator, sources: int) -> int:
-    """The revision after a change of the event: a group that expects nobody has another ceiling than one that does."""
+    """The revision after a change of the event: a group that expects nobody has another ceiling
+    than one that does.
+    """
     expected = ("a",) if sources % 2 else ()
     await coordinator.configure("g", GroupConfig(expected_sources=expected), lambda group: True)
     return (await coordinator.look("g")).event.revision
@@ -64,7 +66,9 @@ async def test_a_follower_gets_the_event_that_holds_then_each_change(coordinator
     assert (first.revision < second.revision, second.revision) == (True, revisions[0])
 
 
-async def test_a_follower_that_was_busy_gets_the_newest_and_nothing_of_what_was_before(coordinator: Coordinator) -> None:
+async def test_a_follower_that_was_busy_gets_the_newest_and_nothing_of_what_was_before(
+    coordinator: Coordinator,
+) -> None:
     events = await following(coordinator)
     await soon(anext(events))
     for changes in range(2, 7):
@@ -77,7 +81,9 @@ async def test_a_follower_that_was_busy_gets_the_newest_and_nothing_of_what_was_
     waiting.cancel()
 
 
-async def test_a_follower_of_an_unchanged_group_is_told_so_now_and_then(coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_follower_of_an_unchanged_group_is_told_so_now_and_then(
+    coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
     events = await following(coordinator, (await coordinator.look("g")).event.revision)
     assert [await soon(anext(events)) for _ in range(3)] == [None] * 3
@@ -113,7 +119,8 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_told_once(
     while coordinator.watchers < 2:
         await asyncio.sleep(0)
     kept = store._groups["g"]
-    store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]  # as no version would have written it
+    # as no version would have written it
+    store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]
     coordinator._announcer.deleted("g")  # look now
     with pytest.raises((AttributeError, TypeError)):
         await soon(poll)

@@ -1,7 +1,15 @@
-"""Nobody runs free after an outage, whether the data was lost or only out of reach (pure rules: tests/core/test_leases.py)."""
+"""Nobody runs free after an outage, whether the data was lost or only out of reach (pure rules:
+tests/core/group/test_leases.py).
+"""
 
-from lockgate.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.watermark import MAX
+from lockgate.wire.events import (
+    CatchUp,
+    GroupConfig,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
@@ -20,7 +28,9 @@ class Outage:
         self.coordinator = Coordinator(MemoryStore(lambda: self.now_ms))
 
     async def registers(self, source: str, ceiling: int | None = None) -> WatermarkAlignmentEvent:
-        answer = await self.coordinator.register("g", source, ReaderRegistrationEvent(subtask=0, config=CONFIG, ceiling=ceiling))
+        answer = await self.coordinator.register(
+            "g", source, ReaderRegistrationEvent(subtask=0, config=CONFIG, ceiling=ceiling)
+        )
         self.epochs[source] = answer.epoch
         return answer.alignment
 

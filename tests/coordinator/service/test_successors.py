@@ -1,6 +1,6 @@
 """A deleted group's successor, on a clock that stands still."""
 
-from lockgate.events import GroupConfig, ReaderRegistrationEvent
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 

@@ -5,8 +5,8 @@ import pytest
 from redis.asyncio import Redis
 
 from lockgate.errors import StaleEpoch, UnknownGroup
-from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate.group import Group
+from lockgate.group.group import Group
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.service import turns
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.turns import Turn, Turns
@@ -15,7 +15,9 @@ from lockgate_coordinator.store import redis as redis_store
 
 
 class CountingStore(MemoryStore):
-    """Memory that counts what is committed, and whose answers take their time as those of a shared store do."""
+    """Memory that counts what is committed, and whose answers take their time as those of a shared
+    store do.
+    """
 
     shared = True
     commits = 0
@@ -27,7 +29,9 @@ class CountingStore(MemoryStore):
 
 
 class BusyStore(MemoryStore):
-    """Memory in which others were faster with the next commit, once `overtaken` is set, and have claimed the group then."""
+    """Memory in which others were faster with the next commit, once `overtaken` is set, and have
+    claimed the group then.
+    """
 
     overtaken = False
     claims = 0
@@ -47,7 +51,10 @@ async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWat
     """A first report of each of so many readers."""
     registrations = [ReaderRegistrationEvent(subtask=subtask) for subtask in range(readers)]
     answers = await asyncio.gather(*(coordinator.register("g", "a", event) for event in registrations))
-    return [ReportedWatermarkEvent(subtask=answer.subtask, epoch=answer.epoch, watermark=100 + answer.subtask) for answer in answers]
+    return [
+        ReportedWatermarkEvent(subtask=answer.subtask, epoch=answer.epoch, watermark=100 + answer.subtask)
+        for answer in answers
+    ]
 
 
 async def test_commands_that_come_together_make_one_turn_and_each_answer_counts_them_all() -> None:
@@ -91,7 +98,9 @@ async def test_busy_turns_go_on_claiming_the_group_while_claims_are_refused(monk
     monkeypatch.setattr(turns, "CONTENDED_S", 2.0)  # less than the refused claim is waited for
 
     async def turn(watermark: int) -> None:
-        await asyncio.gather(*(coordinator.report("g", "a", replace(report, watermark=watermark)) for report in reports))
+        await asyncio.gather(
+            *(coordinator.report("g", "a", replace(report, watermark=watermark)) for report in reports)
+        )
 
     store.overtaken = True
     await turn(200)
@@ -154,7 +163,9 @@ async def calls(address: str) -> int:
 async def test_a_turn_on_redis_is_one_round_trip_while_nobody_else_is_at_work(
     store: Store, store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_store, "RECALLED_WITHIN_MS", 60_000)  # a machine that pauses for longer than 50 ms costs another one
+    monkeypatch.setattr(
+        redis_store, "RECALLED_WITHIN_MS", 60_000
+    )  # a machine that pauses for longer than 50 ms costs another one
     coordinator = Coordinator(store)
     (report,) = await registered(coordinator, 1)
     await coordinator.report("g", "a", report)
@@ -166,7 +177,9 @@ async def test_a_turn_on_redis_is_one_round_trip_while_nobody_else_is_at_work(
 
 
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_nobody_is_refused_by_what_another_process_has_changed_meanwhile(store: Store, store_address: str) -> None:
+async def test_nobody_is_refused_by_what_another_process_has_changed_meanwhile(
+    store: Store, store_address: str
+) -> None:
     here, there = Coordinator(store), Coordinator(open_store(store_address))
     (first,) = await registered(here, 1)
     await here.report("g", "a", first)

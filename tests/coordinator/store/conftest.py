@@ -12,18 +12,24 @@ from lockgate_testbed.redis_cluster import RedisCluster
 
 @pytest.fixture(autouse=True)
 def recalled_within(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By so much a recalled time may be off. By default it is 50 ms, and machines pause for longer between a recall and its commit."""
+    """By so much a recalled time may be off. By default it is 50 ms, and machines pause for longer
+    between a recall and its commit.
+    """
     monkeypatch.setattr(redis_store, "RECALLED_WITHIN_MS", 60_000)
 
 
 @pytest.fixture(scope="session")
 def redis_cluster(redis_server: RedisServer) -> Iterator[RedisCluster]:
-    """A cluster for all tests of the stores; `redis_server` says what is missing where there is no Redis at all."""
+    """A cluster for all tests of the stores; `redis_server` says what is missing where there is no
+    Redis at all.
+    """
     with RedisCluster() as cluster:
         yield cluster
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis), pytest.param("cluster", marks=pytest.mark.redis)])
+@pytest.fixture(
+    params=["memory", pytest.param("redis", marks=pytest.mark.redis), pytest.param("cluster", marks=pytest.mark.redis)]
+)
 def store_address(request: pytest.FixtureRequest) -> str:
     """The address of an empty store of each kind."""
     if request.param == "memory":

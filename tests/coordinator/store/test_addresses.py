@@ -16,7 +16,9 @@ def test_memory_needs_nothing_but_its_scheme() -> None:
 
 def test_one_server_has_a_user_a_password_and_a_database() -> None:
     assert parsed("redis://h") == RedisAddress(Form.SERVER, (("h", 6379),), Credentials())
-    assert parsed("redis://u:p%40%2F@[::1]:7/3") == RedisAddress(Form.SERVER, (("::1", 7),), Credentials("u", "p@/"), database=3)
+    assert parsed("redis://u:p%40%2F@[::1]:7/3") == RedisAddress(
+        Form.SERVER, (("::1", 7),), Credentials("u", "p@/"), database=3
+    )
 
 
 def test_sentinels_are_several_and_name_a_service() -> None:
@@ -82,7 +84,9 @@ def test_tls_takes_redis_pys_own_options(tmp_path: Path) -> None:
         ("redis://h?ssl_cert_reqs=none", "rediss://"),
     ],
 )
-def test_an_address_that_names_no_store_is_refused_by_the_part_that_is_wrong_and_without_its_password(address: str, named: str) -> None:
+def test_an_address_that_names_no_store_is_refused_by_the_part_that_is_wrong_and_without_its_password(
+    address: str, named: str
+) -> None:
     with pytest.raises(InvalidStoreAddress, match=named) as refused:
         open_store(address, {})
     assert "hunter2" not in str(refused.value)

@@ -1,4 +1,6 @@
-"""Redis as operators run it: behind TLS, with users, as a cluster, behind a Sentinel; and what is said when it does not let us in."""
+"""Redis as operators run it: behind TLS, with users, as a cluster, behind a Sentinel; and what is
+said when it does not let us in.
+"""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -9,9 +11,9 @@ import pytest
 import trustme
 from redis import Redis
 
-from lockgate.commands import evict, register
-from lockgate.events import GroupConfig, ReaderRegistrationEvent
-from lockgate.group import create
+from lockgate.group.commands import evict, register
+from lockgate.group.group import create
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.redis import NO_PERSISTENCE, Certificates, RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
@@ -75,7 +77,9 @@ def guarded(redis_server: RedisServer) -> Iterator[RedisServer]:
         yield server
 
 
-async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(redis_server: RedisServer, certificates: Certificates) -> None:
+async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(
+    redis_server: RedisServer, certificates: Certificates
+) -> None:
     with RedisServer(tls=certificates) as server:
         async with opened(server.url) as store:
             await live_through_all(store)
@@ -83,7 +87,9 @@ async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(redis_serv
         assert await refusal(f"redis://127.0.0.1:{server.port}")
 
 
-async def test_a_cluster_behind_tls_is_reached_on_all_its_nodes(redis_server: RedisServer, certificates: Certificates) -> None:
+async def test_a_cluster_behind_tls_is_reached_on_all_its_nodes(
+    redis_server: RedisServer, certificates: Certificates
+) -> None:
     with RedisCluster(certificates) as cluster:
         async with opened(cluster.url) as store:
             for index in range(20):
@@ -97,7 +103,9 @@ async def test_a_cluster_behind_tls_is_reached_on_all_its_nodes(redis_server: Re
         assert await refusal(cluster.url.partition("?")[0].replace("rediss", "redis"))
 
 
-async def test_a_master_behind_tls_is_named_by_its_sentinel_over_tls(redis_server: RedisServer, certificates: Certificates) -> None:
+async def test_a_master_behind_tls_is_named_by_its_sentinel_over_tls(
+    redis_server: RedisServer, certificates: Certificates
+) -> None:
     with SentinelledRedis(certificates) as redis:
         async with opened(redis.url) as store:
             await live_through_all(store)
@@ -105,7 +113,9 @@ async def test_a_master_behind_tls_is_named_by_its_sentinel_over_tls(redis_serve
             assert "and their TLS" in await refusal(address)
 
 
-async def test_a_redis_that_asks_for_a_certificate_is_given_one(redis_server: RedisServer, certificates: Certificates) -> None:
+async def test_a_redis_that_asks_for_a_certificate_is_given_one(
+    redis_server: RedisServer, certificates: Certificates
+) -> None:
     with RedisServer(tls=certificates, options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
         own = f"&ssl_certfile={certificates.certificate}&ssl_keyfile={certificates.key}"
         async with opened(server.url + own) as store:
@@ -147,7 +157,9 @@ async def test_a_cluster_keeps_groups_on_all_its_nodes_each_in_one_slot(redis_cl
             assert client.dbsize()
 
 
-async def test_each_form_of_redis_is_told_from_the_others(redis_server: RedisServer, redis_cluster: RedisCluster) -> None:
+async def test_each_form_of_redis_is_told_from_the_others(
+    redis_server: RedisServer, redis_cluster: RedisCluster
+) -> None:
     assert "redis+cluster://" in await refusal(f"redis://127.0.0.1:{redis_cluster.nodes[0].port}")
     assert "redis://" in await refusal(f"redis+cluster://127.0.0.1:{redis_server.port}")
     assert "no Sentinel" in await refusal(f"redis+sentinel://127.0.0.1:{redis_server.port}/s")
@@ -180,5 +192,9 @@ async def test_the_replica_goes_on_where_the_master_died_by_itself(redis_server:
 
 
 async def test_a_redis_that_is_not_there_is_named_without_its_password() -> None:
-    for address in ("redis://u:hunter2@127.0.0.1:1/0", "redis+cluster://u:hunter2@127.0.0.1:1", "redis+sentinel://u:hunter2@127.0.0.1:1/s"):
+    for address in (
+        "redis://u:hunter2@127.0.0.1:1/0",
+        "redis+cluster://u:hunter2@127.0.0.1:1",
+        "redis+sentinel://u:hunter2@127.0.0.1:1/s",
+    ):
         assert "127.0.0.1:1" in await refusal(address)

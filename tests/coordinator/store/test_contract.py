@@ -3,9 +3,12 @@
 import asyncio
 from dataclasses import replace
 
-from lockgate.alignment import decide, next_deadline
-from lockgate.commands import evict, progress, register, report
-from lockgate.events import (
+from lockgate.group.alignment import decide, next_deadline
+from lockgate.group.commands import evict, progress, register, report
+from lockgate.group.group import Group, create
+from lockgate.group.readers import Readers
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import (
     GroupConfig,
     Mode,
     ProgressEvent,
@@ -15,9 +18,6 @@ from lockgate.events import (
     SplitReport,
     SplitState,
 )
-from lockgate.group import Group, create
-from lockgate.readers import Readers
-from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.store import Store, open_store
 
 
@@ -30,7 +30,9 @@ async def created(store: Store, name: str = "g", config: GroupConfig | None = No
 
 def full(group: Group, now_ms: int) -> Group:
     """A group with a value in every field."""
-    group = register(group, "a:b", ReaderRegistrationEvent(subtask=7, owner="ü", attributes={"k": "v"}, ceiling=MIN + 1), now_ms)
+    group = register(
+        group, "a:b", ReaderRegistrationEvent(subtask=7, owner="ü", attributes={"k": "v"}, ceiling=MIN + 1), now_ms
+    )
     epoch = group.readers["a:b", 7].epoch
     splits = {"p-0": SplitReport(watermark=MIN, state=SplitState.CAUGHT_UP, position=2**63 - 1, end=3, rows=4)}
     event = ReportedWatermarkEvent(subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, splits=splits)
@@ -38,7 +40,9 @@ def full(group: Group, now_ms: int) -> Group:
     step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
     group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)
     reader = replace(group.readers["a:b", 7], excused=True, progress_ignored=3)
-    return replace(group, readers=Readers.of({("a:b", 7): reader}), left_epoch=2**62, group_watermark=-1, max_desired_watermark=1)
+    return replace(
+        group, readers=Readers.of({("a:b", 7): reader}), left_epoch=2**62, group_watermark=-1, max_desired_watermark=1
+    )
 
 
 async def test_an_unknown_group_is_none_at_version_0(store: Store) -> None:
@@ -71,7 +75,10 @@ async def test_who_is_parked_is_parked_for_whoever_loads_it(store: Store, store_
     reader = open_store(store_address) if store.shared else store
     after = (await reader.load("g")).group
     assert after is not None
-    assert (next_deadline(after, loaded.now_ms), decide(after, loaded.now_ms + 60_000).group_watermark) == (loaded.now_ms + 3_600_000, 5)
+    assert (next_deadline(after, loaded.now_ms), decide(after, loaded.now_ms + 60_000).group_watermark) == (
+        loaded.now_ms + 3_600_000,
+        5,
+    )
     await reader.close()
 
 
@@ -89,7 +96,9 @@ async def test_a_refused_commit_brings_what_stands_instead(store: Store, store_a
     group = await created(store)
     loaded = await store.load("g")
     other = open_store(store_address) if store.shared else store
-    assert await other.commit(await other.load("g"), register(group, "a", ReaderRegistrationEvent(subtask=0), 1)) is None
+    assert (
+        await other.commit(await other.load("g"), register(group, "a", ReaderRegistrationEvent(subtask=0), 1)) is None
+    )
     standing, after = await store.commit(loaded, group), await other.load("g")
     assert standing is not None
     assert (standing.sure, standing.version, standing.group) == (True, after.version, after.group)

@@ -10,9 +10,9 @@ import pytest
 from anyio import fail_after
 from redis.asyncio import Redis
 
-from lockgate.commands import evict, register
-from lockgate.events import GroupConfig, ReaderRegistrationEvent
-from lockgate.group import Group, create
+from lockgate.group.commands import evict, register
+from lockgate.group.group import Group, create
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable, keys, open_store
 from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
@@ -25,7 +25,9 @@ async def client(redis_server: RedisServer) -> AsyncIterator[Redis]:
     async with Redis.from_url(redis_server.url, decode_responses=True) as client:
         await client.flushall()
         yield client
-        await client.flushall()  # other suites share this server, and one test here leaves a record that nobody could read
+        await (
+            client.flushall()
+        )  # other suites share this server, and one test here leaves a record that nobody could read
 
 
 @pytest.fixture
@@ -74,7 +76,9 @@ async def test_replicas_in_turn_see_all_that_the_other_did(replicas: tuple[Store
         assert await loaded_group(other) == await loaded_group(store)
 
 
-async def test_a_history_that_was_lost_is_forgotten_by_every_replica(client: Redis, replicas: tuple[Store, Store]) -> None:
+async def test_a_history_that_was_lost_is_forgotten_by_every_replica(
+    client: Redis, replicas: tuple[Store, Store]
+) -> None:
     first, second = replicas
     group = create("g", GroupConfig(), 1)
     await change(first, group)
@@ -87,7 +91,9 @@ async def test_a_history_that_was_lost_is_forgotten_by_every_replica(client: Red
     assert await loaded_group(first) == await loaded_group(second) == group
 
 
-async def test_a_commit_writes_the_head_and_the_changed_readers_alone(client: Redis, replicas: tuple[Store, Store]) -> None:
+async def test_a_commit_writes_the_head_and_the_changed_readers_alone(
+    client: Redis, replicas: tuple[Store, Store]
+) -> None:
     store, _ = replicas
     group = create("g", GroupConfig(), 1)
     for subtask in range(3):
@@ -98,7 +104,9 @@ async def test_a_commit_writes_the_head_and_the_changed_readers_alone(client: Re
     assert await client.hget(keys.state("g"), keys.reader_field(("a", 1))) == "not to be touched"
 
 
-async def test_a_load_reads_the_head_and_the_changed_readers_alone(client: Redis, replicas: tuple[Store, Store]) -> None:
+async def test_a_load_reads_the_head_and_the_changed_readers_alone(
+    client: Redis, replicas: tuple[Store, Store]
+) -> None:
     first, second = replicas
     group = with_readers(3)
     await change(first, group)
@@ -110,7 +118,9 @@ async def test_a_load_reads_the_head_and_the_changed_readers_alone(client: Redis
     assert await loaded_group(second) == group
 
 
-async def test_what_is_recalled_at_a_time_that_is_off_is_refused_with_the_time_that_it_is(replicas: tuple[Store, Store]) -> None:
+async def test_what_is_recalled_at_a_time_that_is_off_is_refused_with_the_time_that_it_is(
+    replicas: tuple[Store, Store],
+) -> None:
     store, _ = replicas
     group = create("g", GroupConfig(), 1)
     await change(store, group)
@@ -123,7 +133,9 @@ async def test_what_is_recalled_at_a_time_that_is_off_is_refused_with_the_time_t
         assert abs(told.now_ms - recalled.now_ms) < HOUR_MS / 10
 
 
-async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_whole_group(replicas: tuple[Store, Store]) -> None:
+async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_whole_group(
+    replicas: tuple[Store, Store],
+) -> None:
     first, second = replicas
     now_ms = (await first.load("g")).now_ms
     group = with_readers(3)
@@ -161,7 +173,9 @@ async def test_processes_claim_a_group_in_turn(client: Redis, replicas: tuple[St
 
 
 @pytest.mark.usefixtures("patient")
-async def test_of_three_processes_none_gets_a_group_twice_before_another_has_had_it(client: Redis, replicas: tuple[Store, Store]) -> None:
+async def test_of_three_processes_none_gets_a_group_twice_before_another_has_had_it(
+    client: Redis, replicas: tuple[Store, Store]
+) -> None:
     third = open_store("redis://127.0.0.1:{port}/{db}".format(**client.connection_pool.connection_kwargs))
     in_turn = [*replicas, third]
     assert [min(1, await each.claim("g")) for each in in_turn] == [0, 1, 1]
@@ -219,7 +233,9 @@ async def test_a_group_that_redis_has_lost_does_not_come_back_out_of_a_replicas_
     assert store.recall("g") is None
 
 
-async def test_a_replica_that_knows_more_than_a_redis_that_went_back_in_time_believes_redis(redis_server: RedisServer) -> None:
+async def test_a_replica_that_knows_more_than_a_redis_that_went_back_in_time_believes_redis(
+    redis_server: RedisServer,
+) -> None:
     with RedisServer(options=("--save", "", "--appendonly", "no", "--dbfilename", "kept.rdb")) as server:
         first, second = open_store(server.url), open_store(server.url)
         await change(first, with_readers(1))
@@ -229,16 +245,23 @@ async def test_a_replica_that_knows_more_than_a_redis_that_went_back_in_time_bel
         server.kill()
         server.start()
         await change(second, register(await loaded_group(second), "a", ReaderRegistrationEvent(subtask=2), 1))
-        assert set((await loaded_group(second)).readers) == set((await loaded_group(first)).readers) == {("a", 0), ("a", 2)}
+        assert (
+            set((await loaded_group(second)).readers)
+            == set((await loaded_group(first)).readers)
+            == {("a", 0), ("a", 2)}
+        )
         for store in (first, second):
             await store.close()
 
 
-async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_written(client: Redis, replicas: tuple[Store, Store]) -> None:
+async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_written(
+    client: Redis, replicas: tuple[Store, Store]
+) -> None:
     store, other = replicas
     await other.ping()
     await client.flushall()
-    ready = store._ready  # type: ignore[attr-defined]  # a script of this Redis sees what one of Redis 6 would: no number of a version
+    # a script of this Redis sees what one of Redis 6 would: no number of a version
+    ready = store._ready  # type: ignore[attr-defined]
     ready.text = f"local redis = {{call = redis.call}}\n{ready.text}"
     ready.sha = sha1(ready.text.encode()).hexdigest()
     with pytest.raises(StoreUnavailable, match="this Redis is older than 7"):
@@ -247,7 +270,9 @@ async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_wri
 
 
 @pytest.mark.usefixtures("own_store_timeout")
-async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_are_nobody_elses(redis_server: RedisServer) -> None:
+async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_are_nobody_elses(
+    redis_server: RedisServer,
+) -> None:
     with RedisServer() as server:
         store = open_store(server.url)
         await change(store, with_readers(1))

@@ -1,4 +1,6 @@
-"""The one connection that the steps of a turn go over: what it takes, and what happens where anything goes wrong on it."""
+"""The one connection that the steps of a turn go over: what it takes, and what happens where
+anything goes wrong on it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -6,9 +8,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from redis.asyncio import Redis
 
-from lockgate.commands import register
-from lockgate.events import GroupConfig, ReaderRegistrationEvent
-from lockgate.group import Group, create
+from lockgate.group.commands import register
+from lockgate.group.group import Group, create
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.redis import RedisServer
 
@@ -70,7 +72,9 @@ async def test_a_connection_that_was_cut_is_noticed_by_nobody_who_asks(store: St
     assert (await store.load("g")).group == group
 
 
-async def test_a_connection_that_is_cut_before_the_answer_is_noticed_by_nobody_who_asks(store: Store, operator: Redis) -> None:
+async def test_a_connection_that_is_cut_before_the_answer_is_noticed_by_nobody_who_asks(
+    store: Store, operator: Redis
+) -> None:
     await operator.client_pause(60_000, all=False)
     asked = asyncio.ensure_future(joined(store, 0))
     while not (stuck := [client["id"] for client in await operator.client_list() if "b" in client["flags"]]):

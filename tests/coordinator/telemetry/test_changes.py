@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from lockgate import commands
-from lockgate.alignment import evaluate
-from lockgate.events import GroupConfig, Mode, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate.group import Group, create, replace_config
+from lockgate.group import commands
+from lockgate.group.alignment import evaluate
+from lockgate.group.group import Group, create, replace_config
+from lockgate.wire.events import GroupConfig, Mode, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 
 CONFIG = GroupConfig(lease_ms=1_000, max_drift_ms=10)
@@ -39,7 +39,9 @@ class Told:
 
     def reports(self, source: str, watermark: int, later_ms: int = 1, **more: Any) -> list[Change]:
         assert self.group is not None
-        event = ReportedWatermarkEvent(subtask=0, epoch=self.group.readers[source, 0].epoch, watermark=watermark, **more)
+        event = ReportedWatermarkEvent(
+            subtask=0, epoch=self.group.readers[source, 0].epoch, watermark=watermark, **more
+        )
         return self.turn(lambda group, now_ms: commands.report(group, source, event, now_ms), later_ms)
 
     def looks(self, later_ms: int) -> list[Change]:
@@ -97,7 +99,10 @@ def test_who_was_found_lost_by_a_clock_that_was_ahead_returns_by_that_reason() -
     told.reports("a", 5)
     assert kinds(told.looks(60_000)) == ["reader_lost a"]
     (returned,) = told.looks(-60_000)
-    assert (returned.kind, returned.reason) == (Kind.RETURNED, "the clock was ahead when its lease seemed to have ended")
+    assert (returned.kind, returned.reason) == (
+        Kind.RETURNED,
+        "the clock was ahead when its lease seemed to have ended",
+    )
 
 
 def test_a_newer_epoch_fences_the_older_one_and_both_are_named() -> None:
@@ -132,7 +137,9 @@ def test_after_an_outage_of_all_those_found_lost_return_by_their_leases() -> Non
     assert kinds(told.looks(5_000)) == ["reader_lost a", "reader_lost b"]
     back = told.reports("b", 5)
     assert sorted(kinds(back)) == ["reader_returned a", "reader_returned b"]
-    assert {change.source: change.reason for change in back}["a"] == "all had been silent: the outage was added to its lease"
+    assert {change.source: change.reason for change in back}[
+        "a"
+    ] == "all had been silent: the outage was added to its lease"
 
 
 def test_to_leave_and_to_be_evicted_are_told_apart() -> None:
@@ -154,7 +161,11 @@ def test_who_waits_too_long_is_told_once_and_a_wait_that_ends_is_no_news() -> No
     told.reports("b", 1_000)
     told.reports("b", 1_000)
     (overdue,) = told.looks(600)
-    assert (overdue.kind, overdue.source, overdue.details) == (Kind.OVERDUE, "b", {"waited_ms": 601, "max_hold_ms": 500})
+    assert (overdue.kind, overdue.source, overdue.details) == (
+        Kind.OVERDUE,
+        "b",
+        {"waited_ms": 601, "max_hold_ms": 500},
+    )
     assert told.reports("b", 1_000) == []
     assert told.reports("a", 2_000) == []
     assert told.reports("b", 1_001) == []
@@ -185,7 +196,10 @@ def test_a_configuration_is_told_with_what_it_changes() -> None:
     config = replace(CONFIG, mode=Mode.OBSERVE, max_drift_ms=20)
     (configured,) = told.turn(lambda group, now_ms: replace_config(group, config, now_ms))
     assert configured.kind is Kind.GROUP_CONFIGURED
-    assert configured.details["changed"] == {"max_drift_ms": {"from": 10, "to": 20}, "mode": {"from": "enforce", "to": "observe"}}
+    assert configured.details["changed"] == {
+        "max_drift_ms": {"from": 10, "to": 20},
+        "mode": {"from": "enforce", "to": "observe"},
+    }
 
 
 def test_several_commands_of_one_turn_are_told_as_they_came_about() -> None:
@@ -194,6 +208,8 @@ def test_several_commands_of_one_turn_are_told_as_they_came_about() -> None:
     def registers_and_reports(group: Group, now_ms: int) -> Group:
         group = commands.register(group, "a", ReaderRegistrationEvent(subtask=0), now_ms)
         epoch = group.readers["a", 0].epoch
-        return commands.report(group, "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=1, idle=True), now_ms)
+        return commands.report(
+            group, "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=1, idle=True), now_ms
+        )
 
     assert kinds(told.turn(registers_and_reports)) == ["reader_registered a", "reader_started a", "reader_idle a"]

@@ -11,7 +11,11 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 
 GROUP = "/v1/groups/g"
-CONFIG = {"lease_ms": 2_000, "update_interval_ms": 60_000, "max_drift_ms": 10}  # so that no pause of all is taken for an outage
+CONFIG = {
+    "lease_ms": 2_000,
+    "update_interval_ms": 60_000,
+    "max_drift_ms": 10,
+}  # so that no pause of all is taken for an outage
 
 
 def lines(*coordinators: CoordinatorProcess) -> list[dict[str, Any]]:
@@ -69,8 +73,20 @@ def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorPro
     readers.leaves("dies")
     readers.asks("DELETE", "/sources/lives/readers/0", params={"force": "true"})
     readers.asks("DELETE", "")
-    expected = ["group_created", "reader_registered dies 0", "reader_registered lives 0", "reader_started dies 0", "reader_started lives 0"]
-    expected += ["reader_lost dies 0", "reader_returned dies 0", "reader_idle dies 0", "reader_fenced dies 0", "group_configured"]
+    expected = [
+        "group_created",
+        "reader_registered dies 0",
+        "reader_registered lives 0",
+        "reader_started dies 0",
+        "reader_started lives 0",
+    ]
+    expected += [
+        "reader_lost dies 0",
+        "reader_returned dies 0",
+        "reader_idle dies 0",
+        "reader_fenced dies 0",
+        "group_configured",
+    ]
     expected += ["reader_left dies 0", "reader_evicted lives 0", "group_deleted"]
     assert told(*logs) == sorted(expected)
 
@@ -88,7 +104,9 @@ def test_changes_that_many_ask_for_at_once_are_told_once_each(replicas: list[Coo
     with ThreadPoolExecutor(len(sources)) as threads:
         assert len(list(threads.map(lives, sources))) == len(sources)
     events = ("reader_registered", "reader_started", "reader_idle", "reader_left")
-    assert told(*set(replicas)) == sorted(["group_created", *(f"{event} {source} 0" for event in events for source in sources)])
+    assert told(*set(replicas)) == sorted(
+        ["group_created", *(f"{event} {source} 0" for event in events for source in sources)]
+    )
 
 
 def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(replicas: list[CoordinatorProcess]) -> None:

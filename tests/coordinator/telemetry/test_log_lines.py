@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 from lockgate_coordinator.telemetry.journal import LINES_OF_ONE_COMMIT, LOGGER
@@ -20,17 +20,27 @@ HOSTILE = 'a\nb\r\n{"level":"info"} \x1b[31m \u2028 \ud800 "quoted" \x00'
 
 
 def record(message: str = "reader registered", error: BaseException | None = None, **fields: Any) -> LogRecord:
-    said = LogRecord("lockgate.changes", logging.INFO, "", 0, message, None, None if error is None else (type(error), error, None))
+    said = LogRecord(
+        "lockgate.changes", logging.INFO, "", 0, message, None, None if error is None else (type(error), error, None)
+    )
     said.fields = fields
     return said
 
 
 def test_a_json_line_has_the_time_in_utc_with_milliseconds_and_its_fields() -> None:
-    said = json.loads(JsonLines().format(record(event="reader_registered", group="g", source="s", subtask=3, reason="new")))
+    said = json.loads(
+        JsonLines().format(record(event="reader_registered", group="g", source="s", subtask=3, reason="new"))
+    )
     assert said["time"].endswith("Z")
     assert len(said["time"]) == len("2026-01-01T00:00:00.000Z")
     assert datetime.fromisoformat(said["time"][:-1])
-    assert (said["event"], said["group"], said["source"], said["subtask"], said["level"]) == ("reader_registered", "g", "s", 3, "info")
+    assert (said["event"], said["group"], said["source"], said["subtask"], said["level"]) == (
+        "reader_registered",
+        "g",
+        "s",
+        3,
+        "info",
+    )
 
 
 @pytest.mark.parametrize("form", [JsonLines(), TextLines()])
@@ -50,7 +60,9 @@ def test_a_long_text_is_cut(form: logging.Formatter) -> None:
 
 
 def test_in_text_an_error_follows_behind_bars_so_that_its_words_cannot_pass_for_a_line() -> None:
-    first, *more = TextLines().format(record("it failed", ValueError("x\n2026-01-01T00:00:00.000Z INFO all is well"))).splitlines()
+    first, *more = (
+        TextLines().format(record("it failed", ValueError("x\n2026-01-01T00:00:00.000Z INFO all is well"))).splitlines()
+    )
     assert first.endswith("INFO it failed")
     assert more
     assert all(line.startswith("  | ") for line in more)

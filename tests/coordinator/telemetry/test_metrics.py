@@ -1,4 +1,6 @@
-"""What Prometheus reads: as it parses it, with the right figures, and no series of what is not there."""
+"""What Prometheus reads: as it parses it, with the right figures, and no series of what is not
+there.
+"""
 
 import asyncio
 import re
@@ -41,13 +43,17 @@ class Service:
         self._epochs: dict[tuple[str, str], int] = {}
 
     async def starts(self, source: str, watermark: int, group: str = "g", **more: Any) -> None:
-        answer = await self.http.post(f"/v1/groups/{group}/sources/{source}/readers", json={"subtask": 0, "config": CONFIG})
+        answer = await self.http.post(
+            f"/v1/groups/{group}/sources/{source}/readers", json={"subtask": 0, "config": CONFIG}
+        )
         self._epochs[group, source] = answer.json()["epoch"]
         await self.reports(source, watermark, group, **more)
 
     async def reports(self, source: str, watermark: int, group: str = "g", later_ms: int = 0, **more: Any) -> None:
         self.clock.now_ms += later_ms
-        answer = await self.http.post(f"/v1/groups/{group}/sources/{source}/watermarks", json=self.report(source, watermark, group, **more))
+        answer = await self.http.post(
+            f"/v1/groups/{group}/sources/{source}/watermarks", json=self.report(source, watermark, group, **more)
+        )
         assert answer.status_code == 200, answer.text
 
     def report(self, source: str, watermark: int, group: str = "g", **more: Any) -> dict[str, Any]:
@@ -57,7 +63,9 @@ class Service:
         """Each series, as `name{label="value"}`, with its value."""
         text = (await self.http.get("/metrics")).text
         return {
-            _named(sample.name, sample.labels): sample.value for each in text_string_to_metric_families(text) for sample in each.samples
+            _named(sample.name, sample.labels): sample.value
+            for each in text_string_to_metric_families(text)
+            for sample in each.samples
         }
 
 
@@ -93,7 +101,11 @@ async def test_reports_are_counted_by_the_way_they_came_and_timed(service: Servi
     assert (await service.http.post("/v1/groups/g/sources/a/progress", json=progress)).status_code == 200
     seen = await service.scrape()
     assert [seen[f"reports_total{{kind={kind}}}"] for kind in ("single", "batch", "progress")] == [1, 1, 1]
-    assert [seen[f"report_duration_seconds_count{{kind={kind}}}"] for kind in ("single", "batch", "progress")] == [1, 1, 1]
+    assert [seen[f"report_duration_seconds_count{{kind={kind}}}"] for kind in ("single", "batch", "progress")] == [
+        1,
+        1,
+        1,
+    ]
     assert seen["rejections_total{type=unknown-source}"] == 1
     assert seen["turns_total"] >= 4
     assert seen["store_operation_duration_seconds_count{operation=commit}"] >= 3
@@ -132,13 +144,17 @@ async def test_a_fault_of_the_service_is_counted_once() -> None:
     async def fault() -> None:
         raise ZeroDivisionError
 
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://coordinator") as http:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://coordinator"
+    ) as http:
         service = Service(http, Clock())
         assert (await http.get("/fault")).status_code == 500
         assert (await service.scrape())["rejections_total{type=internal-server-error}"] == 1
 
 
-async def test_what_the_guard_denies_is_counted_and_metrics_need_a_token_for_all_groups(started: Callable[..., Service]) -> None:
+async def test_what_the_guard_denies_is_counted_and_metrics_need_a_token_for_all_groups(
+    started: Callable[..., Service],
+) -> None:
     service = started(Settings(tokens="read=open-sesame-to-read"))
     assert (await service.http.get("/metrics")).status_code == 401
     service.http.headers["Authorization"] = "Bearer open-sesame-to-read"
@@ -172,12 +188,18 @@ async def test_paused_time_is_that_of_the_reports_of_a_reader_that_the_ceiling_h
         await service.reports("fast", 9_000, later_ms=2_000)
     seen = await service.scrape()
     assert seen["source_paused_seconds_total{group=g,source=fast}"] == 6
-    assert (seen["source_waiting_readers{group=g,source=fast}"], seen["source_waiting_readers{group=g,source=slow}"]) == (1, 0)
+    assert (
+        seen["source_waiting_readers{group=g,source=fast}"],
+        seen["source_waiting_readers{group=g,source=slow}"],
+    ) == (1, 0)
     await service.reports("slow", 9_500)
     await service.reports("fast", 9_000, later_ms=1_000)
     await service.reports("fast", 9_000, later_ms=5_000)
     seen = await service.scrape()
-    assert (seen["source_paused_seconds_total{group=g,source=fast}"], seen["source_idle_seconds_total{group=g,source=fast}"]) == (7, 0)
+    assert (
+        seen["source_paused_seconds_total{group=g,source=fast}"],
+        seen["source_idle_seconds_total{group=g,source=fast}"],
+    ) == (7, 0)
 
 
 async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> None:
@@ -192,7 +214,10 @@ async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
     await service.starts("dies", 5_000)
     await service.starts("lives", 5_000)
     before = await service.scrape()  # a series that began with 1 would have no increase
-    assert (before["source_lost_readers_total{group=g,source=dies}"], before["state_changes_total{kind=reader_lost}"]) == (0, 0)
+    assert (
+        before["source_lost_readers_total{group=g,source=dies}"],
+        before["state_changes_total{kind=reader_lost}"],
+    ) == (0, 0)
     for _ in range(6):
         await service.reports("lives", 5_000, later_ms=6_000)
     seen = await service.scrape()
@@ -200,7 +225,9 @@ async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
     assert (seen["group_readers{group=g,state=lost}"], seen["state_changes_total{kind=reader_lost}"]) == (1, 1)
 
 
-async def test_who_waits_too_long_is_overdue_and_whom_it_waited_for_is_passed_over_until_it_is_near(service: Service) -> None:
+async def test_who_waits_too_long_is_overdue_and_whom_it_waited_for_is_passed_over_until_it_is_near(
+    service: Service,
+) -> None:
     await service.http.put("/v1/groups/g", json={**CONFIG, "max_hold_ms": 500, "on_max_hold": "proceed"})
     await service.starts("slow", 5_000)
     await service.starts("fast", 9_000)
@@ -253,7 +280,8 @@ async def test_a_conflict_is_a_commit_that_lost_against_another_replicas(
 
     await first.starts("a", 5)
     await second.starts("b", 5)
-    for watermark in (6, 7):  # each but the other's first report finds the group changed since its own
+    # each but the other's first report finds the group changed since its own
+    for watermark in (6, 7):
         await first.reports("a", watermark)
         await first.reports("a", watermark)
         await second.reports("b", watermark)
@@ -278,7 +306,9 @@ async def test_a_successor_of_a_deleted_group_begins_with_nothing(service: Servi
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_splits_have_series_of_their_own_only_where_that_is_wanted(started: Callable[..., Service], named: bool) -> None:
+async def test_splits_have_series_of_their_own_only_where_that_is_wanted(
+    started: Callable[..., Service], named: bool
+) -> None:
     service = started(Settings(split_metrics=named))
     splits = {"t-0": {"watermark": 6_000, "state": "paused"}, "t-1": {"watermark": 5_000, "state": "active"}}
     await service.starts("a", 5_000, splits=splits)
@@ -289,7 +319,9 @@ async def test_splits_have_series_of_their_own_only_where_that_is_wanted(started
     assert not named or (seen[f"split_drift_seconds{label}"], seen[f"split_paused{label}"]) == (1, 1)
 
 
-async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(figures, "MOST_GROUPS", 2)
     monkeypatch.setattr(figures, "MOST_SOURCES_OF_A_GROUP", 2)
     monkeypatch.setattr(totals, "MOST_SOURCES", 2)
@@ -300,7 +332,9 @@ async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(servic
     seen = await service.scrape()
     assert (seen["groups"], seen["groups_left_out"]) == (2, 1)
     assert {name for name in seen if name.startswith("source_waiting")} == {
-        f"source_waiting_readers{{group={group},source={source}}}" for group in ("a", "b") for source in ("s", "t", "(other)")
+        f"source_waiting_readers{{group={group},source={source}}}"
+        for group in ("a", "b")
+        for source in ("s", "t", "(other)")
     }
     assert seen["source_idle_seconds_total{group=(other),source=(other)}"] == 7
 
@@ -312,7 +346,9 @@ async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
     await service.starts("a", 5_000)
     revision = (await service.http.get("/v1/groups/g/alignment")).json()["revision"]
     assert await waiting(0)
-    poll = asyncio.create_task(service.http.get("/v1/groups/g/alignment", params={"after": revision, "wait_ms": 60_000}))
+    poll = asyncio.create_task(
+        service.http.get("/v1/groups/g/alignment", params={"after": revision, "wait_ms": 60_000})
+    )
     while not await waiting(1):
         assert not poll.done()
     await service.reports("a", 6_000)
@@ -331,7 +367,9 @@ async def test_names_units_and_helps_are_as_prometheus_asks(started: Callable[..
         assert family.documentation, family.name
         assert not family.documentation.endswith("."), family.name
         assert not re.search("_(ms|millis|milliseconds|minutes|total|count|sum|bucket)$", family.name), family.name
-        assert all(sample.name.endswith("_total") for sample in family.samples) == (family.type == "counter"), family.name
+        assert all(sample.name.endswith("_total") for sample in family.samples) == (family.type == "counter"), (
+            family.name
+        )
 
 
 async def test_openmetrics_is_given_to_whom_it_is_asked_for_and_parses(service: Service) -> None:

@@ -1,4 +1,6 @@
-"""docs/operations.md names every metric, every event of the log and every step of the store, and no metric that is not there."""
+"""docs/operations.md names every metric, every event of the log and every step of the store, and no
+metric that is not there.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Spans of a service with an exporter in memory. Left out where the extra `otel` is not installed."""
+"""Spans of a service with an exporter in memory. Left out where the extra `otel` is not
+installed.
+"""
 
 import gzip
 import threading
@@ -37,7 +39,9 @@ class Traced:
         provider.add_span_processor(SimpleSpanProcessor(self._spans))
         app = create_app(MemoryStore(), Settings(tokens=f"admin={TOKEN}"), spans=provider)
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator", headers=headers)
+        self.http = httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://coordinator", headers=headers
+        )
 
     def spans(self) -> tuple[ReadableSpan, ...]:
         return self._spans.get_finished_spans()
@@ -55,7 +59,7 @@ async def test_a_report_on_the_lean_way_has_a_span_with_its_group_and_source_bel
     span = traced.spans()[-1]
     assert span.name == "POST /v1/groups/{group}/sources/{source}/watermarks"
     assert span.attributes is not None
-    assert (span.attributes["lockgate.group"], span.attributes["lockgate.source"]) == ("g", "a")
+    assert (span.attributes["lockgate.group.group"], span.attributes["lockgate.flink.source"]) == ("g", "a")
     assert span.context is not None
     assert format(span.context.trace_id, "032x") == "0af7651916cd43dd8448eb211c80319c"
 
@@ -89,7 +93,9 @@ class Collector(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.taken.append((self.path, gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body))
+        self.taken.append(
+            (self.path, gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
+        )
         self.send_response(200)
         self.end_headers()
 
@@ -114,4 +120,5 @@ def test_a_collector_that_is_away_does_not_put_off_the_end() -> None:
         assert httpx.get(f"{coordinator.url}/v1/groups", timeout=60).status_code == 200
         began = time.monotonic()
         coordinator.stop()
-        assert time.monotonic() - began < 5 + traces.FLUSH_S  # the rest is for a machine that does other things
+        # the rest is for a machine that does other things
+        assert time.monotonic() - began < 5 + traces.FLUSH_S

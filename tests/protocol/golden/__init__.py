@@ -1,1 +1,3 @@
-"""Real exchanges between readers and the service, as files. `python -m tests.protocol.golden` records them anew."""
+"""Real exchanges between readers and the service, as files. `python -m tests.protocol.golden`
+records them anew.
+"""

@@ -1,4 +1,6 @@
-"""Writes exchanges.json as the service answers now. What differs afterwards is a change of the protocol: docs/protocol.md has to say it."""
+"""Writes exchanges.json as the service answers now. What differs afterwards is a change of the
+protocol: docs/protocol.md has to say it.
+"""
 
 import asyncio
 

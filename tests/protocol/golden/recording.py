@@ -1,8 +1,10 @@
 """Plays the scenario to the service and writes down what it answers.
 
-The store's clock is an argument, and a step says when it happens: epochs, revisions, leases and ages come out alike each time. Nothing
-else changes with the time, but for what a machine says about its own network, and that is put out of the way in `_normalised`. Of an event
-stream the first frames are taken, for it has no end; its heartbeats come every `BEAT_S` instead of every ten seconds.
+The store's clock is an argument, and a step says when it happens: epochs, revisions, leases and
+ages come out alike each time. Nothing else changes with the time, but for what a machine says about
+its own network, and that is put out of the way in `_normalised`. Of an event stream the first
+frames are taken, for it has no end; its heartbeats come every `BEAT_S` instead of every ten
+seconds.
 """
 
 import asyncio
@@ -59,7 +61,9 @@ def _client(app: Any) -> httpx.AsyncClient:
 
 
 async def _streamed(app: Any, step: Step) -> dict[str, Any]:
-    """Status, headers and first frames. Straight from the application: httpx's own transport waits for the end of an answer."""
+    """Status, headers and first frames. Straight from the application: httpx's own transport waits
+    for the end of an answer.
+    """
     sent, gone = asyncio.Queue[Any](), asyncio.Event()
 
     async def receive() -> dict[str, Any]:
@@ -77,7 +81,11 @@ async def _streamed(app: Any, step: Step) -> dict[str, Any]:
         gone.set()
         await answering
     found = {name.decode(): value.decode() for name, value in start["headers"]}
-    return {"status": start["status"], "headers": {name: found[name] for name in HEADERS if name in found}, "frames": _frames(text, step)}
+    return {
+        "status": start["status"],
+        "headers": {name: found[name] for name in HEADERS if name in found},
+        "frames": _frames(text, step),
+    }
 
 
 def _frames(text: str, step: Step) -> list[str]:

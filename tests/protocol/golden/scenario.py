@@ -1,6 +1,8 @@
-"""What is asked, in order: every route, every status and every type of problem, by two sources of a group and some who err.
+"""What is asked, in order: every route, every status and every type of problem, by two sources of a
+group and some who err.
 
-The clock stands still within a step, so that an epoch that a reader is given is START plus the time of its registration.
+The clock stands still within a step, so that an epoch that a reader is given is START plus the time
+of its registration.
 """
 
 from collections.abc import Mapping
@@ -22,8 +24,9 @@ TOO_MUCH = 8 * 1024 * 1024 + 1
 class Step:
     """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
 
-    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants tokens;
-    `full`: to one where nobody may wait. `frames`: of an event stream, this many are taken, then it is closed.
+    `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants
+    tokens; `full`: to one where nobody may wait. `frames`: of an event stream, this many are taken,
+    then it is closed.
     """
 
     at: int
@@ -40,7 +43,13 @@ class Step:
 
 
 def put(at: int, group: str, body: Any, **headers: str) -> Step:
-    return Step(at=at, method="PUT", path=f"/v1/groups/{group}", body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    return Step(
+        at=at,
+        method="PUT",
+        path=f"/v1/groups/{group}",
+        body=body,
+        headers={k.replace("_", "-"): v for k, v in headers.items()},
+    )
 
 
 def post(at: int, path: str, body: Any) -> Step:
@@ -120,7 +129,11 @@ REFUSED = [
     post(4, f"{ORDERS}/watermarks", {"subtask": 9, "epoch": START, "watermark": T}),
     post(4, "checkout/sources/invoices/watermarks", {"subtask": 0, "epoch": START, "watermark": T}),
     post(4, "nobody/sources/orders/watermarks", {"subtask": 0, "epoch": START, "watermark": T}),
-    post(4, f"{ORDERS}/watermarks", {"subtask": 0, "epoch": START, "watermark": 1.0, "splits": {"a b": {"state": "asleep"}}}),
+    post(
+        4,
+        f"{ORDERS}/watermarks",
+        {"subtask": 0, "epoch": START, "watermark": 1.0, "splits": {"a b": {"state": "asleep"}}},
+    ),
     post(4, f"{ORDERS}/progress", {"subtask": 0, "epoch": START + 1, "batch_id": 3, "attempt": 0, "splits": {}}),
     post(4, f"{ORDERS}/progress", {"subtask": 0, "epoch": START}),
     post(4, "checkout/watermarks", {"reports": {}}),
@@ -167,23 +180,41 @@ OBSERVED = [
     post(10_007, "dry-run/sources/orders/watermarks", {"subtask": 0, "epoch": START + 10_006, "watermark": 2**53 + 1}),
 ]
 HELD = [
-    put(20_000, "backfill", {"max_drift_ms": 1_000, "catch_up": "strict", "max_hold_ms": 5_000, "on_max_hold": "proceed"}),
+    put(
+        20_000,
+        "backfill",
+        {"max_drift_ms": 1_000, "catch_up": "strict", "max_hold_ms": 5_000, "on_max_hold": "proceed"},
+    ),
     post(20_000, "backfill/sources/live/readers", {"subtask": 0}),
     post(20_000, "backfill/sources/old/readers", {"subtask": 0}),
     post(20_001, "backfill/sources/old/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T}),
-    post(20_001, "backfill/sources/live/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T + 86_400_000}),
+    post(
+        20_001, "backfill/sources/live/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T + 86_400_000}
+    ),
     get(24_000, "/v1/groups/backfill"),
     get(25_001, "/v1/groups/backfill"),
 ]
 HOUR = 3_600_000
 PARKED = [
     post(40_000, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "7c0d"}),
-    post(40_001, "hourly/sources/clicks/watermarks", {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": HOUR}),
-    post(40_001, "hourly/sources/clicks/watermarks", {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": 0}),
+    post(
+        40_001,
+        "hourly/sources/clicks/watermarks",
+        {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": HOUR},
+    ),
+    post(
+        40_001,
+        "hourly/sources/clicks/watermarks",
+        {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": 0},
+    ),
     get(1_840_001, "/v1/groups/hourly/sources/clicks"),
     post(1_840_001, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "other"}),
     post(1_840_001, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "7c0d"}),
-    post(1_840_002, "hourly/sources/clicks/watermarks", {"subtask": 0, "epoch": START + 1_840_001, "watermark": T + HOUR, "park_ms": HOUR}),
+    post(
+        1_840_002,
+        "hourly/sources/clicks/watermarks",
+        {"subtask": 0, "epoch": START + 1_840_001, "watermark": T + HOUR, "park_ms": HOUR},
+    ),
     get(1_840_002 + HOUR, "/v1/groups/hourly/sources/clicks"),
 ]
 ENDED = [
@@ -209,4 +240,18 @@ DENIED = [
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
 ]
 
-SCENARIO = [*CONFIGURED, *REGISTERED, *REPORTED, *REFUSED, *LOOKED_AT, *STREAMED, *GONE, *OBSERVED, *HELD, *ENDED, *FULL, *DENIED, *PARKED]
+SCENARIO = [
+    *CONFIGURED,
+    *REGISTERED,
+    *REPORTED,
+    *REFUSED,
+    *LOOKED_AT,
+    *STREAMED,
+    *GONE,
+    *OBSERVED,
+    *HELD,
+    *ENDED,
+    *FULL,
+    *DENIED,
+    *PARKED,
+]

@@ -1,1 +1,3 @@
-"""Seeded scenarios: a query beside its native twin, over topics, producers, operators and restarts that a seed draws, against the truth."""
+"""Seeded scenarios: a query beside its native twin, over topics, producers, operators and restarts
+that a seed draws, against the truth.
+"""

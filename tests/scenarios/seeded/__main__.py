@@ -1,4 +1,6 @@
-"""`python -m seeded --seed 1 --scenarios 20` plays scenarios, with a line for each in a file; `python -m seeded --table` renders it."""
+"""`python -m seeded --seed 1 --scenarios 20` plays scenarios, with a line for each in a file;
+`python -m seeded --table` renders it.
+"""
 
 import argparse
 import sys

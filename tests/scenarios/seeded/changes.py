@@ -1,4 +1,6 @@
-"""Scenarios in which something changes: topics come and go, queries stop, fail and start anew, alignment is put on and taken off."""
+"""Scenarios in which something changes: topics come and go, queries stop, fail and start anew,
+alignment is put on and taken off.
+"""
 
 from dataclasses import replace
 from random import Random
@@ -33,11 +35,17 @@ from seeded.scenario import (
 )
 from seeded.shapes import logs, readable, sends, weave
 
-IS_SEEN_S = 25.0  # what a live query is to have read by, however busy the machine: Spark looks for new topics batch by batch
+IS_SEEN_S = (
+    # what a live query is to have read by, however busy the machine: Spark looks for new topics
+    # batch by batch
+    25.0
+)
 
 
 def patterns(seed: int, chance: Random) -> Scenario:
-    """A pattern that matches nothing at first, alone or beside another source; topics and partitions that are added, and topics that go."""
+    """A pattern that matches nothing at first, alone or beside another source; topics and
+    partitions that are added, and topics that go.
+    """
     numbers, delay = Numbers(), chance.choice((5 * SECOND_MS, 2 * MINUTE_MS))
     every = chance.randint(70, 200)
     beside, goes = chance.random() < 0.4, chance.random() < 0.4
@@ -61,7 +69,11 @@ def patterns(seed: int, chance: Random) -> Scenario:
         feed(("x1", 0), ("x2", 0))
     if goes:
         said.append("all go, and another one comes")
-        acts += [Drop(tuple(act.topic for act in acts if isinstance(act, Create) and act.topic != "a")), Pass(1.5), Create("x3", 2)]
+        acts += [
+            Drop(tuple(act.topic for act in acts if isinstance(act, Create) and act.topic != "a")),
+            Pass(1.5),
+            Create("x3", 2),
+        ]
         feed(("x3", 1))
     lossy = {"failOnDataLoss": "false"} if goes else {}
     sources = (Source(pattern="x.*", options=lossy), *([Source(("a",), options=lossy)] if beside else []))
@@ -85,7 +97,9 @@ def _live_restart(seed: int, chance: Random) -> Scenario:
     delay, away = chance.choice((2 * SECOND_MS, 10 * SECOND_MS)), chance.choice((SECOND_MS, 3 * SECOND_MS))
 
     def feed(lasts: int) -> Append:
-        return Append(tuple(s for p in range(partitions) for s in steadily(numbers, "a", p, every, 20, 0, lasts)), paced=True)
+        return Append(
+            tuple(s for p in range(partitions) for s in steadily(numbers, "a", p, every, 20, 0, lasts)), paced=True
+        )
 
     start = Start(interval(chance))
     history = Append(tuple(backlog(numbers, "a", p, 20 * SECOND_MS, 1, 500) for p in range(partitions)))
@@ -118,7 +132,8 @@ def _replay_in_runs(seed: int, chance: Random) -> Scenario:
     natively = not trims and chance.random() < 0.4
     made = logs(chance, records, partitions, span)
     parts = sends("a", made)
-    half = chance.choice((span, span // 2))  # all of it is there, or the second half comes between the runs
+    # all of it is there, or the second half comes between the runs
+    half = chance.choice((span, span // 2))
     first = [s for send in parts for s in _part(send, 0, half)]
     second = [s for send in parts for s in _part(send, half, span + 1)]
     options: dict[str, Any] = {"maxOffsetsPerTrigger": max(10, records // chance.randint(5, 8))}

@@ -1,4 +1,6 @@
-"""What a checkpoint tells of a query's batches: where they ended, when they were planned, and which were committed."""
+"""What a checkpoint tells of a query's batches: where they ended, when they were planned, and which
+were committed.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,8 +21,8 @@ class Logged:
 
 
 def logged(checkpoint: Path, split: Callable[[str, str], Split], known: dict[int, Logged]) -> list[Logged]:
-    """The committed batches, in order. `split`: of a topic's name and a partition's number, as Kafka has them. `known`: what was parsed
-    already; grows.
+    """The committed batches, in order. `split`: of a topic's name and a partition's number, as
+    Kafka has them. `known`: what was parsed already; grows.
     """
     numbers = _committed(checkpoint)
     for number in numbers:
@@ -39,7 +41,9 @@ def _committed(checkpoint: Path) -> list[int]:
 
 
 def begins(checkpoint: Path, split: Callable[[str, str], Split]) -> dict[Split, int]:
-    """Where the sources began, each in a file of its own that opens with a byte for versions before 2.1."""
+    """Where the sources began, each in a file of its own that opens with a byte for versions before
+    2.1.
+    """
     found: dict[Split, int] = {}
     for file in (checkpoint / "sources").glob("*/0"):
         _, _, text = file.read_bytes().decode().partition("\n")
@@ -56,4 +60,6 @@ def _parse(file: Path, number: int, split: Callable[[str, str], Split]) -> Logge
 
 
 def _offsets(text: str, split: Callable[[str, str], Split]) -> dict[Split, int]:
-    return {split(topic, partition): offset for topic, of in json.loads(text).items() for partition, offset in of.items()}
+    return {
+        split(topic, partition): offset for topic, of in json.loads(text).items() for partition, offset in of.items()
+    }

@@ -1,4 +1,6 @@
-"""Scenarios whose batches are cut where windows end: what is called complete holds all that its windows ever held."""
+"""Scenarios whose batches are cut where windows end: what is called complete holds all that its
+windows ever held.
+"""
 
 from random import Random
 from typing import Any
@@ -53,11 +55,18 @@ def _backfill(seed: int, chance: Random, way: str) -> Scenario:
         for _ in range(partitions)
     ]
     splits = sends("a", made)
-    options: dict[str, Any] = {"maxOffsetsPerTrigger": max(20, records // chance.randint(2, 4)), "failOnDataLoss": "false"}
+    options: dict[str, Any] = {
+        "maxOffsetsPerTrigger": max(20, records // chance.randint(2, 4)),
+        "failOnDataLoss": "false",
+    }
     acts: list[Act] = [Create("a", partitions), Append(tuple(weave(splits)))]
     cut = int(span * chance.uniform(0.1, 0.5))
     if way == "from a timestamp":
-        options |= {"startingOffsets": None, "startingTimestamp": T0_MS + cut, "startingOffsetsByTimestampStrategy": "latest"}
+        options |= {
+            "startingOffsets": None,
+            "startingTimestamp": T0_MS + cut,
+            "startingOffsetsByTimestampStrategy": "latest",
+        }
     elif way == "from offsets":
         options["startingOffsets"] = {"a": {str(p): sum(t < cut for t in times) for p, times in enumerate(made)}}
     elif "retention" in way:
@@ -87,7 +96,9 @@ def _live(seed: int, chance: Random) -> Scenario:
     every = chance.randint(60, 200)
     window, idle = chance.choice((SECOND_MS, 2 * SECOND_MS)), chance.choice((SECOND_MS, 2 * SECOND_MS))
     history = Append(tuple(backlog(numbers, "a", p, 20 * SECOND_MS, 1, 250) for p in range(partitions)))
-    live = Append(tuple(s for p in range(partitions) for s in steadily(numbers, "a", p, every, 200, 0, 5_000)), paced=True)
+    live = Append(
+        tuple(s for p in range(partitions) for s in steadily(numbers, "a", p, every, 200, 0, 5_000)), paced=True
+    )
     return Scenario(
         seed=seed,
         kind=Kind.SLICES,

@@ -1,4 +1,6 @@
-"""A scenario for each seed: `seed % len(Kind)` is its class, and all else is drawn by a generator of that seed. Pure."""
+"""A scenario for each seed: `seed % len(Kind)` is its class, and all else is drawn by a generator
+of that seed. Pure.
+"""
 
 from collections.abc import Callable
 from random import Random

@@ -22,23 +22,39 @@ class Numbers:
 
 
 def steadily(
-    numbers: Numbers, topic: str, partition: int, every_ms: int, behind_ms: int, begin_ms: int = 0, end_ms: int = FEED_MS
+    numbers: Numbers,
+    topic: str,
+    partition: int,
+    every_ms: int,
+    behind_ms: int,
+    begin_ms: int = 0,
+    end_ms: int = FEED_MS,
 ) -> Iterator[Send]:
     """A record each so many ms, stamped so much behind the clock."""
     for at in range(begin_ms, end_ms, every_ms):
         yield Send(at, topic, partition, (Stamp(numbers.take(), behind_ms),))
 
 
-def backlog(numbers: Numbers, topic: str, partition: int, since_ms: int, until_ms: int, every_ms: int, at_ms: int = 0) -> Send:
+def backlog(
+    numbers: Numbers, topic: str, partition: int, since_ms: int, until_ms: int, every_ms: int, at_ms: int = 0
+) -> Send:
     """What one brings at once: records of then (ms behind the clock) to then."""
     stamps = tuple(Stamp(numbers.take(), when) for when in range(since_ms, until_ms - 1, -every_ms))
     return Send(at_ms, topic, partition, stamps)
 
 
 def in_transactions(
-    chance: Random, numbers: Numbers, topic: str, partition: int, commit_ms: int, behind_ms: int, until_ms: int = FEED_MS
+    chance: Random,
+    numbers: Numbers,
+    topic: str,
+    partition: int,
+    commit_ms: int,
+    behind_ms: int,
+    until_ms: int = FEED_MS,
 ) -> Iterator[Send | End]:
-    """A record each 200 ms, and a commit each `commit_ms`, or an abort; some transactions stay open for three times as long."""
+    """A record each 200 ms, and a commit each `commit_ms`, or an abort; some transactions stay open
+    for three times as long.
+    """
     producer, at = f"{topic}-{partition}", 0
     while at < until_ms:
         length = commit_ms * chance.choice((1, 1, 1, 1, 3))

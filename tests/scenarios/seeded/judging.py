@@ -1,14 +1,18 @@
-"""The verdicts on a scenario: what was lost, and whether that was promised not to be. Pure; the promise is docs/why.md's.
+"""The verdicts on a scenario: what was lost, and whether that was promised not to be. Pure; the
+promise is docs/why.md's.
 
-**The claim.** A row that is lost was made late by a batch before it, the *culprit*: the first that held a record so far above the row
-that Spark's watermark passed it. The loss breaks the promise if, when the culprit was planned,
+**The claim.** A row that is lost was made late by a batch before it, the *culprit*: the first that
+held a record so far above the row that Spark's watermark passed it. The loss breaks the promise if,
+when the culprit was planned,
 
 * the row was in the log, or
-* the row's producer had shown that it may be so far behind: within `idle_timeout` where that is set, else within `max_drift`, or within the
-  lag of a record that it had brought, `LEARNS_WITHIN_MS` before, while the query ran;
+* the row's producer had shown that it may be so far behind: within `idle_timeout` where that is
+  set, else within `max_drift`, or within the lag of a record that it had brought,
+  `LEARNS_WITHIN_MS` before, while the query ran;
 
-and the row is no further out of order than `disorder` says. A loss whose culprit was read natively is none of ours. A row that a split
-brings further behind than it ever was before is outside the claim, and counted apart.
+and the row is no further out of order than `disorder` says. A loss whose culprit was read natively
+is none of ours. A row that a split brings further behind than it ever was before is outside the
+claim, and counted apart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,14 +25,18 @@ from seeded.scenario import Query, Scenario
 from seeded.truth import Readings, late_from, readings, tally
 
 LEARNS_WITHIN_MS = 2_000.0
-RUN_S = 5.0 + CARE_S  # a new query watches for so long whether a split that has shown nothing appends
-FRESH_P50_S, FRESH_P99_S = 1.0, 3.0  # beyond native's own; or native's own once more, on a machine that is busy
+# a new query watches for so long whether a split that has shown nothing appends
+RUN_S = 5.0 + CARE_S
+# beyond native's own; or native's own once more, on a machine that is busy
+FRESH_P50_S, FRESH_P99_S = 1.0, 3.0
 WORSE_SHARE, WORSE_ROWS = 0.02, 5  # two queries that lose rows do not lose the very same ones
 
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Seconds from a producer's stamp to foreachBatch, of records that came while the query ran; unread ones until the end at least."""
+    """Seconds from a producer's stamp to foreachBatch, of records that came while the query ran;
+    unread ones until the end at least.
+    """
 
     p50: float
     p99: float
@@ -36,7 +44,9 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one scenario. Rows `lost` by the aligned lane: `inside` the claim and outside. `broken`: what does not hold, in words."""
+    """Of one scenario. Rows `lost` by the aligned lane: `inside` the claim and outside. `broken`:
+    what does not hold, in words.
+    """
 
     seed: int
     kind: str
@@ -67,7 +77,11 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
     read = readings(lane, played.records)
     found = tally(query, lane, read, played.deleted)
     inside = [record for record in found.lost if is_claimed(query, played, read, record)]
-    native = None if played.native is None else tally(query, played.native, readings(played.native, played.records), played.deleted)
+    native = (
+        None
+        if played.native is None
+        else tally(query, played.native, readings(played.native, played.records), played.deleted)
+    )
     native_lost = None if native is None else len(native.lost)
     unread = {look.what: len(left) for look in lane.looks if (left := unread_by(look, lane, played, read))}
     behind = [None if each is None else seconds_behind(each, played) for each in (played.native, lane)]
@@ -148,7 +162,9 @@ def is_claimed(query: Query, played: Played, read: Readings, record: Record) -> 
 
 
 def culprit_of(query: Query, lane: Lane, read: Readings, record: Record) -> Batch | None:
-    """The first batch that lifted Spark's watermark to where the row is late; None where no batch did."""
+    """The first batch that lifted Spark's watermark to where the row is late; None where no batch
+    did.
+    """
     late = late_from(query, record) + query.delay_ms
     above = (read.batch(other) for other in read.records if other.event_time >= late)
     return min(above, key=lambda batch: batch.number, default=None)
@@ -161,14 +177,18 @@ def _fixed_at(lane: Lane, batch: Batch) -> float:
 
 
 def bound_ms(query: Query, played: Played, split: Split, at: float) -> float:
-    """How far behind the clock the records of a split may come without a loss, as of a wall clock (ms)."""
+    """How far behind the clock the records of a split may come without a loss, as of a wall clock
+    (ms).
+    """
     if "idle_timeout" in query.alignment:
         return float(query.alignment["idle_timeout"])
     return max(float(query.max_drift_ms), shown_ms(played, split, at - LEARNS_WITHIN_MS))
 
 
 def shown_ms(played: Played, split: Split, by: float) -> float:
-    """The most that a producer had shown by a wall clock (ms) while the query ran, 0 where nothing."""
+    """The most that a producer had shown by a wall clock (ms) while the query ran, 0 where
+    nothing.
+    """
     ran = [(run.began_at, run.ended_at) for run in played.aligned.runs]
     return max(
         (
@@ -183,7 +203,11 @@ def shown_ms(played: Played, split: Split, by: float) -> float:
 
 def out_of_order(records: Iterable[Record], record: Record) -> int:
     """How far (ms) a record is behind one before it in its log."""
-    before = (r.event_time for r in records if r.split == record.split and r.offset < record.offset and r.visible_at is not None)
+    before = (
+        r.event_time
+        for r in records
+        if r.split == record.split and r.offset < record.offset and r.visible_at is not None
+    )
     return max(0, max(before, default=record.event_time) - record.event_time)
 
 
@@ -216,7 +240,9 @@ def _percentiles(values: Sequence[float]) -> Behind | None:
 
 
 def allowed_s(scenario: Scenario, played: Played) -> float:
-    """For how long a row may be held for the others: the furthest that one may be behind, less the drift."""
+    """For how long a row may be held for the others: the furthest that one may be behind, less the
+    drift.
+    """
     query, splits = scenario.query, {record.split for record in played.records}
     bound = max((bound_ms(query, played, split, float("inf")) for split in splits), default=0.0)
     return max(0.0, bound - query.max_drift_ms) / 1000
@@ -235,13 +261,21 @@ def too_late(played: Played, native: Behind | None, aligned: Behind | None, allo
 
 
 def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
-    """Whether the aligned lane is later than it may be, beside native: at the median, and at the 99th percentile."""
+    """Whether the aligned lane is later than it may be, beside native: at the median, and at the
+    99th percentile.
+    """
     if native is None or aligned is None:
         return []
     found = []
-    for name, theirs, ours, slack in (("p50", native.p50, aligned.p50, FRESH_P50_S), ("p99", native.p99, aligned.p99, FRESH_P99_S)):
+    for name, theirs, ours, slack in (
+        ("p50", native.p50, aligned.p50, FRESH_P50_S),
+        ("p99", native.p99, aligned.p99, FRESH_P99_S),
+    ):
         if ours - theirs > allowed + max(slack, theirs):
-            found.append(f"{ours:.1f} s behind the producers at {name}, natively {theirs:.1f} s, and {allowed:.1f} s may be waited")
+            found.append(
+                f"{ours:.1f} s behind the producers at {name}, natively {theirs:.1f} s, and {allowed:.1f} s may "
+                "be waited"
+            )
     return found
 
 

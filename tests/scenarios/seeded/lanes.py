@@ -1,4 +1,6 @@
-"""One lane: a scenario's query over all its runs on one checkpoint, native or aligned, with an account of what each batch gave."""
+"""One lane: a scenario's query over all its runs on one checkpoint, native or aligned, with an
+account of what each batch gave.
+"""
 
 import re
 import threading
@@ -28,7 +30,9 @@ class AsAsked(Exception):
 class Lane:
     """`splits`: Kafka's names to the scenario's. `aligns`: whether acts may have it aligned."""
 
-    def __init__(self, spark: SparkSession, query: Query, bootstrap: str, prefix: str, folder: Path, *, aligns: bool) -> None:
+    def __init__(
+        self, spark: SparkSession, query: Query, bootstrap: str, prefix: str, folder: Path, *, aligns: bool
+    ) -> None:
         self._spark, self._query, self._bootstrap, self._prefix = spark, query, bootstrap, prefix
         self._checkpoint, self._aligns = folder, aligns
         self._rows: dict[int, tuple[float, tuple[tuple[object, ...], ...]]] = {}
@@ -38,7 +42,8 @@ class Lane:
         self._looks: list[Look] = []
         self._running: StreamingQuery | None = None
         self._begun: tuple[float, int, bool, bool] | None = None
-        self._fails: tuple[int, bool] | None = None  # in which batch, and whether it has written by then
+        # in which batch, and whether it has written by then
+        self._fails: tuple[int, bool] | None = None
         self._parsed: dict[int, checkpoints.Logged] = {}
         self._never = threading.Event()
         self.failure: str | None = None
@@ -52,8 +57,16 @@ class Lane:
 
         def begin() -> None:
             frame, mode = result(self._spark, self._query, self._bootstrap, self._prefix, aligned)
-            writer = frame.writeStream.outputMode(mode).foreachBatch(self._take).option("checkpointLocation", str(self._checkpoint))
-            every = {"availableNow": True} if act.interval_ms is None else {"processingTime": f"{act.interval_ms} milliseconds"}
+            writer = (
+                frame.writeStream.outputMode(mode)
+                .foreachBatch(self._take)
+                .option("checkpointLocation", str(self._checkpoint))
+            )
+            every = (
+                {"availableNow": True}
+                if act.interval_ms is None
+                else {"processingTime": f"{act.interval_ms} milliseconds"}
+            )
             self._running = writer.trigger(**every).start()  # type: ignore[arg-type]
 
         self._kept(begin)
@@ -63,7 +76,9 @@ class Lane:
             self._begun = (time.time() * 1000, *self._begun[1:])
 
     def _has_begun(self) -> bool:
-        begun = (self._checkpoint / "sources").exists() and "nitializing" not in str(self._running and self._running.status["message"])
+        begun = (self._checkpoint / "sources").exists() and "nitializing" not in str(
+            self._running and self._running.status["message"]
+        )
         return begun or not self.alive
 
     def finish(self, reads_all: bool) -> None:
@@ -98,7 +113,9 @@ class Lane:
             self._looks.append(Look("a live run", began, time.time() * 1000))
 
     def wait(self, fulfilled: Callable[[], bool], within_s: float) -> bool:
-        """Until then, or until the run is over; whether it is fulfilled. Looks again and again, for what is waited for is in Spark."""
+        """Until then, or until the run is over; whether it is fulfilled. Looks again and again, for
+        what is waited for is in Spark.
+        """
         gives_up = time.monotonic() + within_s
         while not (found := fulfilled()) and self.alive and time.monotonic() < gives_up:
             self._never.wait(LOOKS_EACH_S)
@@ -116,7 +133,11 @@ class Lane:
         if query is not None:
             self._kept(query.stop)
             error = query.exception()
-            if error is not None and self.failure is None and not (self._fails is not None and AsAsked.__name__ in str(error)):
+            if (
+                error is not None
+                and self.failure is None
+                and not (self._fails is not None and AsAsked.__name__ in str(error))
+            ):
                 self.failure = _short(error)
         self._runs.append(Run(begun[0], time.time() * 1000, *begun[1:]))
         self._running = self._begun = None
@@ -191,6 +212,8 @@ def in_both(lanes: list[Lane], call: Callable[[Lane], object]) -> None:
 
 
 def _short(error: BaseException) -> str:
-    """What of an error tells most: the innermost one that is named, be it Python's own below Java's below Python's."""
+    """What of an error tells most: the innermost one that is named, be it Python's own below Java's
+    below Python's.
+    """
     named = re.findall(r"\w*(?:Error|Exception): [^\n]+", str(error))
     return (named[-1] if named else " ".join(str(error).split()))[:300]

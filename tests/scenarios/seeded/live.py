@@ -1,4 +1,6 @@
-"""Live scenarios: producers that keep to the clock for some seconds, on time, behind it, or in transactions."""
+"""Live scenarios: producers that keep to the clock for some seconds, on time, behind it, or in
+transactions.
+"""
 
 from dataclasses import replace
 from random import Random
@@ -34,7 +36,9 @@ COUNTED = (Operator.COUNT, Operator.DEDUP)
 
 
 def on_time(seed: int, chance: Random) -> Scenario:
-    """Producers that are on time beside partitions that are silent, or always were: nothing is waited for."""
+    """Producers that are on time beside partitions that are silent, or always were: nothing is
+    waited for.
+    """
     numbers, partitions = Numbers(), chance.randint(2, 4)
     silent = chance.choice(("silent from the first", "silent for a while", "none silent"))
     way = in_turn(seed, ("live", "live", "processAllAvailable()", "availableNow"))
@@ -45,7 +49,9 @@ def on_time(seed: int, chance: Random) -> Scenario:
     if silent == "silent for a while":
         history.append(backlog(numbers, "a", feeds, 10 * MINUTE_MS, 5 * MINUTE_MS, 10 * SECOND_MS))
     lasts = 8 * SECOND_MS if way == "live" else 2 * SECOND_MS
-    live = Append(tuple(s for p in range(feeds) for s in steadily(numbers, "a", p, chance.randint(50, 250), lag, 0, lasts)), True)
+    live = Append(
+        tuple(s for p in range(feeds) for s in steadily(numbers, "a", p, chance.randint(50, 250), lag, 0, lasts)), True
+    )
     acts: dict[str, tuple[Act, ...]] = {
         "live": (Start(interval(chance)), Warm(), live, Settle(SETTLES_S), Stop()),
         "processAllAvailable()": (Start(interval(chance)), ProcessAll(), live, ProcessAll(), Stop()),
@@ -55,16 +61,25 @@ def on_time(seed: int, chance: Random) -> Scenario:
         seed=seed,
         kind=Kind.ON_TIME,
         title=f"{way}, {silent}, delay {readable(delay)}, {partitions} partitions",
-        query=Query(chance.choice(COUNTED), delay, SECOND_MS, (Source(("a",)),), {} if chance.random() < 0.8 else {"max_drift": delay}),
+        query=Query(
+            chance.choice(COUNTED),
+            delay,
+            SECOND_MS,
+            (Source(("a",)),),
+            {} if chance.random() < 0.8 else {"max_drift": delay},
+        ),
         acts=(Create("a", partitions), Append(tuple(history)), *acts[way]),
         fresh=way != "processAllAvailable()",
     )
 
 
 def lagging(seed: int, chance: Random) -> Scenario:
-    """One producer appends behind the clock, and the others are on time: what it has shown is waited for, and no more."""
+    """One producer appends behind the clock, and the others are on time: what it has shown is
+    waited for, and no more.
+    """
     numbers, partitions = Numbers(), chance.randint(2, 3)
-    lag = round(5 * 360 ** chance.random()) * SECOND_MS  # 5 s to 30 min, short ones as often as long ones
+    # 5 s to 30 min, short ones as often as long ones
+    lag = round(5 * 360 ** chance.random()) * SECOND_MS
     delay = chance.choice((2 * SECOND_MS, 5 * SECOND_MS, 20 * SECOND_MS, 2 * MINUTE_MS))
     way = in_turn(seed, ("shown before", "shown before", "shown before a restart", "cold", "declared"))
     cold = way == "cold"
@@ -88,7 +103,11 @@ def lagging(seed: int, chance: Random) -> Scenario:
         kind=Kind.LAGGING,
         title=f"{readable(lag)} behind, {way}, delay {readable(delay)}, {partitions} partitions",
         query=Query(
-            chance.choice(COUNTED), delay, SECOND_MS, (Source(("a",)),), {"idle_timeout": lag + MINUTE_MS} if way == "declared" else {}
+            chance.choice(COUNTED),
+            delay,
+            SECOND_MS,
+            (Source(("a",)),),
+            {"idle_timeout": lag + MINUTE_MS} if way == "declared" else {},
         ),
         acts=(
             Create("a", partitions),
@@ -104,7 +123,9 @@ def lagging(seed: int, chance: Random) -> Scenario:
 
 
 def transactions(seed: int, chance: Random) -> Scenario:
-    """One producer in transactions, behind the clock, with some aborted and some long open, beside one on time without."""
+    """One producer in transactions, behind the clock, with some aborted and some long open, beside
+    one on time without.
+    """
     numbers = Numbers()
     committed, declared = in_turn(seed, ((True, True), (False, True), (True, False), (True, True), (False, False)))
     commit = chance.randrange(1_000, 2_600, 100)
@@ -116,7 +137,10 @@ def transactions(seed: int, chance: Random) -> Scenario:
     steps += steadily(numbers, "a", 1, chance.randint(50, 100), 10, begin, max(FEED_MS, begin + 5 * SECOND_MS))
     alignment: dict[str, Any] = {"idle_timeout": lag + 4 * commit + SECOND_MS} if declared else {}
     level = {"kafka.isolation.level": "read_committed"} if committed else {}
-    title = f"{'' if committed else 'un'}committed reads, a commit each {readable(commit)}, {readable(lag)} behind, delay {readable(delay)}"
+    title = (
+        f"{'' if committed else 'un'}committed reads, a commit each {readable(commit)}, {readable(lag)} behind, "
+        f"delay {readable(delay)}"
+    )
     return Scenario(
         seed=seed,
         kind=Kind.TRANSACTIONS,

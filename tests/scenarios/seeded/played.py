@@ -1,4 +1,6 @@
-"""What came of a scenario: which records the topics hold, and what each lane read and gave. Plain data, for the judge."""
+"""What came of a scenario: which records the topics hold, and what each lane read and gave. Plain
+data, for the judge.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +16,10 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record in a log. Event time in ms; `sent_at`, `visible_at`: wall clock in ms of the producer, and of when a reader could have it at
-    the earliest, None where it never can; `surely_at`: at the latest, where a commit took its time. `live`: its producer kept to the clock.
+    """A record in a log. Event time in ms; `sent_at`, `visible_at`: wall clock in ms of the
+    producer, and of when a reader could have it at the earliest, None where it never can;
+    `surely_at`: at the latest, where a commit took its time. `live`: its producer kept to the
+    clock.
     """
 
     n: int
@@ -41,8 +45,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that was committed. `ends`: first unread offset behind it. Wall clocks in ms: `planned_at`, when the logs were asked for it;
-    `finished_at`, when its rows had come to foreachBatch. `watermark`: in ms, as the batch filtered by. `rows`: what it gave.
+    """A batch that was committed. `ends`: first unread offset behind it. Wall clocks in ms:
+    `planned_at`, when the logs were asked for it; `finished_at`, when its rows had come to
+    foreachBatch. `watermark`: in ms, as the batch filtered by. `rows`: what it gave.
     """
 
     number: int
@@ -55,7 +60,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """From a start to an end of a lane's query, wall clock in ms. `first`: the number of its first batch, committed or not."""
+    """From a start to an end of a lane's query, wall clock in ms. `first`: the number of its first
+    batch, committed or not.
+    """
 
     began_at: float
     ended_at: float
@@ -66,7 +73,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A moment by which all that was visible at `visible_at` was to be read: at `read_by`, wall clock in ms. `what`: called for it."""
+    """A moment by which all that was visible at `visible_at` was to be read: at `read_by`, wall
+    clock in ms. `what`: called for it.
+    """
 
     what: str
     visible_at: float
@@ -75,7 +84,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class BatchWindows:
-    """What `slice_of` said of a batch, event times in ms, and the `n` of the batch's rows that it called the slice's own."""
+    """What `slice_of` said of a batch, event times in ms, and the `n` of the batch's rows that it
+    called the slice's own.
+    """
 
     batch: int
     start: int
@@ -86,7 +97,9 @@ class BatchWindows:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A query over all its runs. `begins`: where its splits began. `failure`: what ended it, where nobody had asked for that."""
+    """A query over all its runs. `begins`: where its splits began. `failure`: what ended it, where
+    nobody had asked for that.
+    """
 
     batches: Sequence[Batch]
     runs: Sequence[Run]
@@ -102,7 +115,9 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """`deleted`: up to where Kafka deleted records, by split, whoever had read them. `native`: None where none makes sense."""
+    """`deleted`: up to where Kafka deleted records, by split, whoever had read them. `native`: None
+    where none makes sense.
+    """
 
     records: Sequence[Record]
     aligned: Lane

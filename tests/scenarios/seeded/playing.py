@@ -39,7 +39,8 @@ CONF = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.minBatchesToRetain": "100000",  # the offset log is what a lane is judged by
+    # the offset log is what a lane is judged by
+    "spark.sql.streaming.minBatchesToRetain": "100000",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
 }
 
@@ -57,7 +58,8 @@ class Plant:
         try:
             return _Play(self, scenario, folder).run()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # Spark's maintenance of state may go on writing for a moment
+            # Spark's maintenance of state may go on writing for a moment
+            shutil.rmtree(folder, ignore_errors=True)
 
     def verdict(self, scenario: Scenario, code: str = "") -> Verdict:
         """Plays it and judges it. What cannot be played, for the test bed fails, does not hold."""
@@ -126,7 +128,10 @@ class _Play:
             case Settle(within_s, reads_all):
                 in_both(self._lanes, lambda lane: lane.settle(self._has_read_all, within_s, reads_all))
             case Warm(within_s):
-                in_both([lane for lane in self._lanes if lane is self._native], lambda lane: lane.settle(self._has_read_all, PATIENCE_S))
+                in_both(
+                    [lane for lane in self._lanes if lane is self._native],
+                    lambda lane: lane.settle(self._has_read_all, PATIENCE_S),
+                )
                 self._aligned.settle(self._has_read_all, within_s)
             case Batches(count):
                 in_both(self._lanes, lambda lane: self._get_on(lane, count))
@@ -140,5 +145,7 @@ class _Play:
 
     def _has_read_all(self, lane: Lane) -> bool:
         ends = lane.ends
-        records = (r for r in self._producers.records if r.visible_at is not None and r.split.topic not in self._dropped)
+        records = (
+            r for r in self._producers.records if r.visible_at is not None and r.split.topic not in self._dropped
+        )
         return all(ends.get(r.split, 0) > r.offset for r in records)

@@ -1,4 +1,6 @@
-"""The producers of a scenario, on a real broker: they do what its acts say, and keep an account of every record that the logs hold."""
+"""The producers of a scenario, on a real broker: they do what its acts say, and keep an account of
+every record that the logs hold.
+"""
 
 import time
 from collections import defaultdict
@@ -27,11 +29,14 @@ class _Sent:
 
 
 class Producers:
-    """All producers of one run, inside `with`. `prefix`: before the names of topics. `origin_ms`: as in `Scenario`. `committed`: whether
-    readers see committed records alone. `in_payload`: Kafka's own timestamp is the clock's.
+    """All producers of one run, inside `with`. `prefix`: before the names of topics. `origin_ms`:
+    as in `Scenario`. `committed`: whether readers see committed records alone. `in_payload`:
+    Kafka's own timestamp is the clock's.
     """
 
-    def __init__(self, bootstrap: str, prefix: str, origin_ms: int | None, *, committed: bool, in_payload: bool, ordered: bool) -> None:
+    def __init__(
+        self, bootstrap: str, prefix: str, origin_ms: int | None, *, committed: bool, in_payload: bool, ordered: bool
+    ) -> None:
         self._bootstrap, self._prefix, self._origin = bootstrap, prefix, origin_ms
         self._committed, self._in_payload, self._ordered = committed, in_payload, ordered
         self._plain = self._producer()
@@ -51,14 +56,19 @@ class Producers:
 
     def widen(self, topic: str, partitions: int) -> None:
         topics.widen(self._bootstrap, self.name(topic), partitions)
-        self._plain = self._producer()  # the other one would go by the partitions that it knows for minutes
+        # the other one would go by the partitions that it knows for minutes
+        self._plain = self._producer()
 
     def drop(self, names: tuple[str, ...]) -> None:
         topics.delete(self._bootstrap, *map(self.name, names))
 
     def append(self, act: Append) -> None:
-        """Does what the act says; returns when the broker has everything. Raises `KafkaException`."""
-        for transaction in {step.transaction for step in act.steps if step.transaction is not None} - self._transactional.keys():
+        """Does what the act says; returns when the broker has everything. Raises
+        `KafkaException`.
+        """
+        for transaction in {
+            step.transaction for step in act.steps if step.transaction is not None
+        } - self._transactional.keys():
             self._transactional[transaction] = self._begin(transaction)
         began = time.monotonic()
         for step in sorted(act.steps, key=lambda step: step.at_ms) if act.paced else act.steps:
@@ -73,7 +83,9 @@ class Producers:
         self._check()
 
     def trim(self, topic: str, partition: int, first_kept: int) -> tuple[Split, int]:
-        """Has the broker delete what lies before a record; gives the partition, and its first offset then."""
+        """Has the broker delete what lies before a record; gives the partition, and its first
+        offset then.
+        """
         split = Split(topic, partition)
         kept = (record.offset for record in self.records if record.split == split and record.n >= first_kept)
         whole = TopicPartition(self.name(topic), partition, min(kept, default=OFFSET_END))
@@ -91,7 +103,12 @@ class Producers:
 
     def _begin(self, transaction: str) -> Producer:
         producer = Producer(
-            {"bootstrap.servers": self._bootstrap, "transactional.id": f"{self._prefix}-{transaction}", "linger.ms": 0, **QUIET}
+            {
+                "bootstrap.servers": self._bootstrap,
+                "transactional.id": f"{self._prefix}-{transaction}",
+                "linger.ms": 0,
+                **QUIET,
+            }
         )
         producer.init_transactions(TIMEOUT_S)
         return producer
@@ -133,9 +150,17 @@ class Producers:
         hidden = transaction is not None and self._committed
         offset = message.offset()
         assert offset is not None
-        # What may be late is by when a reader can have it; what waits is since its producer sent it.
+        # What may be late is by when a reader can have it; what waits is since its producer sent
+        # it.
         record = Record(
-            sent.stamp.n, sent.stamp.key, sent.split, offset, sent.event_time, sent.sent_at, None if hidden else sent.sent_at, sent.live
+            sent.stamp.n,
+            sent.stamp.key,
+            sent.split,
+            offset,
+            sent.event_time,
+            sent.sent_at,
+            None if hidden else sent.sent_at,
+            sent.live,
         )
         if hidden and transaction is not None:
             self._open[transaction].append(len(self.records))

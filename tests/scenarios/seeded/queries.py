@@ -1,4 +1,6 @@
-"""A scenario's query in Spark: its sources, aligned or not, and its operator. What each row of the result is, `truth` knows."""
+"""A scenario's query in Spark: its sources, aligned or not, and its operator. What each row of the
+result is, `truth` knows.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -38,7 +40,9 @@ def session(spark: SparkSession, query: Query, conf: Mapping[str, str]) -> Spark
 
 
 def _first_of_each() -> StatefulProcessor:
-    """Gives each `n` once. Made here, for a class of a function goes to Spark's workers by value: they need not have this module."""
+    """Gives each `n` once. Made here, for a class of a function goes to Spark's workers by value:
+    they need not have this module.
+    """
 
     class FirstOfEach(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
@@ -99,10 +103,14 @@ def _operate(streams: list[DataFrame], query: Query) -> DataFrame:
         return counts.selectExpr("topic", "partition", "unix_millis(window.start) AS start", "count")
     if query.operator is Operator.SESSION:
         sessions = rows.groupBy("topic", "partition", F.session_window("at", size)).count()
-        return sessions.selectExpr("topic", "partition", "unix_millis(session_window.start)", "unix_millis(session_window.end)", "count")
+        return sessions.selectExpr(
+            "topic", "partition", "unix_millis(session_window.start)", "unix_millis(session_window.end)", "count"
+        )
     if query.operator is Operator.PROCESSOR:
         by_split = rows.groupBy("topic", "partition")
-        return by_split.transformWithState(_first_of_each(), outputStructType="n INT", outputMode="append", timeMode="eventTime")
+        return by_split.transformWithState(
+            _first_of_each(), outputStructType="n INT", outputMode="append", timeMode="eventTime"
+        )
     if query.operator is Operator.DEDUP:
         return rows.dropDuplicatesWithinWatermark(["n"]).select("n")
     return rows.select("n", "at")

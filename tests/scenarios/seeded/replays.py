@@ -1,4 +1,6 @@
-"""Scenarios over logs that lie there when the query begins: replays, and backfills that are cut at windows."""
+"""Scenarios over logs that lie there when the query begins: replays, and backfills that are cut at
+windows.
+"""
 
 from random import Random
 from typing import Any
@@ -35,23 +37,38 @@ def replay(seed: int, chance: Random) -> Scenario:
     disorder = chance.choice((0, 0, delay // 4))
     in_payload = chance.random() < 0.25
     made = [disordered(chance, times, disorder) for times in logs(chance, records, partitions, span)]
-    repeats = frozenset(chance.sample(range(records), records // 20)) if operator in (Operator.DEDUP, Operator.PROCESSOR) else frozenset()
+    repeats = (
+        frozenset(chance.sample(range(records), records // 20))
+        if operator in (Operator.DEDUP, Operator.PROCESSOR)
+        else frozenset()
+    )
     alignment: dict[str, Any] = {}
     if disorder:
         alignment["disorder"] = disorder
     if disorder or chance.random() < 0.4:
-        alignment["max_drift"] = chance.choice((delay // 2, delay - disorder)) if disorder else chance.choice((delay // 4, delay))
+        alignment["max_drift"] = (
+            chance.choice((delay // 2, delay - disorder)) if disorder else chance.choice((delay // 4, delay))
+        )
     options: dict[str, Any] = {"maxOffsetsPerTrigger": max(10, records // chance.randint(*BATCHES))}
     if chance.random() < 0.2:
         options["minPartitions"] = partitions * 2
     if chance.random() < 0.2:
         options["kafka.isolation.level"] = "read_committed"
-    size = chance.choice((10 * SECOND_MS, MINUTE_MS)) if operator is Operator.SESSION else chance.choice((SECOND_MS, MINUTE_MS))
+    size = (
+        chance.choice((10 * SECOND_MS, MINUTE_MS))
+        if operator is Operator.SESSION
+        else chance.choice((SECOND_MS, MINUTE_MS))
+    )
     begins = chance.choice(("", "", "", "", ", from a timestamp", ", behind a retention"))
     splits = sends("a", made, repeats=repeats)
     trims: list[Act] = []
-    if begins.endswith("timestamp") and not in_payload:  # Kafka's own timestamps are the clock's there
-        options |= {"startingOffsets": None, "startingTimestamp": T0_MS + span // 4, "startingOffsetsByTimestampStrategy": "latest"}
+    # Kafka's own timestamps are the clock's there
+    if begins.endswith("timestamp") and not in_payload:
+        options |= {
+            "startingOffsets": None,
+            "startingTimestamp": T0_MS + span // 4,
+            "startingOffsetsByTimestampStrategy": "latest",
+        }
     elif begins:
         trims = [Trim("a", send.partition, send.stamps[len(send.stamps) // 3].n) for send in chance.sample(splits, 1)]
     return Scenario(
@@ -66,4 +83,7 @@ def replay(seed: int, chance: Random) -> Scenario:
 
 def _title(operator: Operator, delay: int, alignment: dict[str, Any], feed: str, in_payload: bool) -> str:
     said = ", ".join(f"{name} {readable(value)}" for name, value in alignment.items()) or "nothing set"
-    return f"{operator.value}, delay {readable(delay)}, {said}; {feed}{'; event time in the payload' if in_payload else ''}"
+    return (
+        f"{operator.value}, delay {readable(delay)}, {said}; "
+        f"{feed}{'; event time in the payload' if in_payload else ''}"
+    )

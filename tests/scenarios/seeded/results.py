@@ -83,12 +83,20 @@ def table(verdicts: Iterable[Verdict]) -> str:
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     lines += [_row(kind.value, by_kind[kind.value]) for kind in Kind if by_kind[kind.value]]
     lines.append(_row("all", every))
-    broken = [f"- seed {v.seed}, {v.kind} ({v.title}): {'; '.join(v.broken)}" for v in sorted(every, key=lambda v: v.seed) if not v.holds]
+    broken = [
+        f"- seed {v.seed}, {v.kind} ({v.title}): {'; '.join(v.broken)}"
+        for v in sorted(every, key=lambda v: v.seed)
+        if not v.holds
+    ]
     return "\n".join([*lines, *(["", *broken] if broken else [])])
 
 
 def _row(name: str, verdicts: Sequence[Verdict]) -> str:
-    excess = [(v.behind.p50 - v.native_behind.p50, v.behind.p99 - v.native_behind.p99) for v in verdicts if v.behind and v.native_behind]
+    excess = [
+        (v.behind.p50 - v.native_behind.p50, v.behind.p99 - v.native_behind.p99)
+        for v in verdicts
+        if v.behind and v.native_behind
+    ]
     native = sum(v.native_lost for v in verdicts if v.native_lost is not None)
     cells = [
         name,

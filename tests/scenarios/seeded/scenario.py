@@ -1,7 +1,9 @@
-"""What a scenario is: topics, sources, a query, and acts in order. Nothing here is random, and nothing touches Kafka or Spark.
+"""What a scenario is: topics, sources, a query, and acts in order. Nothing here is random, and
+nothing touches Kafka or Spark.
 
-Two lanes play a scenario over the same topics: one natively throughout, one aligned (unless an act says otherwise). Names of topics are
-those of the scenario; a run puts a prefix of its own before them.
+Two lanes play a scenario over the same topics: one natively throughout, one aligned (unless an act
+says otherwise). Names of topics are those of the scenario; a run puts a prefix of its own before
+them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,8 +50,9 @@ class Operator(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A record to be sent. `when`: ms, in a replay the event time after its origin, live how far behind the clock when it is sent.
-    Two stamps with one `n` are one record that its producer repeats.
+    """A record to be sent. `when`: ms, in a replay the event time after its origin, live how far
+    behind the clock when it is sent. Two stamps with one `n` are one record that its producer
+    repeats.
     """
 
     n: int
@@ -59,7 +62,9 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Records for one partition, `at_ms` after the act began. `transaction`: by whom, None for a plain producer."""
+    """Records for one partition, `at_ms` after the act began. `transaction`: by whom, None for a
+    plain producer.
+    """
 
     at_ms: int
     topic: str
@@ -113,7 +118,9 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Kafka deletes the first records of a partition, as its retention would: those whose `n` is below `first_kept`."""
+    """Kafka deletes the first records of a partition, as its retention would: those whose `n` is
+    below `first_kept`.
+    """
 
     topic: str
     partition: int
@@ -122,8 +129,9 @@ class Trim:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A run begins in both lanes. `interval_ms`: of its trigger; None: `availableNow`. `aligned`: whether the aligned lane is.
-    `fails_in`: its sink fails in so many-th batch, 1 for the first, once it has written (`wrote`) or before.
+    """A run begins in both lanes. `interval_ms`: of its trigger; None: `availableNow`. `aligned`:
+    whether the aligned lane is. `fails_in`: its sink fails in so many-th batch, 1 for the first,
+    once it has written (`wrote`) or before.
     """
 
     interval_ms: int | None = None
@@ -134,7 +142,9 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Both lanes end by themselves. `reads_all`: what was in the log when the run began was to be read."""
+    """Both lanes end by themselves. `reads_all`: what was in the log when the run began was to be
+    read.
+    """
 
     reads_all: bool = True
 
@@ -148,7 +158,9 @@ class ProcessAll:
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Until the native lane has read all there is, whatever that takes, and the aligned one has had so long for it."""
+    """Until the native lane has read all there is, whatever that takes, and the aligned one has had
+    so long for it.
+    """
 
     within_s: float = 3.0
 
@@ -185,7 +197,9 @@ Act = Create | Widen | Drop | Append | Trim | Start | Finish | ProcessAll | Warm
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A Kafka source. `topics`: by name, or `pattern` behind the prefix of the run. `options`: Spark's, beside the subscription."""
+    """A Kafka source. `topics`: by name, or `pattern` behind the prefix of the run. `options`:
+    Spark's, beside the subscription.
+    """
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
@@ -194,9 +208,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`delay_ms`: of the watermark. `size_ms`: of windows, the gap of sessions, or how far apart partners of a join may be.
+    """`delay_ms`: of the watermark. `size_ms`: of windows, the gap of sessions, or how far apart
+    partners of a join may be.
 
-    `alignment`: arguments of `Alignment` by name, durations in ms. `in_payload`: event time is in the value, not Kafka's timestamp.
+    `alignment`: arguments of `Alignment` by name, durations in ms. `in_payload`: event time is in
+    the value, not Kafka's timestamp.
     """
 
     operator: Operator
@@ -224,8 +240,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`title`: what was drawn, in words. `origin_ms`: of a replay, None of a live feed. `fresh`: seconds behind are judged. `whole`: slices
-    are, from the first window on.
+    """`title`: what was drawn, in words. `origin_ms`: of a replay, None of a live feed. `fresh`:
+    seconds behind are judged. `whole`: slices are, from the first window on.
     """
 
     seed: int

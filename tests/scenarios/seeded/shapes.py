@@ -1,4 +1,6 @@
-"""Shapes of topics, as pure functions of a generator: when the records of each partition happened, and in which order they lie."""
+"""Shapes of topics, as pure functions of a generator: when the records of each partition happened,
+and in which order they lie.
+"""
 
 from random import Random
 
@@ -13,7 +15,9 @@ def spread(chance: Random, count: int, begin: int, end: int) -> list[int]:
         return [begin + length * n // count for n in range(count)]
     if way == "bursts":
         centres = [chance.uniform(begin, end) for _ in range(max(1, count // 25))]
-        return sorted(min(end, max(begin, int(chance.gauss(chance.choice(centres), length / 200)))) for _ in range(count))
+        return sorted(
+            min(end, max(begin, int(chance.gauss(chance.choice(centres), length / 200)))) for _ in range(count)
+        )
     times = sorted(chance.randrange(begin, end) for _ in range(count))
     if way == "gap":
         hole = begin + length // 3
@@ -22,7 +26,9 @@ def spread(chance: Random, count: int, begin: int, end: int) -> list[int]:
 
 
 def logs(chance: Random, records: int, partitions: int, span: int) -> list[list[int]]:
-    """Event times (ms from 0 to `span`) by partition, in order: of unequal density, some late or ended early, at times one empty."""
+    """Event times (ms from 0 to `span`) by partition, in order: of unequal density, some late or
+    ended early, at times one empty.
+    """
     weights = [chance.choice((1, 1, 2, 4, 8, 16)) for _ in range(partitions)]
     found = []
     for weight in weights:
@@ -44,7 +50,9 @@ def disordered(chance: Random, times: list[int], by: int) -> list[int]:
 
 
 def sends(topic: str, logs: list[list[int]], first: int = 0, repeats: frozenset[int] = frozenset()) -> list[Send]:
-    """All of it at once, numbered from `first` on, partition by partition. `repeats`: numbers that their producer sends twice."""
+    """All of it at once, numbered from `first` on, partition by partition. `repeats`: numbers that
+    their producer sends twice.
+    """
     found, n = [], first
     for partition, times in enumerate(logs):
         stamps: list[Stamp] = []
@@ -60,7 +68,11 @@ def weave(splits: list[Send], every: int = 100) -> list[Send]:
     """The same records, the partitions grown together."""
     parts = []
     for n in range(0, max((len(send.stamps) for send in splits), default=0), every):
-        parts += [Send(0, send.topic, send.partition, send.stamps[n : n + every]) for send in splits if send.stamps[n : n + every]]
+        parts += [
+            Send(0, send.topic, send.partition, send.stamps[n : n + every])
+            for send in splits
+            if send.stamps[n : n + every]
+        ]
     return parts
 
 

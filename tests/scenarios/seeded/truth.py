@@ -1,4 +1,6 @@
-"""What a query ought to have given for what it has read, and which records are missing from what it gave. Pure."""
+"""What a query ought to have given for what it has read, and which records are missing from what it
+gave. Pure.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +12,9 @@ from seeded.scenario import Operator, Query
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """`due`: rows that an exact result holds. `lost`: records that were read and are not in the result. `extra`: rows too many."""
+    """`due`: rows that an exact result holds. `lost`: records that were read and are not in the
+    result. `extra`: rows too many.
+    """
 
     due: int
     lost: tuple[Record, ...]
@@ -31,7 +35,9 @@ class Readings:
 
 def readings(lane: Lane, records: Iterable[Record]) -> Readings:
     """Off the ends of the batches alone."""
-    at: dict[tuple[Split, int], Record] = {(record.split, record.offset): record for record in records if record.visible_at is not None}
+    at: dict[tuple[Split, int], Record] = {
+        (record.split, record.offset): record for record in records if record.visible_at is not None
+    }
     by: dict[tuple[Split, int], Batch] = {}
     read: list[Record] = []
     position = dict(lane.begins)
@@ -46,7 +52,9 @@ def readings(lane: Lane, records: Iterable[Record]) -> Readings:
 
 
 def tally(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, int]) -> Tally:
-    """What is missing and what is too much. Of records that Kafka deleted nobody knows whether they were there to be read."""
+    """What is missing and what is too much. Of records that Kafka deleted nobody knows whether they
+    were there to be read.
+    """
     return _TALLIES[query.operator](query, lane, read, deleted)
 
 
@@ -66,9 +74,12 @@ def _counts(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, in
     cells: dict[object, list[Record]] = defaultdict(list)
     for record in read.records:
         cells[record.split, record.event_time - record.event_time % query.size_ms].append(record)
-    # Rows of a window are late from some batch on, and so the missing ones are those that were read last.
+    # Rows of a window are late from some batch on, and so the missing ones are those that were read
+    # last.
     lost = tuple(r for cell, records in cells.items() for r in records[min(given.get(cell, 0), len(records)) :])
-    return Tally(len(read.records), lost, sum(max(0, count - len(cells.get(cell, ()))) for cell, count in given.items()))
+    return Tally(
+        len(read.records), lost, sum(max(0, count - len(cells.get(cell, ()))) for cell, count in given.items())
+    )
 
 
 def _sessions(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, int]) -> Tally:
@@ -82,14 +93,19 @@ def _sessions(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, 
                 due[split.topic, split.partition, begin, end, len(session)] = session
     lost = tuple(r for cell, session in due.items() if not given[cell] for r in _missing(cell, session, given, read))
     right = sum(min(1, given[cell]) for cell in due)
-    wrong = sum(given.values()) - right  # a session that lost its rows in the middle comes as two, say
+    # a session that lost its rows in the middle comes as two, say
+    wrong = sum(given.values()) - right
     return Tally(sum(map(len, due.values())), lost, 0 if lost else wrong)
 
 
-def _missing(cell: tuple[object, ...], session: list[Record], given: Mapping[tuple[object, ...], int], read: Readings) -> list[Record]:
+def _missing(
+    cell: tuple[object, ...], session: list[Record], given: Mapping[tuple[object, ...], int], read: Readings
+) -> list[Record]:
     topic, partition, begin, end, _ = cell
     parts = [
-        row for row in given if row[:2] == (topic, partition) and int(str(row[2])) >= int(str(begin)) and int(str(row[3])) <= int(str(end))
+        row
+        for row in given
+        if row[:2] == (topic, partition) and int(str(row[2])) >= int(str(begin)) and int(str(row[3])) <= int(str(end))
     ]
     kept = sum(int(str(row[4])) * given[row] for row in parts)
     last_first = sorted(session, key=lambda r: read.batch(r).number, reverse=True)
@@ -107,7 +123,9 @@ def _sessions_of(records: Sequence[Record], gap: int) -> list[list[Record]]:
 
 
 def _pairs(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, int]) -> Tally:
-    """The first topic's records by their `n`; a partner in the second names it as its key, and lies up to `size_ms` later."""
+    """The first topic's records by their `n`; a partner in the second names it as its key, and lies
+    up to `size_ms` later.
+    """
     given = Counter(row for batch in lane.batches for row in batch.rows)
     first = query.sources[0].topics[0]
     lefts = {r.n: r for r in read.records if r.split.topic == first}
@@ -117,7 +135,9 @@ def _pairs(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, int
         for r in rights
         if (left := lefts.get(r.key)) is not None and 0 <= r.event_time - left.event_time <= query.size_ms
     }
-    due: dict[tuple[object, ...], Record] = {pair: max(both, key=lambda r: read.batch(r).number) for pair, both in partners.items()}
+    due: dict[tuple[object, ...], Record] = {
+        pair: max(both, key=lambda r: read.batch(r).number) for pair, both in partners.items()
+    }
     unclear: set[tuple[object, ...]] = set()
     if query.operator is Operator.OUTER:
         closed = lane.batches[-1].watermark if lane.batches else 0

@@ -66,7 +66,9 @@ def test_a_retry_after_beyond_all_bounds_is_only_very_long() -> None:
         (422, "urn:lockgate:invalid-request", CoordinatorRefused, None),
     ],
 )
-def test_each_status_has_its_exception(status: int, kind: str, expected: type[AlignmentError], passes: bool | None) -> None:
+def test_each_status_has_its_exception(
+    status: int, kind: str, expected: type[AlignmentError], passes: bool | None
+) -> None:
     error = refusal(Problem(status, kind, "so it is"), "http://c", "g")
     assert type(error) is expected
     assert getattr(error, "passing", None) is passes

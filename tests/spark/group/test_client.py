@@ -1,4 +1,6 @@
-"""The coordinator's client against a real coordinator, and against what else may answer at an address."""
+"""The coordinator's client against a real coordinator, and against what else may answer at an
+address.
+"""
 
 import logging
 import threading
@@ -8,8 +10,8 @@ from itertools import product
 
 import pytest
 
-from lockgate.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.watermark import MAX
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_spark import AccessDenied, AlignmentError, ConfigurationError, Coordinator, CoordinatorRefused
 from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Registered, Stale, Unreachable
 from lockgate_spark.group.retry import Pace
@@ -41,7 +43,9 @@ def client(url: str, timeout: str = "1 minute", group: str = "g", pace: Pace = P
 
 
 def made_up() -> Pace:
-    """Of a clock that moves when somebody sleeps, so that the timeout is over after some attempts, however long each of them takes."""
+    """Of a clock that moves when somebody sleeps, so that the timeout is over after some attempts,
+    however long each of them takes.
+    """
     now = [0.0]
 
     async def sleep(seconds: float) -> None:
@@ -53,7 +57,9 @@ def made_up() -> Pace:
 def test_a_registered_reader_s_report_is_answered_with_the_ceiling(url: str, topic: str) -> None:
     with client(url, group=topic) as one:
         registered = one.register("orders", ReaderRegistrationEvent(subtask=0, config=GroupConfig(max_drift_ms=60_000)))
-        told = one.report([("orders", ReportedWatermarkEvent(subtask=0, epoch=registered.epoch, watermark=5_000))]).alignment
+        told = one.report(
+            [("orders", ReportedWatermarkEvent(subtask=0, epoch=registered.epoch, watermark=5_000))]
+        ).alignment
         assert one.config().max_drift_ms == 60_000
     assert (told.group_watermark, told.max_desired_watermark) == (5_000, 65_000)
 
@@ -92,7 +98,11 @@ def test_a_wait_that_brings_nothing_new_ends_after_its_time(url: str, topic: str
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_token_says_what_to_set_and_is_not_sent_again(call: Call, status: int) -> None:
     answer = Answer(status, b'{"detail": "no"}', "application/problem+json")
-    with serving(answer) as url, client(url) as one, pytest.raises(AccessDenied, match=r"Coordinator\(token=…\).*role `report`"):
+    with (
+        serving(answer) as url,
+        client(url) as one,
+        pytest.raises(AccessDenied, match=r"Coordinator\(token=…\).*role `report`"),
+    ):
         call(one)
     assert [token for _, token in answer.asked] == [f"Bearer {TOKEN}"]
 
@@ -122,7 +132,9 @@ def test_garbage_is_one_of_our_own_errors(call: Call) -> None:
         b'{"rejected": [9]}',
     )
     with serving(answer) as url, client(url, timeout="20 milliseconds") as one:
-        for answer.status, answer.body, answer.kind in product((200, 404, 409, 418, 503), bodies, ("application/json", "text/html")):
+        for answer.status, answer.body, answer.kind in product(
+            (200, 404, 409, 418, 503), bodies, ("application/json", "text/html")
+        ):
             with pytest.raises(AlignmentError):
                 call(one)
 
@@ -147,18 +159,27 @@ def test_a_connection_that_never_answers_is_given_up_after_the_timeout(call: Cal
         began = time.monotonic()
         with pytest.raises(Unreachable, match=r"no whole answer within 0\.2\d? s"):
             call(one)
-        assert time.monotonic() - began < 5  # it would never end; the rest is for a machine that does other things
+        # it would never end; the rest is for a machine that does other things
+        assert time.monotonic() - began < 5
 
 
 def test_nobody_at_the_address_is_unreachable(call: Call) -> None:
     with accepting_only() as url:
         pass
-    with client(url, "10 seconds", pace=made_up()) as one, pytest.raises(Unreachable, match=r"ConnectError.*attempts within 10\S* s"):
+    with (
+        client(url, "10 seconds", pace=made_up()) as one,
+        pytest.raises(Unreachable, match=r"ConnectError.*attempts within 10\S* s"),
+    ):
         call(one)
 
 
 def test_the_token_is_in_no_error_and_no_log(call: Call, caplog: pytest.LogCaptureFixture) -> None:
-    answers = (Answer(401), Answer(503), Answer(200, b"?"), Answer(400, b'{"detail": "bad header Bearer s3cret-t0ken"}'))
+    answers = (
+        Answer(401),
+        Answer(503),
+        Answer(200, b"?"),
+        Answer(400, b'{"detail": "bad header Bearer s3cret-t0ken"}'),
+    )
     with caplog.at_level(logging.DEBUG):
         for answer in answers:
             with serving(answer) as url, client(url, timeout="200 milliseconds") as one:
@@ -200,7 +221,11 @@ def test_what_passes_within_the_timeout_is_not_seen_by_the_caller(topic: str) ->
 def test_a_wait_that_the_coordinator_asks_for_and_that_does_not_fit_ends_the_call_at_once(call: Call) -> None:
     busy = Answer(429, headers={"Retry-After": "60"})
     began = time.monotonic()
-    with serving(busy) as url, client(url, timeout="30 seconds") as one, pytest.raises(Unreachable, match="left alone for 60 s"):
+    with (
+        serving(busy) as url,
+        client(url, timeout="30 seconds") as one,
+        pytest.raises(Unreachable, match="left alone for 60 s"),
+    ):
         call(one)
     assert time.monotonic() - began < 20
     assert len(busy.asked) == 1

@@ -1,4 +1,6 @@
-"""A call has an end, whatever answers it: real TCP servers that drip, hang, reset, flood, or speak no HTTP."""
+"""A call has an end, whatever answers it: real TCP servers that drip, hang, reset, flood, or speak
+no HTTP.
+"""
 
 import socket
 import threading
@@ -47,8 +49,14 @@ def http_threads() -> int:
 
 
 @pytest.mark.parametrize("behaviour", HANGING)
-def test_who_does_not_come_to_an_end_is_given_up_at_the_timeout(behaviour: Behaviour, took: Callable[[], float]) -> None:
-    with speaking(behaviour) as url, client(url) as one, pytest.raises(Unreachable, match=r"no whole answer within 0\.3 s"):
+def test_who_does_not_come_to_an_end_is_given_up_at_the_timeout(
+    behaviour: Behaviour, took: Callable[[], float]
+) -> None:
+    with (
+        speaking(behaviour) as url,
+        client(url) as one,
+        pytest.raises(Unreachable, match=r"no whole answer within 0\.3 s"),
+    ):
         one.config()
     assert 0.3 <= took() < 5  # the rest is for a machine that does other things
 
@@ -63,14 +71,20 @@ def test_who_breaks_off_or_speaks_no_http_is_unreachable(behaviour: Behaviour, t
 def test_a_flood_is_cut_off_after_a_few_megabytes() -> None:
     tracemalloc.start()
     try:
-        with speaking(a_gigabyte) as url, client(url, "1 minute") as one, pytest.raises(NotACoordinator, match="more than 8388608 bytes"):
+        with (
+            speaking(a_gigabyte) as url,
+            client(url, "1 minute") as one,
+            pytest.raises(NotACoordinator, match="more than 8388608 bytes"),
+        ):
             one.config()
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
 
 
-def test_a_name_that_cannot_be_looked_up_in_time_holds_nobody(monkeypatch: pytest.MonkeyPatch, took: Callable[[], float]) -> None:
+def test_a_name_that_cannot_be_looked_up_in_time_holds_nobody(
+    monkeypatch: pytest.MonkeyPatch, took: Callable[[], float]
+) -> None:
     answered = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait(30) and [])
     with client("http://coordinator.example:8080") as one, pytest.raises(Unreachable, match="no whole answer"):
@@ -140,7 +154,9 @@ def test_a_wrong_content_type_is_no_coordinator_s() -> None:
     body = b'{"config": {}}'
 
     def html(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        connection.sendall(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        )
 
     with (
         speaking(html) as url,

@@ -1,4 +1,6 @@
-"""What the queries of one process share in a group: a connection, batches, the keeper, the news; and that nothing of it is left behind."""
+"""What the queries of one process share in a group: a connection, batches, the keeper, the news;
+and that nothing of it is left behind.
+"""
 
 import os
 import subprocess
@@ -161,11 +163,14 @@ def test_a_query_that_ends_in_a_hurry_takes_no_other_one_s_report_along(url: str
     with process(url, group, "orders", "payments", transport=requests, timeout="20 seconds") as (orders, payments):
         for query in (orders, payments):
             query.exchange(at(1_000))
-        requests.after = lambda request: gate.wait(30) and None if b"7777" in request.content and not gate.is_set() else None
+        requests.after = lambda request: (
+            gate.wait(30) and None if b"7777" in request.content and not gate.is_set() else None
+        )
         plan = threading.Thread(target=payments.exchange, args=(at(7_777),))
         plan.start()
         wait_for(lambda: requests.sent.count("POST watermarks") == 3)
-        threading.Timer(1.0, gate.set).start()  # only then a request with this watermark is answered
+        # only then a request with this watermark is answered
+        threading.Timer(1.0, gate.set).start()
         orders.close(at(2_000))
         plan.join(20)
         assert payments.ceiling == 7_777 + MINUTE
@@ -188,7 +193,8 @@ def test_the_lease_of_a_query_that_hangs_in_a_batch_ends_where_a_bound_was_set(u
 @pytest.mark.parametrize("streams", [True, False])
 def test_a_paused_query_goes_on_by_the_news_without_a_request_of_its_own(url: str, group: str, streams: bool) -> None:
     requests = Requests(streams=streams)
-    # A clock that stands, so that no report falls due, and a stream that is waited for however busy the machine is.
+    # A clock that stands, so that no report falls due, and a stream that is waited for however busy
+    # the machine is.
     with (
         member(url, group, transport=requests, now=lambda: 0.0, timeout="1 minute") as orders,
         member(url, group, "payments") as payments,

@@ -8,7 +8,7 @@ from threading import Event
 import httpx
 import pytest
 
-from lockgate.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_spark import Coordinator
 from lockgate_spark.group.client import CoordinatorClient
 from lockgate_spark.group.listener import STREAM_AGAIN_S, Listener
@@ -18,7 +18,9 @@ from support.answers import wait_for
 
 
 class Proxy(httpx.AsyncBaseTransport):
-    """Before a real coordinator; `stream` may keep, refuse, or change what the route of the stream answers. `asked`: `events` or `poll`."""
+    """Before a real coordinator; `stream` may keep, refuse, or change what the route of the stream
+    answers. `asked`: `events` or `poll`.
+    """
 
     def __init__(self) -> None:
         self._http = httpx.AsyncHTTPTransport()
@@ -82,7 +84,9 @@ class Group:
 
 
 @contextmanager
-def listening(url: str, group: str, proxy: Proxy, silence_s: float = 20.0, patience: str = "1 minute") -> Iterator[Group]:
+def listening(
+    url: str, group: str, proxy: Proxy, silence_s: float = 20.0, patience: str = "1 minute"
+) -> Iterator[Group]:
     """`patience`: how long the first event of a stream is waited for."""
     found = Group(url, group, proxy, silence_s, patience)
     try:
@@ -100,10 +104,14 @@ def test_each_change_comes_by_one_stream(url: str, topic: str) -> None:
 
 
 def saying(status: int, kind: str) -> Callable[[httpx.Response], httpx.Response]:
-    return lambda _: httpx.Response(status, headers={"Content-Type": kind}, stream=httpx.ByteStream(b"<html>log in</html>"))
+    return lambda _: httpx.Response(
+        status, headers={"Content-Type": kind}, stream=httpx.ByteStream(b"<html>log in</html>")
+    )
 
 
-@pytest.mark.parametrize("answer", [kept(0), saying(405, "text/plain"), saying(200, "text/html"), saying(504, "text/html")])
+@pytest.mark.parametrize(
+    "answer", [kept(0), saying(405, "text/plain"), saying(200, "text/html"), saying(504, "text/html")]
+)
 def test_where_no_stream_comes_through_the_group_is_asked_by_long_polls(
     url: str, topic: str, answer: Callable[[httpx.Response], httpx.Response]
 ) -> None:

@@ -1,12 +1,14 @@
-"""A query's place in its group, against a real coordinator: the ceiling, the lease, outages, fencing, the end."""
+"""A query's place in its group, against a real coordinator: the ceiling, the lease, outages,
+fencing, the end.
+"""
 
 import threading
 
 import httpx
 import pytest
 
-from lockgate.events import GroupConfig, ReaderRegistrationEvent
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, CoordinatorRefused, Fenced
 from lockgate_spark.group.agreement import check_config, source_name
 from lockgate_spark.group.client import CoordinatorClient
@@ -118,9 +120,14 @@ def test_after_an_outage_the_group_goes_on_with_its_configuration_and_below_its_
     assert {key: config[key] for key in STRICT} == STRICT
 
 
-def test_an_outage_is_said_once_when_it_begins_and_once_when_it_ends(topic: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outage_is_said_once_when_it_begins_and_once_when_it_ends(
+    topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = [0.0]
-    with CoordinatorProcess() as coordinator, member(coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds") as orders:
+    with (
+        CoordinatorProcess() as coordinator,
+        member(coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds") as orders,
+    ):
         orders.exchange(at(1_000))
         coordinator.kill()
         for clock[0] in (10.0, 10.1, 20.0):
@@ -136,14 +143,20 @@ def test_an_outage_is_said_once_when_it_begins_and_once_when_it_ends(topic: str,
 
 def test_during_an_outage_it_is_asked_twice_a_second_and_not_more() -> None:
     clock, requests = [0.0], Requests()
-    with accepting_only() as url, member(url, "g", transport=requests, now=lambda: clock[0], timeout="1 second") as orders:
+    with (
+        accepting_only() as url,
+        member(url, "g", transport=requests, now=lambda: clock[0], timeout="1 second") as orders,
+    ):
         for clock[0] in (0.0, 0.1, 0.4, 0.6, 0.9):
             assert orders.exchange(at(int(clock[0] * 10))) == MIN
     assert requests.sent == ["POST readers"] * 2
 
 
 def test_a_newer_epoch_fences_the_older_run_and_names_both(url: str, group: str) -> None:
-    with member(url, group, owner="query", run="run-1") as older, member(url, group, owner="query", run="run-2") as newer:
+    with (
+        member(url, group, owner="query", run="run-1") as older,
+        member(url, group, owner="query", run="run-2") as newer,
+    ):
         older.exchange(at(1_000))
         newer.exchange(at(1_000))
         with pytest.raises(Fenced, match=rf"run run-1 of query query.*{newer.epoch(0)}"):
@@ -163,7 +176,9 @@ def test_the_lease_is_kept_while_nobody_plans(url: str, group: str) -> None:
     with member(url, group, transport=requests) as orders:
         orders.exchange(at(1_000))
         sent = len(requests.sent)
-        wait_for(lambda: len(requests.sent) >= sent + 6)  # a lease is heard of four times at least, so one of them has passed
+        wait_for(
+            lambda: len(requests.sent) >= sent + 6
+        )  # a lease is heard of four times at least, so one of them has passed
         assert state(url, group) == "active"
 
 
@@ -218,7 +233,9 @@ def test_an_answer_that_comes_after_the_lease_has_ended_lets_nobody_run_free(url
     requests = Requests()
     with member(url, group, transport=requests) as orders:
         orders.exchange(at(1_000))
-        requests.after = lambda request: wait_for(lambda: state(url, group) == "lost") if request.method == "POST" else None
+        requests.after = lambda request: (
+            wait_for(lambda: state(url, group) == "lost") if request.method == "POST" else None
+        )
         orders.exchange(at(2_000))
         requests.after = lambda _: None
         orders.wait_for_change(20)
@@ -268,7 +285,10 @@ def test_reach_lets_a_joint_group_go_as_far_as_all_get(url: str, group: str) -> 
 
 
 def test_another_drift_than_the_group_s_stops_the_query_at_its_first_report(url: str, group: str) -> None:
-    with member(url, group, max_drift="2 minutes") as orders, pytest.raises(ConfigurationError, match=r"'2 minutes'.*'1 minute'"):
+    with (
+        member(url, group, max_drift="2 minutes") as orders,
+        pytest.raises(ConfigurationError, match=r"'2 minutes'.*'1 minute'"),
+    ):
         orders.exchange(at(1_000))
 
 
@@ -306,7 +326,8 @@ def test_a_refusal_meets_the_keeper_first_which_says_so_once_and_the_plan_afterw
 
 
 def test_a_registration_that_was_applied_twice_fences_nobody(url: str, group: str) -> None:
-    # The first one's answer was lost, the second one's came, and only then the first one was applied.
+    # The first one's answer was lost, the second one's came, and only then the first one was
+    # applied.
     with member(url, group) as orders, CoordinatorClient(Coordinator(url, group=group)) as late:
         orders.exchange(at(1_000))
         again = ReaderRegistrationEvent(subtask=0, owner="query of orders", attributes={"run": "1"})
@@ -317,7 +338,12 @@ def test_a_registration_that_was_applied_twice_fences_nobody(url: str, group: st
 
 @pytest.mark.parametrize(
     ("chosen", "name", "expected"),
-    [("mine", "query", "mine"), (None, "my query/1", "my-query-1"), (None, None, "the-id"), (None, "x" * 300, "x" * 255)],
+    [
+        ("mine", "query", "mine"),
+        (None, "my query/1", "my-query-1"),
+        (None, None, "the-id"),
+        (None, "x" * 300, "x" * 255),
+    ],
 )
 def test_a_source_is_named_by_choice_or_by_its_query(chosen: str | None, name: str | None, expected: str) -> None:
     assert source_name(chosen, name, "the-id") == expected

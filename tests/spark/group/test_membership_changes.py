@@ -1,4 +1,6 @@
-"""A query's place in its group while something changes under it: the group's configuration, or what stands before the coordinator."""
+"""A query's place in its group while something changes under it: the group's configuration, or what
+stands before the coordinator.
+"""
 
 import asyncio
 import socket
@@ -66,13 +68,19 @@ def test_a_drift_that_is_changed_under_a_running_query_rules_and_its_own_is_warn
     assert caplog.text.count("the configuration was changed") == 1
 
 
-@pytest.mark.parametrize("behaviour", [a_gigabyte, dripping_body, dripping_headers, garbage, reset_in_the_middle, silent])
-def test_a_stop_takes_the_timeout_and_a_second_at_most(url: str, group: str, behaviour: Callable[[socket.socket], None]) -> None:
+@pytest.mark.parametrize(
+    "behaviour", [a_gigabyte, dripping_body, dripping_headers, garbage, reset_in_the_middle, silent]
+)
+def test_a_stop_takes_the_timeout_and_a_second_at_most(
+    url: str, group: str, behaviour: Callable[[socket.socket], None]
+) -> None:
     create(url, group, lease_ms=300, update_interval_ms=20)
     with relayed(url) as (through, relay), member(through, group, timeout="1 second") as orders:
         orders.exchange(at(1_000))
         relay.turn(behaviour)
-        wait_for(lambda: orders._session.outage.lasts or orders._session.client._connection._running)  # the keeper is at it
+        wait_for(
+            lambda: orders._session.outage.lasts or orders._session.client._connection._running
+        )  # the keeper is at it
         planning = threading.Thread(target=lambda: orders.exchange(at(2_000)))
         planning.start()
         began = time.monotonic()
@@ -83,7 +91,9 @@ def test_a_stop_takes_the_timeout_and_a_second_at_most(url: str, group: str, beh
 
 
 class Slow(Requests):
-    """Keeps back the first batch of reports that names `watermark`, before it is sent, until it is told."""
+    """Keeps back the first batch of reports that names `watermark`, before it is sent, until it is
+    told.
+    """
 
     def __init__(self, watermark: bytes) -> None:
         super().__init__()
@@ -96,7 +106,9 @@ class Slow(Requests):
         return await super().handle_async_request(request)
 
 
-def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(url: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(
+    url: str, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(batches, "PATIENCE_S", 60.0)
     slow = Slow(b"7777")
     with process(url, group, "orders", "payments", transport=slow) as (orders, payments):
@@ -128,7 +140,9 @@ def test_a_proxy_that_knows_no_coordinator_for_a_while_is_an_outage_and_not_the_
     assert "back after 4.0 s" in caplog.text
 
 
-def test_no_news_of_the_group_end_an_outage_only_a_report_does(url: str, group: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_news_of_the_group_end_an_outage_only_a_report_does(
+    url: str, group: str, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = [0.0]
     with (
         relayed(url) as (through, relay),

@@ -1,4 +1,6 @@
-"""Sources that have names are added to a query and taken out of it: what becomes of their readers."""
+"""Sources that have names are added to a query and taken out of it: what becomes of their
+readers.
+"""
 
 from lockgate_spark.group.membership import Standing
 from support.members import MINUTE, Requests, at, inspect, member

@@ -27,7 +27,9 @@ FAST = "100 milliseconds"
         ("fail", 300.0, Coordination.HOLDING, True),
     ],
 )
-def test_what_is_in_force_after_a_time(on_outage: str, lasted_s: float | None, in_force: Coordination, fails: bool) -> None:
+def test_what_is_in_force_after_a_time(
+    on_outage: str, lasted_s: float | None, in_force: Coordination, fails: bool
+) -> None:
     policy = Policy.of(Coordinator("http://coordinator", group="g", on_outage=on_outage, hold_for="5 minutes"))
     assert (policy.in_force(lasted_s), policy.fails(lasted_s)) == (in_force, fails)
 
@@ -47,7 +49,9 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
     clock = [0.0]
     with (
         CoordinatorProcess() as coordinator,
-        member(coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds", on_outage="proceed", hold_for="1 minute") as orders,
+        member(
+            coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds", on_outage="proceed", hold_for="1 minute"
+        ) as orders,
     ):
         create(coordinator.url, topic)
         told = orders.exchange(at(1_000))
@@ -67,7 +71,10 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
 
 def test_a_query_that_never_reached_its_coordinator_proceeds_after_the_same_time() -> None:
     clock = [0.0]
-    with accepting_only() as url, member(url, "g", now=lambda: clock[0], timeout=FAST, on_outage="proceed", hold_for=1_000) as orders:
+    with (
+        accepting_only() as url,
+        member(url, "g", now=lambda: clock[0], timeout=FAST, on_outage="proceed", hold_for=1_000) as orders,
+    ):
         assert orders.exchange(at(1_000)) == MIN
         clock[0] = 1.0
         assert orders.exchange(at(1_000)) == MAX
@@ -75,7 +82,10 @@ def test_a_query_that_never_reached_its_coordinator_proceeds_after_the_same_time
 
 def test_a_query_that_is_to_fail_says_for_how_long_it_has_waited_and_for_whom() -> None:
     clock = [0.0]
-    with accepting_only() as url, member(url, "g", now=lambda: clock[0], timeout=FAST, on_outage="fail", hold_for="30 seconds") as orders:
+    with (
+        accepting_only() as url,
+        member(url, "g", now=lambda: clock[0], timeout=FAST, on_outage="fail", hold_for="30 seconds") as orders,
+    ):
         assert orders.exchange(at(1_000)) == MIN
         clock[0] = 30.0
         with pytest.raises(CoordinatorUnavailable, match=r"group g: .* for 30 s.*on_outage='fail'.*orders"):

@@ -1,9 +1,11 @@
-"""What executors report in the middle of a batch, beside the driver's own reports: it counts, once, and lasts."""
+"""What executors report in the middle of a batch, beside the driver's own reports: it counts, once,
+and lasts.
+"""
 
 import httpx
 import pytest
 
-from lockgate.events import ProgressEvent, SplitProgress, SplitReport
+from lockgate.wire.events import ProgressEvent, SplitProgress, SplitReport
 from lockgate_spark import Coordinator
 from lockgate_spark.group.client import CoordinatorClient, Stale
 from lockgate_spark.group.membership import Membership, Standing
@@ -29,7 +31,9 @@ def alignment(url: str, group: str) -> dict[str, int]:
     return found
 
 
-def test_the_others_go_on_while_a_long_batch_is_under_way_and_the_kept_lease_does_not_undo_it(url: str, group: str) -> None:
+def test_the_others_go_on_while_a_long_batch_is_under_way_and_the_kept_lease_does_not_undo_it(
+    url: str, group: str
+) -> None:
     create(url, group, lease_ms=4_000)
     requests = Requests()
     with member(url, group, transport=requests) as orders, member(url, group, "payments") as payments:

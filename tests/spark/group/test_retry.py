@@ -1,4 +1,6 @@
-"""When a request is sent again, with time and chance made up: no pause beyond its bound, no call beyond its deadline."""
+"""When a request is sent again, with time and chance made up: no pause beyond its bound, no call
+beyond its deadline.
+"""
 
 import asyncio
 import logging
@@ -50,7 +52,9 @@ def run(once: Callable[[], Awaitable[str]], within_s: float, pace: Pace) -> str:
 
 
 @given(st.integers(0, 10_000), chances, asked)
-def test_a_pause_is_at_least_what_was_asked_for_and_at_most_its_bound_more(attempt: int, chance: float, asked_s: float | None) -> None:
+def test_a_pause_is_at_least_what_was_asked_for_and_at_most_its_bound_more(
+    attempt: int, chance: float, asked_s: float | None
+) -> None:
     pause = pause_s(attempt, chance, asked_s)
     assert (asked_s or 0) <= pause <= (asked_s or 0) + MOST_S
 
@@ -110,7 +114,8 @@ def test_an_attempt_that_hangs_ends_at_the_deadline_and_the_one_before_it_is_tol
         return "never"
 
     with pytest.raises(
-        Unreachable, match=r"http://c gave no whole answer within 0\.2 s; before that: 503 busy; .*longer Coordinator\(timeout=…\)"
+        Unreachable,
+        match=r"http://c gave no whole answer within 0\.2 s; before that: 503 busy; .*longer Coordinator\(timeout=…\)",
     ):
         run(once, 0.2, Pace(lambda: 0.0, chance=lambda: 0.0))
 

@@ -1,4 +1,6 @@
-"""The client and a real coordinator behind TLS: which CA is trusted, what a wrong one is told as, and what the files must be."""
+"""The client and a real coordinator behind TLS: which CA is trusted, what a wrong one is told as,
+and what the files must be.
+"""
 
 import socket
 import threading
@@ -10,7 +12,7 @@ import pytest
 import trustme
 import uvicorn
 
-from lockgate.events import ReaderRegistrationEvent
+from lockgate.wire.events import ReaderRegistrationEvent
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 from lockgate_spark import ConfigurationError, Coordinator
@@ -66,7 +68,11 @@ def test_a_certificate_of_another_ca_is_told_in_words(authority: trustme.CA, tmp
         coordinator(authority, tmp_path, "localhost") as port,
         client(url.format(port)) as one,
         pytest.raises(
-            Untrusted, match=r"certificate of https://.* is not trusted: .*unable to get local issuer certificate.*Coordinator\(ca=…\)"
+            Untrusted,
+            match=(
+                r"certificate of https://.* is not trusted: .*unable to get local issuer "
+                r"certificate.*Coordinator\(ca=…\)"
+            ),
         ),
     ):
         one.config()
@@ -121,7 +127,8 @@ def test_a_ca_file_that_is_none_is_an_error_at_the_start(tmp_path: Path, authori
 
 
 @pytest.mark.parametrize(
-    ("url", "ca", "why"), [("http://c", "ca.pem", "nothing protects"), ("https://c", 7, "path"), ("https://c", "", "path")]
+    ("url", "ca", "why"),
+    [("http://c", "ca.pem", "nothing protects"), ("https://c", 7, "path"), ("https://c", "", "path")],
 )
 def test_a_ca_that_could_not_protect_anything_is_refused(url: str, ca: object, why: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"Coordinator\(ca=.*{why}"):

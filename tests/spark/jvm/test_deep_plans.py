@@ -1,4 +1,6 @@
-"""Plans of hundreds of nodes: Spark walks them, so that neither Python's stack nor the calls into the JVM grow with them."""
+"""Plans of hundreds of nodes: Spark walks them, so that neither Python's stack nor the calls into
+the JVM grow with them.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +22,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], i
     send, counted = JavaClient.send_command, [0]
 
     def counting(self: Any, command: str, *arguments: Any, **named: Any) -> Any:
-        counted[0] += not command.startswith("m\n")  # those forget what Python has no use for any more, whenever it finds the time
+        counted[0] += not command.startswith(
+            "m\n"
+        )  # those forget what Python has no use for any more, whenever it finds the time
         return send(self, command, *arguments, **named)
 
     def of(work: Callable[[], object]) -> int:
@@ -35,7 +39,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], i
 @pytest.fixture
 def source(spark: SparkSession) -> DataFrame:
     """Kafka's columns; no broker is asked before a query runs."""
-    return spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:9").option("subscribe", "deep").load()
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", "127.0.0.1:9")
+        .option("subscribe", "deep")
+        .load()
+    )
 
 
 def chained(df: DataFrame, nodes: int) -> DataFrame:

@@ -36,12 +36,20 @@ def test_where_the_connector_has_kafka_under_another_name_its_logs_are_read_by_t
     name = f"{PREFIX}org.apache.kafka.common.serialization.ByteArrayDeserializer"
     connector = loader.loadClass(name).getConstructors()[0].newInstance(None)
     params = spark._jvm.java.util.HashMap()  # type: ignore[union-attr]
-    for key, value in {"bootstrap.servers": kafka.bootstrap, "key.deserializer": name, "value.deserializer": name}.items():
+    for key, value in {
+        "bootstrap.servers": kafka.bootstrap,
+        "key.deserializer": name,
+        "value.deserializer": name,
+    }.items():
         params.put(key, value)
     java = new_kafka_log(spark.sparkContext._gateway, connector, params)
     log = KafkaSplitLog(java)
     log.follow([f"{topic}-0"])
     assert log.first_stamped(T0 + 2) == {f"{topic}-0": 2}
-    assert {split: head.event_time for split, head in log.heads({f"{topic}-0": 1}, {f"{topic}-0": 3}).items()} == {f"{topic}-0": T0 + 1}
+    assert {split: head.event_time for split, head in log.heads({f"{topic}-0": 1}, {f"{topic}-0": 3}).items()} == {
+        f"{topic}-0": T0 + 1
+    }
     log.close()
-    assert java.getClass().getDeclaredField("admin").getType().getName() == f"{PREFIX}org.apache.kafka.clients.admin.Admin"
+    assert (
+        java.getClass().getDeclaredField("admin").getType().getName() == f"{PREFIX}org.apache.kafka.clients.admin.Admin"
+    )

@@ -10,7 +10,8 @@ NOW_S, ASKED_S = 1_767_225_600, 600
 
 
 def test_under_available_now_the_clock_is_read_before_spark_asks_for_the_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A record may come while Kafka is asked: with a later time its producer would be taken to have been heard out.
+    # A record may come while Kafka is asked: with a later time its producer would be taken to have
+    # been heard out.
     clock = [NOW_S]
     calls: list[str] = []
 

@@ -15,7 +15,11 @@ def watch(spark: SparkSession, kafka: KafkaBroker) -> Watch:
     connector = jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider()
     deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
     params = jvm.java.util.HashMap()
-    for key, value in (("bootstrap.servers", kafka.bootstrap), ("key.deserializer", deserializer), ("value.deserializer", deserializer)):
+    for key, value in (
+        ("bootstrap.servers", kafka.bootstrap),
+        ("key.deserializer", deserializer),
+        ("value.deserializer", deserializer),
+    ):
         params.put(key, value)
     return Watch(lambda: new_kafka_log(spark.sparkContext._gateway, connector, params, "KafkaWatch"))
 

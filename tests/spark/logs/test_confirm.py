@@ -1,8 +1,10 @@
-"""What a plan would stop at is looked at first: of many splits, those that lie furthest above its target."""
+"""What a plan would stop at is looked at first: of many splits, those that lie furthest above its
+target.
+"""
 
 import pytest
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate_spark.logs.kafka import MOST_CONFIRMED, KafkaSplitLog
 from support.runs import JvmLogInMemory
 

@@ -1,4 +1,6 @@
-"""What look-ups cannot see is found by single records: against a plain search through lists, and how many reads it takes."""
+"""What look-ups cannot see is found by single records: against a plain search through lists, and
+how many reads it takes.
+"""
 
 from math import log2
 
@@ -6,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.planner import Bounds, Head, Plan
-from lockgate.survey import Survey
+from lockgate.plan.draft import Survey
+from lockgate.plan.model import Bounds, Head, Plan
 from lockgate_spark.logs import kafka
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
@@ -38,10 +40,14 @@ def poisoned(draw: st.DrawFn) -> list[int]:
 
 
 @given(poisoned(), poisoned(), st.data())
-def test_the_first_credible_record_above_a_time_is_found_among_any_others(a: list[int], b: list[int], data: st.DataObject) -> None:
+def test_the_first_credible_record_above_a_time_is_found_among_any_others(
+    a: list[int], b: list[int], data: st.DataObject
+) -> None:
     log = log_over(a, b)
     positions = {f"t-{n}": data.draw(st.integers(0, len(records))) for n, records in enumerate((a, b))}
-    plain = LogsInMemory({"t-0": a, "t-1": b}, positions, {"t-0": len(a), "t-1": len(b)}, incredible=frozenset({FAR, NONE}))
+    plain = LogsInMemory(
+        {"t-0": a, "t-1": b}, positions, {"t-0": len(a), "t-1": len(b)}, incredible=frozenset({FAR, NONE})
+    )
     heads = log.heads(positions, plain.ends)
     assert heads == plain.heads()
     for event_time in data.draw(st.lists(st.integers(0, 501), max_size=4)):
@@ -49,11 +55,19 @@ def test_the_first_credible_record_above_a_time_is_found_among_any_others(a: lis
         for split in expected.keys() | (found.keys() & heads.keys()):
             assert found[split].event_time == expected[split].event_time
             between = range(*sorted((found[split].offset, expected[split].offset)))
-            assert all(not CREDIBLE.has(plain.logs[split][offset]) for offset in between), "apart by nothing that is aligned"
+            assert all(not CREDIBLE.has(plain.logs[split][offset]) for offset in between), (
+                "apart by nothing that is aligned"
+            )
 
 
-@given(st.integers(1, 3), st.lists(st.tuples(st.integers(1, 9), st.integers(0, 30)), min_size=1, max_size=12), st.integers(0, 400))
-def test_a_stretch_longer_than_one_read_is_passed_over(most: int, stretches: list[tuple[int, int]], event_time: int) -> None:
+@given(
+    st.integers(1, 3),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 30)), min_size=1, max_size=12),
+    st.integers(0, 400),
+)
+def test_a_stretch_longer_than_one_read_is_passed_over(
+    most: int, stretches: list[tuple[int, int]], event_time: int
+) -> None:
     records = [record for n, (good, bad) in enumerate(stretches) for record in [40 * n] * good + [FAR] * bad]
     log, ends = log_over([0, FAR, *records]), {"t-0": len(records) + 2}
     with pytest.MonkeyPatch.context() as patch:
@@ -91,7 +105,9 @@ def test_an_even_log_takes_a_handful_of_reads_for_each_time_and_fewer_once_it_is
 
 
 @pytest.mark.parametrize("most", [4, kafka.MOST_READS])
-def test_a_plan_over_many_poisoned_splits_is_level_within_a_bounded_number_of_reads(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_over_many_poisoned_splits_is_level_within_a_bounded_number_of_reads(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kafka, "MOST_READS", most)
     plan, source = planned_over_poison()
     assert 0 < plan.offsets <= 7_777
@@ -111,7 +127,9 @@ def test_after_its_share_of_reads_a_plan_takes_a_smaller_batch(monkeypatch: pyte
 
 
 def planned_over_poison() -> tuple[Plan[Key], SourceInMemory]:
-    """A plan for 7,777 offsets of twenty splits, in each of which a record from 2099 hides all that follows."""
+    """A plan for 7,777 offsets of twenty splits, in each of which a record from 2099 hides all that
+    follows.
+    """
     source = SourceInMemory({f"t-{n}": [0, FAR, *(k * k // (n + 1) for k in range(1, 5_000))] for n in range(20)})
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
     return Survey(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 7_777}).plan(), source

@@ -1,4 +1,6 @@
-"""What may be event time: an expression that tells it from the record alone; anything else is refused before the query runs."""
+"""What may be event time: an expression that tells it from the record alone; anything else is
+refused before the query runs.
+"""
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -10,7 +12,9 @@ from lockgate_spark.jvm.event_time import EventTime
 
 @pytest.fixture
 def stream(spark: SparkSession) -> DataFrame:
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1").option("subscribe", "none")
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1").option("subscribe", "none")
+    )
     return reader.option("includeHeaders", True).load()
 
 
@@ -53,7 +57,9 @@ def test_what_is_not_fit_to_be_event_time_is_refused_with_the_reason(
         ("timestamp - INTERVAL 1 HOUR", True),
     ],
 )
-def test_timestamps_and_milliseconds_of_any_column_are_fit(spark: SparkSession, stream: DataFrame, expression: str, micros: bool) -> None:
+def test_timestamps_and_milliseconds_of_any_column_are_fit(
+    spark: SparkSession, stream: DataFrame, expression: str, micros: bool
+) -> None:
     made = EventTime.over(spark, stream._jdf.queryExecution().analyzed().table(), expression)
     assert made is not None
     assert made.micros is micros

@@ -1,4 +1,6 @@
-"""A source that no look-up knows the event times of: its sparse index against a plain search, its bound, and how often it reads."""
+"""A source that no look-up knows the event times of: its sparse index against a plain search, its
+bound, and how often it reads.
+"""
 
 import logging
 from math import log2
@@ -7,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.planner import Bounds, Head
-from lockgate.survey import MOST_LOOK_UPS, Survey
+from lockgate.plan.draft import MOST_LOOK_UPS, Survey
+from lockgate.plan.model import Bounds, Head
 from lockgate_spark import Alignment
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
@@ -91,8 +93,13 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
     assert all(0.99 * 5_000 <= offsets <= 5_000 for offsets in filled)
 
 
-@given(st.lists(st.lists(st.integers(0, 3_000), min_size=1, max_size=300).map(sorted), min_size=1, max_size=4), st.integers(1, 400))
-def test_a_plan_over_any_log_keeps_its_bound_on_reads_and_stops_each_split_at_the_target(logs: list[list[int]], budget: int) -> None:
+@given(
+    st.lists(st.lists(st.integers(0, 3_000), min_size=1, max_size=300).map(sorted), min_size=1, max_size=4),
+    st.integers(1, 400),
+)
+def test_a_plan_over_any_log_keeps_its_bound_on_reads_and_stops_each_split_at_the_target(
+    logs: list[list[int]], budget: int
+) -> None:
     source = SourceInMemory({f"t-{n}": log for n, log in enumerate(logs)}, budget=budget)
     source.log = IndexedSplitLog(source.jvm)
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
@@ -135,7 +142,9 @@ def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_bef
     assert points.disorder == 60  # the highest so far is not in the last one
     for start in (940, 960):
         points.sample(start, 990, disorder=5, lowest=0, highest=900)
-        assert points.disorder == 60  # some of these once more: the split is paused, or was read on by less than a stretch
+        assert (
+            points.disorder == 60
+        )  # some of these once more: the split is paused, or was read on by less than a stretch
     points.sample(980, 1_000, disorder=0, lowest=630, highest=800)
     assert points.disorder == 70
     points.sample(0, 10, disorder=0, lowest=5, highest=9)
@@ -156,7 +165,9 @@ def test_splits_take_turns_in_being_sampled_and_those_with_nothing_unread_are_le
 
 
 def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
-    """A session that has read a log, out of order by so much, to its end, and is held back by its horizon before another one's record."""
+    """A session that has read a log, out of order by so much, to its end, and is held back by its
+    horizon before another one's record.
+    """
     jittered = [10**9 + 10 * n + (jitter_ms if n % 3 else 0) for n in range(4_000)]
     source = SourceInMemory({"t-0": jittered, "t-1": [2 * 10**9]})
     source.jvm.window = 30
@@ -171,7 +182,10 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
 def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(out_of_order, "ENOUGH", 0)
     session, trusting = (
-        planned(Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", disorder=d), jitter_ms=5_000) for d in (None, 0)
+        planned(
+            Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", disorder=d), jitter_ms=5_000
+        )
+        for d in (None, 0)
     )
     assert session.view is not None
     assert trusting.view is not None
@@ -179,7 +193,9 @@ def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pyt
     assert session.view.ceiling == trusting.view.ceiling - session.disorder
 
 
-def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_allow_for_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_allow_for_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO, logger="lockgate")
     source, said = SourceInMemory({"t-0": [5_000, 0]}), OutOfOrder()
     source.jvm.window = 2
@@ -195,13 +211,17 @@ def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None
     assert session.disorder == 7_000
 
 
-def test_of_a_disorder_that_nobody_promised_the_plans_go_by_half_of_the_drift_at_most(caplog: pytest.LogCaptureFixture) -> None:
+def test_of_a_disorder_that_nobody_promised_the_plans_go_by_half_of_the_drift_at_most(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     session = planned(Alignment(max_drift="1 minute", future_bound=None), jitter_ms=50_000)
     assert session.disorder == 30_000
     assert "the plans allow for 30 seconds" in caplog.text
 
 
-def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_warned_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
     source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
     source.log = IndexedSplitLog(source.jvm)

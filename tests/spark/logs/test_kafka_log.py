@@ -1,4 +1,6 @@
-"""The split logs of a Kafka source, by the real `KafkaLog.java` on a real broker, against what was produced."""
+"""The split logs of a Kafka source, by the real `KafkaLog.java` on a real broker, against what was
+produced.
+"""
 
 import struct
 
@@ -6,7 +8,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate_spark.logs.crossing import Credible
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -15,7 +17,9 @@ from support.real_logs import T0, Open, append, at, fill, heads, starts
 FAR = 4_070_908_800_000  # 2099
 
 
-def test_the_first_record_above_a_time_is_found_in_every_split_at_once(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_the_first_record_above_a_time_is_found_in_every_split_at_once(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     logs = {"p0": [0, 10, 20, 30], "p1": [], "p2": [5, 5, 5, 25], "p3": [19, 21]}
     ends = fill(kafka, topic, **logs)
     log = open_log()
@@ -57,7 +61,9 @@ def test_heads_are_read_or_remembered(open_log: Open, kafka: KafkaBroker, topic:
     assert log.look_ups == asked + 1, "told by the plan"
 
 
-def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     ends = fill(kafka, topic, p0=[0, FAR, *range(10, 110)], p1=list(range(100)))
     log = open_log()
     log.follow(ends)
@@ -80,7 +86,9 @@ def test_before_a_record_stamped_2099_look_ups_stop_at_it(open_log: Open, kafka:
 TODAY = Credible(0, T0 + 86_400_000)
 
 
-def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     ends = fill(kafka, topic, p0=[0, 10, FAR, 20, FAR, FAR, 30, FAR], p1=[5, 25], p2=[FAR, FAR])
     log = open_log()
     log.believe(TODAY)
@@ -129,7 +137,9 @@ def test_a_long_stretch_without_a_credible_record_is_gone_through_in_parts(
     assert log.end_of_search(split, ends[split]) == 2_501
 
 
-def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, timestamp, None, b"x") for timestamp in (-1, T0, -1, at(10))])
     log, split = open_log(), f"{topic}-0"
@@ -146,7 +156,9 @@ def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(open_
     assert log.highest(ends) == {split: at(10)}
 
 
-def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, 1, None, b"x"), (0, T0, None, b"x")])
     ends = {f"{topic}-0": 2}
@@ -166,7 +178,9 @@ def test_the_highest_is_that_of_the_records_below_the_end(open_log: Open, kafka:
     assert log.highest({**ends, f"{topic}-2": 2}) == {f"{topic}-0": at(30), f"{topic}-2": at(50)}
 
 
-def test_the_highest_asked_before_the_ends_counts_once_the_ends_have_passed_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_the_highest_asked_before_the_ends_counts_once_the_ends_have_passed_it(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     fill(kafka, topic, p0=[0, 10])
     log, ends = open_log(), {f"{topic}-0": 2}
     log.follow(ends)
@@ -192,7 +206,9 @@ def test_a_log_begins_after_its_deleted_records(open_log: Open, kafka: KafkaBrok
     assert log.first_after(at(15), starts(ends), ends) == heads(topic, p0=(2, 20))
 
 
-def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     logs = {"p0": [*range(50)], "p1": [10, 30, 12, FAR, 11, 40], "p2": [99, 20, 50, 45, 0], "p3": []}
     ends = fill(kafka, topic, **logs)
     log = open_log()
@@ -202,7 +218,9 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(open_log: Open
     log.sample(positions, {**ends, f"{topic}-2": 4})
     assert log.look_ups == asked + 1, "for all at once"
     assert log.disorders() == {f"{topic}-0": 0, f"{topic}-1": 19_000, f"{topic}-2": 5_000, f"{topic}-3": 0}
-    assert log.heads(positions, ends) == heads(topic, p0=(0, 0), p1=(0, 10), p2=(1, 20)), "what comes next is read as ever"
+    assert log.heads(positions, ends) == heads(topic, p0=(0, 0), p1=(0, 10), p2=(1, 20)), (
+        "what comes next is read as ever"
+    )
     log.sample({**ends, f"{topic}-0": 1}, ends)
     assert log.disorders()[f"{topic}-0"] == 0, "a stretch that begins within the one before is not below it"
 
@@ -210,7 +228,8 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(open_log: Open
 def test_a_sample_of_a_topic_that_is_gone_shows_nothing(
     open_log: Open, kafka: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lockgate_spark.logs.kafka._SAMPLE_MS", 1_000)  # there is nothing to wait for
+    # there is nothing to wait for
+    monkeypatch.setattr("lockgate_spark.logs.kafka._SAMPLE_MS", 1_000)
     ends = fill(kafka, topic, p0=[30, 0])
     log = open_log()
     log.follow(ends)
@@ -239,7 +258,9 @@ def test_splits_come_and_go(open_log: Open, kafka: KafkaBroker, topic: str) -> N
         assert log.heads(starts(mine), mine) == heads(topic, **{f"p{n}": (0, n) for n in followed})
 
 
-def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     ends = fill(kafka, topic, p0=[0], p1=[0])
     log = open_log()
     log.follow(ends)
@@ -262,7 +283,9 @@ def test_a_record_that_is_not_credible_is_no_marker(
     assert caplog.messages == []
 
 
-def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     ends = fill(kafka, topic, p0=[0])
     log, split = open_log(), f"{topic}-0"
     log.follow(ends)
@@ -271,7 +294,9 @@ def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(open_log: 
         assert log.caught_up_since(split) == since
 
 
-def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_tell(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
+def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_tell(
+    open_log: Open, kafka: KafkaBroker, topic: str
+) -> None:
     ends = fill(kafka, topic, p0=[0, 10])
     log = open_log()
     log.follow({**ends, f"{topic}-gone-0": 5})

@@ -1,4 +1,6 @@
-"""The split logs of transactional topics: what is not committed yet, what was aborted, and markers, which are no records."""
+"""The split logs of transactional topics: what is not committed yet, what was aborted, and markers,
+which are no records.
+"""
 
 import struct
 import time
@@ -21,7 +23,9 @@ def transactions(kafka: KafkaBroker, topic: str) -> Producer:
 
 
 def written(log: KafkaSplitLog, ends: Offsets) -> None:
-    """Waits for the last transaction's marker: Kafka says that it is committed before that is there."""
+    """Waits for the last transaction's marker: Kafka says that it is committed before that is
+    there.
+    """
     wait_for(lambda: log.uncommitted_ends() == ends)
 
 
@@ -50,7 +54,9 @@ def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committ
     assert look(4_000, 2) == 4_000, "a record and the marker"
 
 
-def test_without_isolation_an_open_transaction_hides_nothing(open_log: Open, transactions: Producer, topic: str) -> None:
+def test_without_isolation_an_open_transaction_hides_nothing(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
     split = f"{topic}-0"
     log = open_log()
     log.follow([split])
@@ -73,7 +79,9 @@ def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Pr
     transactions.abort_transaction(30)
 
 
-def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_log: Open, transactions: Producer, topic: str) -> None:
+def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
     transactions.begin_transaction()
     send(transactions, topic, 10, 20)
     transactions.commit_transaction(30)
@@ -86,7 +94,9 @@ def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(open_
 
 
 def commit_in_turns(producer: Producer, topic: str, *transactions: range) -> Offsets:
-    """Records of long ago (s after T0), with a marker of now behind each transaction; gives the end."""
+    """Records of long ago (s after T0), with a marker of now behind each transaction; gives the
+    end.
+    """
     for seconds in transactions:
         producer.begin_transaction()
         send(producer, topic, *seconds)
@@ -94,7 +104,9 @@ def commit_in_turns(producer: Producer, topic: str, *transactions: range) -> Off
     return {f"{topic}-0": sum(len(seconds) + 1 for seconds in transactions)}
 
 
-def test_a_marker_in_what_was_sampled_is_no_record_and_hides_none(open_log: Open, transactions: Producer, topic: str) -> None:
+def test_a_marker_in_what_was_sampled_is_no_record_and_hides_none(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
     ends = commit_in_turns(transactions, topic, range(10), range(10, 20), range(20, 30))
     log = open_log()
     log.follow(ends)
@@ -168,7 +180,9 @@ def test_what_a_plan_would_stop_at_is_looked_at_once_and_a_marker_among_it_found
     assert log.look_ups == asked + 1, "what was read needs no other look"
 
 
-def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(open_log: Open, transactions: Producer, topic: str) -> None:
+def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
     transactions.begin_transaction()
     send(transactions, topic, 0)
     transactions.commit_transaction(30)
@@ -180,7 +194,9 @@ def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(open_log: Op
     assert time.monotonic() - began < patience_ms / 2_000
 
 
-def test_an_aborted_transaction_is_a_hole_that_is_passed_over(open_log: Open, transactions: Producer, topic: str) -> None:
+def test_an_aborted_transaction_is_a_hole_that_is_passed_over(
+    open_log: Open, transactions: Producer, topic: str
+) -> None:
     for seconds, end in (((10,), "commit"), ((20, 21, 22), "abort"), ((30,), "commit")):
         transactions.begin_transaction()
         send(transactions, topic, *seconds)

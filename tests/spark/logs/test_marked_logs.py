@@ -1,12 +1,13 @@
-"""What is told of a log is never more than its records justify, whatever look-ups name: a model of logs with markers of transactions,
-aborted runs, open transactions, holes of compaction, and stamps of arrival, against a plain search; and how many reads that takes.
+"""What is told of a log is never more than its records justify, whatever look-ups name: a model of
+logs with markers of transactions, aborted runs, open transactions, holes of compaction, and stamps
+of arrival, against a plain search; and how many reads that takes.
 """
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate_spark import Alignment
 from lockgate_spark.logs import kafka
 from lockgate_spark.logs.crossing import Credible
@@ -24,7 +25,9 @@ SECOND = 1_000
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[Entry], list[int]]:
-    """A log whose records are in order and behind the clock, and the offsets at which transactions were open for long."""
+    """A log whose records are in order and behind the clock, and the offsets at which transactions
+    were open for long.
+    """
     log: list[Entry] = []
     opened: list[int] = []
     by_arrival = draw(st.booleans())
@@ -59,7 +62,12 @@ def credible(jvm: JvmMarkedLog, split: str, start: int, end: int) -> list[tuple[
 
 @given(LOGS, st.booleans(), st.booleans(), st.sampled_from((1, 3, 50)), st.booleans(), st.data())
 def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
-    drawn: list[tuple[list[Entry], list[int]]], committed: bool, in_payload: bool, window: int, knows_highest: bool, data: st.DataObject
+    drawn: list[tuple[list[Entry], list[int]]],
+    committed: bool,
+    in_payload: bool,
+    window: int,
+    knows_highest: bool,
+    data: st.DataObject,
 ) -> None:
     jvm = of(drawn, committed, window)
     jvm.knows_highest = knows_highest
@@ -87,7 +95,8 @@ def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
         highest = log.highest(ends)
         for split in whole:
             below = [event_time for _, event_time in credible(jvm, split, 0, ends[split])]
-            assert highest.get(split) == (below[-1] if below else None)  # in an ordered log the last one is the highest
+            # in an ordered log the last one is the highest
+            assert highest.get(split) == (below[-1] if below else None)
         target = data.draw(st.integers(0, 60_000))
         stops = log.first_after(target, positions, ends)
         anew = 0
@@ -114,7 +123,9 @@ def transactions(commits: int, records: int, lag_s: int = 40, every_s: int = 8) 
 
 
 @pytest.mark.parametrize(("records", "unread"), [(1, True), (5, True), (5, False), (500, False)])
-def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_does_not_reads_nothing(records: int, unread: bool) -> None:
+def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_does_not_reads_nothing(
+    records: int, unread: bool
+) -> None:
     whole = transactions(30, records)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50)
     log, size, read = KafkaSplitLog(jvm), records + 1, []
@@ -123,7 +134,8 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
         for _ in range(3):
             jvm.entries["t-0"] = whole[: commit * size]
             ends = {"t-0": commit * size}
-            # Either all that the commit has brought is unread, or nothing is: it was read while the plan before was made.
+            # Either all that the commit has brought is unread, or nothing is: it was read while the
+            # plan before was made.
             positions = {"t-0": (commit - 1) * size if unread else commit * size}
             before = jvm.reads
             log.believe(Credible())
@@ -136,7 +148,9 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
     assert read[3:] == [1, 0, 0] * 29
 
 
-def test_where_every_second_offset_is_a_marker_a_log_without_isolation_that_grows_in_each_plan_is_read_once_in_each() -> None:
+def test_where_every_second_offset_is_a_marker_a_log_without_isolation_that_grows_in_each_plan_is_read_once_in_each() -> (
+    None
+):
     whole = transactions(200, 1)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50, committed=False)
     log, read = KafkaSplitLog(jvm), []
@@ -152,9 +166,13 @@ def test_where_every_second_offset_is_a_marker_a_log_without_isolation_that_grow
     assert max(read[4:]) == 1
 
 
-def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_records_are_read(caplog: pytest.LogCaptureFixture) -> None:
+def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_records_are_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level("INFO", "lockgate")
-    jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 5), Entry(RECORD, 9), Entry(MARKER, 70)]}, knows_highest=False)
+    jvm = JvmMarkedLog(
+        {}, entries={"t-0": [Entry(RECORD, 5), Entry(RECORD, 9), Entry(MARKER, 70)]}, knows_highest=False
+    )
     log, ends, asked = KafkaSplitLog(jvm), {"t-0": 3}, []
     log.follow(ends)
     for _ in range(3):
@@ -169,8 +187,12 @@ def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_reco
     assert "know no look-up of the highest timestamp" in caplog.messages[0]
 
 
-def reads_as_it_grows(entries: list[Entry], first: int, knows_highest: bool = True) -> tuple[list[int | None], list[int]]:
-    """The highest in each of the plans that see the log up to `first`, `first` + 1, … with nothing unread, and how often each has read."""
+def reads_as_it_grows(
+    entries: list[Entry], first: int, knows_highest: bool = True
+) -> tuple[list[int | None], list[int]]:
+    """The highest in each of the plans that see the log up to `first`, `first` + 1, … with nothing
+    unread, and how often each has read.
+    """
     jvm, found, reads = JvmMarkedLog({}, entries={"t-0": []}, window=50, knows_highest=knows_highest), [], []
     log = KafkaSplitLog(jvm)
     log.follow(jvm.entries)
@@ -231,7 +253,9 @@ def test_a_topic_made_anew_is_not_taken_to_have_come_as_far_as_the_old_one() -> 
 
 
 def late_rows(committed: bool, budget: int | None) -> int:
-    """Rows that Spark drops at a delay of 20 s: ten minutes of p0, 40 s behind the clock in transactions of 9 s, beside p1 on time."""
+    """Rows that Spark drops at a delay of 20 s: ten minutes of p0, 40 s behind the clock in
+    transactions of 9 s, beside p1 on time.
+    """
     delay, lag, clock = 20 * SECOND, 40 * SECOND, 10**9
     jvm = JvmMarkedLog({}, entries={"t-0": [], "t-1": []}, committed=committed, window=50)
     source, now, opened = MarkedSource(jvm, budget), clock, 0
@@ -252,7 +276,9 @@ def late_rows(committed: bool, budget: int | None) -> int:
         rows = [event_time for split in ends for _, event_time in jvm.sent(split, positions[split], ends[split])]
         late += sum(event_time <= top - delay for event_time in rows)
         top, positions, read = max([top, *rows]), ends, read + len(rows)
-    assert read == sum(entry.kind is RECORD for log in jvm.entries.values() for entry in log), "and all are read in the end"
+    assert read == sum(entry.kind is RECORD for log in jvm.entries.values() for entry in log), (
+        "and all are read in the end"
+    )
     return late
 
 
@@ -277,9 +303,17 @@ class SlicedRun(RunInMemory):
 
 
 def test_what_a_plan_is_cut_to_below_its_own_target_is_looked_at_too() -> None:
-    entries = [Entry(RECORD, 0), Entry(MARKER, 10_500), Entry(RECORD, 9_500), Entry(RECORD, 11_000), Entry(RECORD, 12_000)]
+    entries = [
+        Entry(RECORD, 0),
+        Entry(MARKER, 10_500),
+        Entry(RECORD, 9_500),
+        Entry(RECORD, 11_000),
+        Entry(RECORD, 12_000),
+    ]
     source = MarkedSource(JvmMarkedLog({}, entries={"t-0": entries}), budget=4)
-    planner = JointPlanner(Alignment(max_drift="1 minute", slice="10 seconds"), SlicedRun(), None, {0: source}, lambda: 10.0**6)
+    planner = JointPlanner(
+        Alignment(max_drift="1 minute", slice="10 seconds"), SlicedRun(), None, {0: source}, lambda: 10.0**6
+    )
     plan, _ = planner.plan({0: {"t-0": 0}})
     assert plan.target == 9_999, "where a window ends, and not at the budget"
     assert plan.splits[0, "t-0"].end == 3
@@ -308,7 +342,9 @@ def test_a_plan_is_made_anew_for_what_hides_little_and_look_ups_go_on(caplog: py
     assert named == Head(1, 1_500)
     assert not log.confirm(1_200, {"t-0": named}, ends)
     assert log.first_after(1_200, starts, ends) == {"t-0": Head(3, 2_000)}
-    assert log.first_after(800, starts, ends) == {"t-0": Head(1, 1_000)}, "the marker's place, and the time of the record behind it"
+    assert log.first_after(800, starts, ends) == {"t-0": Head(1, 1_000)}, (
+        "the marker's place, and the time of the record behind it"
+    )
     assert caplog.messages == []
     assert log.confirm(800, log.first_after(800, starts, ends), ends)
     log.planned(800, {"t-0": named})

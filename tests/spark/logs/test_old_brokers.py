@@ -1,4 +1,6 @@
-"""Brokers that know no look-up of the highest timestamp: a real one behind a proxy that caps the versions of ListOffsets."""
+"""Brokers that know no look-up of the highest timestamp: a real one behind a proxy that caps the
+versions of ListOffsets.
+"""
 
 import pytest
 

@@ -1,8 +1,10 @@
-"""A source that is read to its end beside one that is not: in a replay it holds nobody, a live one holds, under AvailableNow too."""
+"""A source that is read to its end beside one that is not: in a replay it holds nobody, a live one
+holds, under AvailableNow too.
+"""
 
 import pytest
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark import Alignment
 from lockgate_spark.planning.session import Session
 from support.runs import RunInMemory, SourceInMemory
@@ -11,7 +13,9 @@ HOUR, MINUTE = 3_600_000, 60_000
 NOW_MS = 100 * 24 * HOUR
 
 
-def session(one: SourceInMemory, other: SourceInMemory, now_ms: int, available_now: bool, alignment: Alignment) -> Session:
+def session(
+    one: SourceInMemory, other: SourceInMemory, now_ms: int, available_now: bool, alignment: Alignment
+) -> Session:
     made = Session(alignment, RunInMemory(available_now=available_now), clock=lambda: now_ms / 1000)
     for i, source in enumerate((one, other)):
         made.add(i, source.available_now(now_ms) if available_now else source)

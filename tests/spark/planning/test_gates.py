@@ -1,4 +1,6 @@
-"""When a gate lets a batch go on, and what it reports meanwhile: over a real coordinator, without Spark."""
+"""When a gate lets a batch go on, and what it reports meanwhile: over a real coordinator, without
+Spark.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,7 +48,9 @@ def no_wait() -> None:
 
 
 @contextmanager
-def gate(url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, **more: Any) -> Iterator[Gate]:
+def gate(
+    url: str, group: str, source: str = "gated", run: Run | None = None, now: Clock | None = None, **more: Any
+) -> Iterator[Gate]:
     clock, shown = now or Clock(), more.pop("shown", None)
     theirs = {key: more.pop(key) for key in ("max_batch", "park") if key in more}
     with member(url, group, source, now=clock, **theirs) as membership:
@@ -54,7 +58,9 @@ def gate(url: str, group: str, source: str = "gated", run: Run | None = None, no
 
 
 def test_whoever_holds_the_group_finds_its_own_batch_below_the_ceiling(url: str, group: str) -> None:
-    """A quiet hour, longer than the drift, before the next batches of two gates: the older one goes on."""
+    """A quiet hour, longer than the drift, before the next batches of two gates: the older one goes
+    on.
+    """
     with gate(url, group, "early") as early, gate(url, group, "late") as late:
         for each in (early, late):
             each.admit(Span(0, 0), no_wait)
@@ -92,7 +98,9 @@ def test_while_it_holds_a_batch_it_offers_to_reach_its_end(url: str, topic: str)
         assert peer.exchange(at(5 * MINUTE, reach=10 * MINUTE)) == 6 * MINUTE - 1
 
 
-def test_without_a_batch_it_is_idle_after_a_while_and_holds_nobody_until_the_next(url: str, group: str, peer: Membership) -> None:
+def test_without_a_batch_it_is_idle_after_a_while_and_holds_nobody_until_the_next(
+    url: str, group: str, peer: Membership
+) -> None:
     now = Clock()
     with gate(url, group, run=Run(interval_s=30), now=now, idle_timeout="1 minute") as own:
         own.admit(Span(0, 0), no_wait)
@@ -181,7 +189,9 @@ def test_at_the_end_it_is_finished_or_parked_and_after_a_failure_its_lease_is_ke
         assert state(url, group, "gated") == after
 
 
-def test_a_wait_is_told_of_once_and_its_end_once(url: str, group: str, peer: Membership, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wait_is_told_of_once_and_its_end_once(
+    url: str, group: str, peer: Membership, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "lockgate")
     now = Clock()
 
@@ -208,7 +218,9 @@ def waiting(own: Gate, step: Callable[[], None]) -> Callable[[], None]:
     return stepped
 
 
-def test_its_gauges_say_for_how_long_a_batch_is_held_and_when_it_goes_on(url: str, group: str, peer: Membership) -> None:
+def test_its_gauges_say_for_how_long_a_batch_is_held_and_when_it_goes_on(
+    url: str, group: str, peer: Membership
+) -> None:
     now, shown = Clock(), GaugesInMemory()
     with gate(url, group, now=now, shown=shown) as own:
 
@@ -223,6 +235,10 @@ def test_its_gauges_say_for_how_long_a_batch_is_held_and_when_it_goes_on(url: st
         assert held == [(1, 3_000 * n) for n in range(len(held))]
         assert len(held) > 1
         assert last == (0, 0)
-        assert [shown.values[0]["ceilingMs"], shown.values[0]["groupWatermarkMs"], shown.values[-1]["targetMs"]] == [MINUTE, 0, 6 * MINUTE]
+        assert [shown.values[0]["ceilingMs"], shown.values[0]["groupWatermarkMs"], shown.values[-1]["targetMs"]] == [
+            MINUTE,
+            0,
+            6 * MINUTE,
+        ]
         own.close(failed=False)
     assert shown.closed == 1

@@ -1,4 +1,6 @@
-"""The numbers of a run as gauges: the ones of progress under their names there, and event times as numbers."""
+"""The numbers of a run as gauges: the ones of progress under their names there, and event times as
+numbers.
+"""
 
 import itertools
 from collections.abc import Mapping
@@ -7,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from lockgate import watermark
-from lockgate.events import HeldBy
-from lockgate.planner import Limit, SplitState
+from lockgate.plan.model import Limit, SplitState
+from lockgate.wire.events import HeldBy
 from lockgate_spark import Alignment, BatchAlignment, Coordination, SplitAlignment
 from lockgate_spark.planning.gauges import gauges
 from lockgate_spark.planning.metrics import source_metrics
@@ -22,11 +24,28 @@ AHEAD = SplitAlignment(0, "a-1", 0, 0, SplitState.PAUSED, 90_000, 90_001, 2, lag
 BEHIND = SplitAlignment(0, "a-0", 0, 7, SplitState.ACTIVE, 30_000, None, 3, lag=2_000)
 OTHER = SplitAlignment(1, "b-0", 0, 0, SplitState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0)
 ALONE = BatchAlignment(
-    60_000, watermark.MAX, Limit.HORIZON, (BEHIND, AHEAD, OTHER), ("a-1", "b-0"), (), None, (), 1000.0, 0.0123, look_ups=4, bounded_by="a-0"
+    60_000,
+    watermark.MAX,
+    Limit.HORIZON,
+    (BEHIND, AHEAD, OTHER),
+    ("a-1", "b-0"),
+    (),
+    None,
+    (),
+    1000.0,
+    0.0123,
+    look_ups=4,
+    bounded_by="a-0",
 )
 HELD = (HeldBy(source="payments", subtask=0, watermark=20_000),)
 GROUPED = replace(
-    ALONE, limit=Limit.GROUP, ceiling=60_000, group_watermark=20_000, held_by=HELD, bounded_by=None, coordinator=Coordination.TOLD
+    ALONE,
+    limit=Limit.GROUP,
+    ceiling=60_000,
+    group_watermark=20_000,
+    held_by=HELD,
+    bounded_by=None,
+    coordinator=Coordination.TOLD,
 )
 
 
@@ -57,7 +76,8 @@ def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_h
 
 
 @pytest.mark.parametrize(
-    ("coordination", "away", "proceeding"), [(Coordination.TOLD, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)]
+    ("coordination", "away", "proceeding"),
+    [(Coordination.TOLD, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)],
 )
 def test_in_an_outage_it_is_told_whether_the_query_holds_or_goes_on_without_the_group(
     coordination: Coordination, away: int, proceeding: int

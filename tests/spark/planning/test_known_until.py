@@ -1,4 +1,6 @@
-"""What is known of a log is as old as the request that told it, however long the broker took; the clock is an argument."""
+"""What is known of a log is as old as the request that told it, however long the broker took; the
+clock is an argument.
+"""
 
 from lockgate_spark import Alignment
 from lockgate_spark.logs.kafka import Offsets
@@ -21,9 +23,12 @@ class SlowBroker(SourceInMemory):
 
 
 def test_a_split_that_is_caught_up_is_known_until_the_moment_before_the_broker_was_asked() -> None:
-    # The record of a-1 was stamped while the broker was asked: a-0 may have got one as old in that time.
+    # The record of a-1 was stamped while the broker was asked: a-0 may have got one as old in that
+    # time.
     source = SlowBroker({"a-0": [NOW_MS - 2 * MINUTE], "a-1": [NOW_MS - 2 * MINUTE, NOW_MS + 5 * MINUTE]})
-    one = Session(Alignment(idle_timeout="1 minute", max_drift="1 minute"), RunInMemory(), clock=lambda: source.now / 1000)
+    one = Session(
+        Alignment(idle_timeout="1 minute", max_drift="1 minute"), RunInMemory(), clock=lambda: source.now / 1000
+    )
     one.add(0, source)
     assert one.latest_offset(0, {"a-0": 1, "a-1": 0}, None) == {"a-0": 1, "a-1": 1}
     assert source.log.known_until("a-0") == NOW_MS

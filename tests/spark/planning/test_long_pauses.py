@@ -1,6 +1,8 @@
-"""A split that is paused for longer than the idle timeout is paused still: it has records, and they count wherever the clock stands."""
+"""A split that is paused for longer than the idle timeout is paused still: it has records, and they
+count wherever the clock stands.
+"""
 
-from lockgate.planner import SplitState
+from lockgate.plan.model import SplitState
 from support.members import MINUTE, at, inspect, member
 from support.runs import SourceInMemory
 from support.sessions import NOW_MS, T0, session
@@ -34,7 +36,9 @@ def test_it_is_never_taken_for_idle_and_is_read_on_without_loss() -> None:
 def test_in_a_group_it_is_reported_paused_and_where_it_stands(url: str, group: str) -> None:
     clock = Clock()
     with member(url, group, "slow") as slow, member(url, group, "fast") as ours:
-        fast = session(SourceInMemory({"f-0": [T0, T0 + 30 * MINUTE]}), membership=ours, clock=clock, idle_timeout="1 minute")
+        fast = session(
+            SourceInMemory({"f-0": [T0, T0 + 30 * MINUTE]}), membership=ours, clock=clock, idle_timeout="1 minute"
+        )
         slow.exchange(at(T0 - 1))
         assert fast.latest_offset(0, {"f-0": 0}, None) == {"f-0": 1}
         for clock.minutes in (60, 24 * 60):

@@ -20,13 +20,17 @@ def on(*origins: Origin) -> QueryWatermark:
     return QueryWatermark("ts", 60_000, origins)
 
 
-def said(caplog: pytest.LogCaptureFixture, *found: QueryWatermark, highest: bool = False, **alignment: str) -> list[tuple[str, str]]:
+def said(
+    caplog: pytest.LogCaptureFixture, *found: QueryWatermark, highest: bool = False, **alignment: str
+) -> list[tuple[str, str]]:
     with caplog.at_level(logging.INFO, "lockgate"):
         check_origins(found, highest, Alignment(**alignment))  # type: ignore[arg-type]
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
-def test_a_kafka_source_that_was_left_out_under_one_watermark_is_refused_with_its_name_and_the_line_that_aligns_it() -> None:
+def test_a_kafka_source_that_was_left_out_under_one_watermark_is_refused_with_its_name_and_the_line_that_aligns_it() -> (
+    None
+):
     with pytest.raises(UnsupportedQuery) as error:
         check_origins([on(ALIGNED, FORGOTTEN)], False, Alignment())
     for part in ('withWatermark("ts", …)', "KafkaV2[Subscribe[payments]]", LINE, 'Alignment(other_event_time="warn")'):
@@ -34,7 +38,9 @@ def test_a_kafka_source_that_was_left_out_under_one_watermark_is_refused_with_it
 
 
 @pytest.mark.parametrize("alignment", [{"other_event_time": "warn"}, {"mode": "observe"}])
-def test_by_choice_or_in_a_dry_run_it_is_warned_of_once(caplog: pytest.LogCaptureFixture, alignment: dict[str, str]) -> None:
+def test_by_choice_or_in_a_dry_run_it_is_warned_of_once(
+    caplog: pytest.LogCaptureFixture, alignment: dict[str, str]
+) -> None:
     ((level, text),) = said(caplog, on(ALIGNED, FORGOTTEN, FORGOTTEN), **alignment)
     assert level == "WARNING"
     assert "KafkaV2[Subscribe[payments]]" in text
@@ -54,7 +60,9 @@ def test_a_stream_that_align_cannot_take_is_warned_of_with_what_can_be_done(capl
     assert "a withWatermark of its own" in text
 
 
-def test_under_a_watermark_of_its_own_it_makes_nobody_else_late_and_is_only_mentioned(caplog: pytest.LogCaptureFixture) -> None:
+def test_under_a_watermark_of_its_own_it_makes_nobody_else_late_and_is_only_mentioned(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     ((level, text),) = said(caplog, on(ALIGNED), on(FORGOTTEN), on(RATE))
     assert level == "INFO"
     assert LINE in text
@@ -67,7 +75,9 @@ def test_where_spark_goes_by_the_highest_watermark_it_is_warned_of(caplog: pytes
     assert "Leave spark.sql.streaming.multipleWatermarkPolicy out" in found[1][1]
 
 
-@pytest.mark.parametrize("found", [[on(ALIGNED)], [on(ALIGNED, ALIGNED), on(ALIGNED)], [on(ALIGNED, STATIC)], [on(FORGOTTEN)], []])
+@pytest.mark.parametrize(
+    "found", [[on(ALIGNED)], [on(ALIGNED, ALIGNED), on(ALIGNED)], [on(ALIGNED, STATIC)], [on(FORGOTTEN)], []]
+)
 def test_nothing_is_said_where_aligned_streams_stand_alone_or_have_no_watermark(
     caplog: pytest.LogCaptureFixture, found: list[QueryWatermark]
 ) -> None:

@@ -1,4 +1,6 @@
-"""Small batches are put off as `minOffsetsPerTrigger` and `maxTriggerDelay` say: by the rule, and on a real broker."""
+"""Small batches are put off as `minOffsetsPerTrigger` and `maxTriggerDelay` say: by the rule, and
+on a real broker.
+"""
 
 import time
 from pathlib import Path
@@ -6,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lockgate.planner import Limit, Plan, SplitPlan, SplitState
+from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
 from lockgate_spark import align
 from lockgate_spark.planning.patience import Least, Patience
 from lockgate_testbed import topics

@@ -1,4 +1,6 @@
-"""What a query learns of its splits' producers, and goes by: live feeds in virtual time, through a session without Spark and Kafka."""
+"""What a query learns of its splits' producers, and goes by: live feeds in virtual time, through a
+session without Spark and Kafka.
+"""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -6,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark import Alignment
 from lockgate_spark.planning import care
 from lockgate_spark.planning.session import Session
@@ -35,9 +37,13 @@ def commits(every: int, by: int = 0) -> Feed:
 
 
 class World:
-    """A live query over a-0, on time, and a-1. The clock goes on by a second with each look at it, and records come with it."""
+    """A live query over a-0, on time, and a-1. The clock goes on by a second with each look at it,
+    and records come with it.
+    """
 
-    def __init__(self, feed: Feed, run: RunInMemory | None = None, before: dict[str, list[int]] | None = None, **alignment: Any) -> None:
+    def __init__(
+        self, feed: Feed, run: RunInMemory | None = None, before: dict[str, list[int]] | None = None, **alignment: Any
+    ) -> None:
         self.now, self.feed = START, feed
         self.source = SourceInMemory(before or {"a-0": [], "a-1": []})
         self.source.jvm.window = 50
@@ -129,7 +135,9 @@ def test_under_available_now_all_that_was_there_is_read_though_a_split_is_silent
     assert world.position == {"a-0": 10, "a-1": 1}
 
 
-def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anything_is_read(caplog: pytest.LogCaptureFixture) -> None:
+def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anything_is_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     ago = range(START - 10 * MINUTE, START, SECOND)
     source = {"a-0": list(ago), "a-1": [t - 30 * MINUTE for t in ago]}
     world = World(lags(30 * MINUTE), run=RunInMemory(available_now=True), before=source)
@@ -163,7 +171,9 @@ def test_rows_further_behind_than_their_producer_ever_was_are_counted_and_learne
     assert world.play(900).behind_s == pytest.approx(10 * 60 * 1.25 - 20, abs=15)
 
 
-def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wakes = START + 30 * SECOND
     world = World(lambda now: [now - 10 * MINUTE] if now == wakes else ()).play(900)
     world.restart()
@@ -180,7 +190,9 @@ def test_what_cannot_be_kept_is_said_once_and_stops_nothing(caplog: pytest.LogCa
     run.memory("lags-").write = fail  # type: ignore[method-assign]
     world = World(nothing, run=run).play(180)
     world.session.close()
-    assert [message for message in caplog.messages if "cannot be kept" in message and "disk full" in message] == [caplog.messages[0]]
+    assert [message for message in caplog.messages if "cannot be kept" in message and "disk full" in message] == [
+        caplog.messages[0]
+    ]
 
 
 def test_max_lag_bounds_how_long_a_silent_split_is_waited_for() -> None:
@@ -195,7 +207,9 @@ def test_an_idle_timeout_that_is_set_is_a_promise_with_a_price_that_is_told(capl
     assert world.behind_s == pytest.approx(40, abs=6)
     assert world.session.view is not None
     assert world.session.view.behind_ms == pytest.approx(40_000, abs=6_000)
-    assert world.session.view.behind.endswith("behind the clock: a-1 has brought nothing in this run, its producer may be 1 min late")
+    assert world.session.view.behind.endswith(
+        "behind the clock: a-1 has brought nothing in this run, its producer may be 1 min late"
+    )
     assert any("idle_timeout is 1 min" in message and "40 s behind the clock" in message for message in caplog.messages)
     assert any(message.endswith("its producer may be 1 min late") for message in caplog.messages)
 
@@ -218,7 +232,9 @@ def test_what_was_appended_while_the_query_was_away_says_nothing_of_the_producer
 
 
 def sparse(now: int) -> list[int]:
-    """A record in two seconds, half a minute behind the clock, and every fifth one older by ten seconds than those around it."""
+    """A record in two seconds, half a minute behind the clock, and every fifth one older by ten
+    seconds than those around it.
+    """
     n = now // (2 * SECOND)
     return [] if now % (2 * SECOND) else [now - 30 * SECOND - (10_200 if n % 5 == 0 else 0)]
 
@@ -227,7 +243,9 @@ def test_nothing_is_lost_of_a_sparse_split_that_lags_and_is_out_of_order_though_
     world = World(sparse).play(200)
     assert world.late == {"a-0": 0, "a-1": 0}
     assert world.session.view is not None
-    assert {split.split: split.disorder for split in world.session.view.splits}["a-1"] == pytest.approx(10_200, abs=2_000)
+    assert {split.split: split.disorder for split in world.session.view.splits}["a-1"] == pytest.approx(
+        10_200, abs=2_000
+    )
 
 
 def test_what_careful_with_few_records_costs_is_half_of_the_drift_behind_a_split_that_lags() -> None:

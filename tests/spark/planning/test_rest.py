@@ -13,7 +13,9 @@ T0 = 1_767_225_600_000
 
 @pytest.fixture(autouse=True)
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The monotonic clock, which stands still until it is set on: what was found is good for a moment, and machines pause for longer."""
+    """The monotonic clock, which stands still until it is set on: what was found is good for a
+    moment, and machines pause for longer.
+    """
     now = [1_000.0]
     monkeypatch.setattr("lockgate_spark.planning.session.time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
@@ -44,7 +46,8 @@ def test_the_broker_is_left_alone_until_a_record_comes_in_any_source() -> None:
 def test_what_only_a_new_look_shows_is_seen_within_a_second(seconds: list[float]) -> None:
     a = SourceInMemory({"a-0": [T0]})
     one = idle(a)
-    a.comes = lambda ends, seconds: False  # type: ignore[method-assign]  # a new partition is nothing to wait for
+    # a new partition is nothing to wait for
+    a.comes = lambda ends, seconds: False  # type: ignore[method-assign]
     a.records["a-1"] = [T0]
     assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
     seconds[0] += 1

@@ -1,10 +1,12 @@
-"""What is let go of a paused split for its topic's retention, in a session over lists; and what topics' configurations are warned of."""
+"""What is let go of a paused split for its topic's retention, in a session over lists; and what
+topics' configurations are warned of.
+"""
 
 import logging
 
 import pytest
 
-from lockgate.planner import SplitState
+from lockgate.plan.model import SplitState
 from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
 from lockgate_spark.planning.session import Session
 from support.runs import RunInMemory, SourceInMemory
@@ -28,8 +30,12 @@ def ago(*minutes: int) -> list[int]:
     return [NOW_MS - m * MINUTE for m in minutes]
 
 
-def plan(config: str, margin: float = 0.1, budget: int | None = None, clock: Clock | None = None) -> tuple[Session, BatchAlignment]:
-    """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record a minute; the first plan of all."""
+def plan(
+    config: str, margin: float = 0.1, budget: int | None = None, clock: Clock | None = None
+) -> tuple[Session, BatchAlignment]:
+    """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record
+    a minute; the first plan of all.
+    """
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
     alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0, retention_margin=margin)
@@ -55,8 +61,12 @@ def test_of_a_paused_split_what_is_in_the_last_tenth_of_its_retention_is_read_an
     assert (view.let_go, view.splits[1].let_go) == (("a-1",), 4)
 
 
-@pytest.mark.parametrize(("config", "margin"), [(FOUR_HOURS, 0), (FOUR_HOURS, 0.01), ("compact\t14400000\t-1\tCreateTime", 0.1), ("", 0.1)])
-def test_nothing_is_let_go_without_a_margin_before_the_edge_or_where_nothing_is_deleted(config: str, margin: float) -> None:
+@pytest.mark.parametrize(
+    ("config", "margin"), [(FOUR_HOURS, 0), (FOUR_HOURS, 0.01), ("compact\t14400000\t-1\tCreateTime", 0.1), ("", 0.1)]
+)
+def test_nothing_is_let_go_without_a_margin_before_the_edge_or_where_nothing_is_deleted(
+    config: str, margin: float
+) -> None:
     _, view = plan(config, margin)
     assert ends(view) == [1, 10]
     assert view.let_go == ()
@@ -68,7 +78,8 @@ def test_what_is_let_go_keeps_within_what_is_left_of_the_budget() -> None:
 
 
 def test_retention_by_size_counts_the_bytes_behind_a_record() -> None:
-    _, view = plan("delete\t-1\t2000\tCreateTime")  # of 50 records with 100 bytes each 18 are in the first nine tenths
+    # of 50 records with 100 bytes each 18 are in the first nine tenths
+    _, view = plan("delete\t-1\t2000\tCreateTime")
     assert ends(view) == [1, 32]
 
 
@@ -117,7 +128,9 @@ def test_a_topic_that_may_not_be_described_is_warned_of_and_read_on(caplog: pyte
 def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: pytest.LogCaptureFixture) -> None:
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))})
     source.jvm.config, source.jvm.bytes_a_record = "delete\t-1\t2000\tCreateTime", -1
-    session = Session(Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0), RunInMemory(), None, Clock())
+    session = Session(
+        Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0), RunInMemory(), None, Clock()
+    )
     session.add(0, source)
     assert plan_again(session, {"a-0": 0, "a-1": 0}).let_go == ()
     assert "topic a: no broker tells how large its logs are" in caplog.text

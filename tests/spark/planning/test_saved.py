@@ -27,7 +27,11 @@ def exact(sources: Sequence[tuple[Logs, int]], operators: Sequence[QueryWatermar
     """Rows that native Spark reads at or below the watermark of the batch before."""
     positions = [dict.fromkeys(logs, 0) for logs, _ in sources]
     own, before, now, late = [0] * len(operators), 0, 0, 0
-    while any(position < len(logs[split]) for at, (logs, _) in zip(positions, sources, strict=True) for split, position in at.items()):
+    while any(
+        position < len(logs[split])
+        for at, (logs, _) in zip(positions, sources, strict=True)
+        for split, position in at.items()
+    ):
         rows: list[list[int]] = []
         for at, (logs, budget) in zip(positions, sources, strict=True):
             ends = native_ends(at, {split: len(log) for split, log in logs.items()}, budget)
@@ -41,7 +45,9 @@ def exact(sources: Sequence[tuple[Logs, int]], operators: Sequence[QueryWatermar
     return late
 
 
-def session(sources: Sequence[SourceInMemory], operators: Sequence[QueryWatermark], highest: bool = False, mode: str = "align") -> Session:
+def session(
+    sources: Sequence[SourceInMemory], operators: Sequence[QueryWatermark], highest: bool = False, mode: str = "align"
+) -> Session:
     run = RunInMemory(available_now=sources[0].fixed_at is not None, found=list(operators), highest=highest)
     made = Session(Alignment(max_drift="10 minutes", mode=mode), run, clock=lambda: NOW_MS / 1000)
     for i, source in enumerate(sources):
@@ -57,10 +63,17 @@ def told(
     one = session(made, operators, highest, mode)
     found, before, positions = [], [], [source.initial() for source in made]
     while positions != before:
-        before, positions = positions, [one.latest_offset(i, positions[i], source.budget) for i, source in enumerate(made)]
+        before, positions = (
+            positions,
+            [one.latest_offset(i, positions[i], source.budget) for i, source in enumerate(made)],
+        )
         assert one.view is not None
         found.append(one.view.rows_saved)
-    assert all(position == len(logs[split]) for at, (logs, _) in zip(positions, sources, strict=True) for split, position in at.items())
+    assert all(
+        position == len(logs[split])
+        for at, (logs, _) in zip(positions, sources, strict=True)
+        for split, position in at.items()
+    )
     return found
 
 
@@ -84,7 +97,9 @@ def days(draw: st.DrawFn) -> Logs:
     for split in range(draw(st.integers(2, 4))):
         begin, weight = draw(st.integers(0, 8)), draw(st.sampled_from((2, 5, 20)))
         each = [(hour, weight * draw(st.integers(1, 10))) for hour in range(begin, 24, 2)]
-        logs[f"a-{split}"] = [T0 + hour * HOUR + n * 2 * HOUR // records for hour, records in each for n in range(records)]
+        logs[f"a-{split}"] = [
+            T0 + hour * HOUR + n * 2 * HOUR // records for hour, records in each for n in range(records)
+        ]
     return logs
 
 
@@ -93,7 +108,9 @@ def days(draw: st.DrawFn) -> Logs:
 
 @settings(max_examples=40, deadline=None, derandomize=True)  # how good an estimate is, is no law
 @given(days(), st.integers(30, 60), st.sampled_from((1, 10, 60)))
-def test_of_a_random_day_it_is_off_by_ten_percent_at_most_or_two_percent_of_the_records(logs: Logs, batches: int, delay: int) -> None:
+def test_of_a_random_day_it_is_off_by_ten_percent_at_most_or_two_percent_of_the_records(
+    logs: Logs, batches: int, delay: int
+) -> None:
     records = sum(map(len, logs.values()))
     day = [(logs, records // batches)]
     right, found = exact(day, [on(0, delay=delay * MINUTE)]), estimate(day, [on(0, delay=delay * MINUTE)])
@@ -116,7 +133,9 @@ def test_a_source_without_a_watermark_of_its_own_loses_nothing() -> None:
 
 def test_where_nothing_would_be_late_it_is_nought() -> None:
     assert estimate([(even((0, 1_000), (0, 300)), 50)], [on(0, delay=HOUR)]) == 0
-    assert estimate([(even((0, 1_000), (6, 300)), 10_000)], [on(0)]) == 0, "rows of one batch never make each other late"
+    assert estimate([(even((0, 1_000), (6, 300)), 10_000)], [on(0)]) == 0, (
+        "rows of one batch never make each other late"
+    )
 
 
 def test_without_room_to_wait_it_goes_by_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +157,9 @@ def test_a_share_is_rounded_down_but_below_one_up() -> None:
 
 
 def live(one: Session, source: SourceInMemory, *batches: tuple[str, int]) -> list[int | None]:
-    """What is told after each plan; a batch is a record of one split, so many minutes before now, or none."""
+    """What is told after each plan; a batch is a record of one split, so many minutes before now,
+    or none.
+    """
     found, position = [], source.initial()
     for split, behind in batches:
         if split:

@@ -1,10 +1,12 @@
-"""The planning of one query run, with the JVM alone replaced: logs are lists, and the run's facts are set by hand."""
+"""The planning of one query run, with the JVM alone replaced: logs are lists, and the run's facts
+are set by hand.
+"""
 
 import time
 
 import pytest
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.planning.session import Session
 from support.members import MINUTE, create, membership
@@ -15,7 +17,10 @@ from support.sessions import NOW_MS, asked_aside, live, minutes, session
 
 
 def test_one_round_stops_all_sources_at_one_event_time() -> None:
-    a, b = SourceInMemory({"a-0": minutes(*range(100))}, budget=10), SourceInMemory({"b-0": minutes(*range(0, 100, 10))}, budget=10)
+    a, b = (
+        SourceInMemory({"a-0": minutes(*range(100))}, budget=10),
+        SourceInMemory({"b-0": minutes(*range(0, 100, 10))}, budget=10),
+    )
     one = session(a, b)
     assert one.latest_offset(0, {"a-0": 0}, 10) == {"a-0": 10}
     assert one.latest_offset(1, {"b-0": 0}, 10) == {"b-0": 1}
@@ -27,11 +32,15 @@ def test_a_follower_is_answered_from_the_leader_s_plan_though_records_came_since
     one.latest_offset(0, {"a-0": 0}, None)
     b.records["b-0"] += minutes(2, 3)
     assert one.latest_offset(1, {"b-0": 0}, None) == {"b-0": 2}
-    assert one.latest_offset(1, {"b-0": 2}, None) == {"b-0": 2}, "there is no plan for it before the leader is asked again"
+    assert one.latest_offset(1, {"b-0": 2}, None) == {"b-0": 2}, (
+        "there is no plan for it before the leader is asked again"
+    )
     one.latest_offset(0, {"a-0": 2}, None)
     assert one.latest_offset(1, {"b-0": 2}, None) == {"b-0": 4}
     assert one.view is not None
-    assert [split.position for split in one.view.splits] == [2, 2], "the plan began where the follower was last told to end"
+    assert [split.position for split in one.view.splits] == [2, 2], (
+        "the plan began where the follower was last told to end"
+    )
 
 
 def test_who_is_asked_first_leads_whatever_its_index() -> None:
@@ -81,7 +90,8 @@ def test_a_new_split_is_read_from_its_beginning() -> None:
 
 
 def test_a_log_that_ends_below_the_position_is_for_spark_to_judge() -> None:
-    # The topic was made anew. Spark reports the loss, or goes on from the answer (failOnDataLoss); we must not hide it.
+    # The topic was made anew. Spark reports the loss, or goes on from the answer (failOnDataLoss);
+    # we must not hide it.
     a = SourceInMemory({"a-0": minutes(0, 1, 2), "a-1": minutes(0, 1)})
     one = session(a)
     assert one.latest_offset(0, {"a-0": 100, "a-1": 1}, None) == {"a-0": 3, "a-1": 2}
@@ -145,7 +155,9 @@ def test_a_live_query_waits_no_longer_than_a_step() -> None:
     assert time.monotonic() - began < 10
 
 
-def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     a = SourceInMemory({"a-0": live(180), "a-1": live(180, 169)}).available_now(NOW_MS)
     one = session(a, run=RunInMemory(available_now=True), max_drift="10 minutes", idle_timeout="4 hours")
     began = time.monotonic()
@@ -156,7 +168,8 @@ def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(c
 
 @pytest.mark.parametrize(("ahead_ms", "read"), [(60 * MINUTE, False), (5 * MINUTE, True)])
 def test_under_available_now_the_clock_is_waited_for_only_where_it_gets_there_soon(ahead_ms: int, read: bool) -> None:
-    # The horizon rises with the clock, and would in the end reach whatever is stamped in the future.
+    # The horizon rises with the clock, and would in the end reach whatever is stamped in the
+    # future.
     now_ms = int(time.time() * 1000)
     a = SourceInMemory({"a-0": [now_ms + ahead_ms], "a-1": []}).available_now(now_ms)
     one = Session(Alignment(idle_timeout="100 milliseconds"), RunInMemory(available_now=True))
@@ -207,7 +220,9 @@ def test_a_held_plan_ends_when_the_run_is_stopped(url: str, topic: str) -> None:
 def test_max_hold_ends_the_wait_and_names_who_holds(url: str, topic: str) -> None:
     create(url, topic, expected_sources=["never"])
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
-    one = session(a, run=RunInMemory(available_now=True), membership=membership(url, topic), max_hold="300 milliseconds")
+    one = session(
+        a, run=RunInMemory(available_now=True), membership=membership(url, topic), max_hold="300 milliseconds"
+    )
     waiting, answers = asked_aside(one, {"a-0": 0})
     waiting.join(60)
     assert isinstance(answers[0], HeldTooLong)

@@ -1,10 +1,12 @@
-"""Sessions in a group, over a real coordinator: what they report, and what they read by what they are told."""
+"""Sessions in a group, over a real coordinator: what they report, and what they read by what they
+are told.
+"""
 
 from typing import Any
 
 import pytest
 
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate.watermark import MAX
 from lockgate_spark import Coordination, CoordinatorUnavailable, HeldTooLong
 from lockgate_spark.logs.kafka import Offsets
@@ -40,7 +42,9 @@ def test_the_group_s_drift_is_the_query_s_own_from_the_first_plan_on(url: str, t
 
 
 def test_without_a_coordinator_the_splits_stay_level_where_a_query_is_to_proceed() -> None:
-    a = SourceInMemory({"a-0": minutes(*range(100)), "a-1": minutes(*range(0, 100, 10))}, budget=11).available_now(NOW_MS)
+    a = SourceInMemory({"a-0": minutes(*range(100)), "a-1": minutes(*range(0, 100, 10))}, budget=11).available_now(
+        NOW_MS
+    )
     with accepting_only() as url:
         proceeds = membership(url, "g", on_outage="proceed", hold_for=1, timeout="100 milliseconds")
         one = session(a, run=RunInMemory(available_now=True), membership=proceeds, max_hold=PATIENCE)
@@ -150,7 +154,11 @@ def test_who_has_read_all_reports_its_last_record_and_not_the_clock_alone(url: s
 
 
 def test_reports_tell_where_each_split_stands(url: str, group: str) -> None:
-    one = session(SourceInMemory({"a-0": minutes(0, 1, 2, 9), "a-1": []}), membership=membership(url, group), idle_timeout="1 minute")
+    one = session(
+        SourceInMemory({"a-0": minutes(0, 1, 2, 9), "a-1": []}),
+        membership=membership(url, group),
+        idle_timeout="1 minute",
+    )
     one.latest_offset(0, {"a-0": 1, "a-1": 0}, None)
     splits = inspect(url, group)["readers"][0]["splits"]
     assert (splits["a-0"]["position"], splits["a-0"]["end"]) == (1, 4)
@@ -229,7 +237,12 @@ def test_after_a_restart_of_both_who_has_read_all_does_not_hold_who_has_not(url:
     ends: dict[str, Offsets] = {"a": {"a-0": 1}, "b": {"b-0": 4}}
     for run in ("1", "2"):
         queries = {
-            name: session(source, run=RunInMemory(failure=True), membership=membership(url, group, name, run=run), idle_timeout=MINUTE)
+            name: session(
+                source,
+                run=RunInMemory(failure=True),
+                membership=membership(url, group, name, run=run),
+                idle_timeout=MINUTE,
+            )
             for name, source in (("a", a), ("b", b))
         }
         for _ in range(2 if run == "1" else 4):

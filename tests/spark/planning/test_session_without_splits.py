@@ -21,7 +21,8 @@ def test_a_topic_that_comes_is_read_from_its_first_record_also_where_there_was_n
 
 
 def test_while_all_topics_are_gone_a_source_stands_where_spark_has_it() -> None:
-    # Spark keeps the offsets that it has where the source knows none: a topic made anew is measured against those by both.
+    # Spark keeps the offsets that it has where the source knows none: a topic made anew is measured
+    # against those by both.
     leader, gone = SourceInMemory({"a-0": minutes(0)}), SourceInMemory({"b-0": minutes(0, 1, 2)})
     one = session(leader, gone)
     one.latest_offset(0, {"a-0": 0}, None)

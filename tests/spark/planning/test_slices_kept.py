@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lockgate.planner import Limit, Plan, SplitPlan, SplitState
-from lockgate.windows import Windows
+from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
+from lockgate.plan.windows import Windows
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.slices import BatchSlice, Slices
 from support.runs import TwoTexts
@@ -64,7 +64,9 @@ def test_on_a_checkpoint_without_slices_the_first_one_is_not_complete(memory: Tw
     assert slices.take(plan(30, 299), 200, NOTHING_LEFT, 0) == BatchSlice(200, 300, complete=True)
 
 
-def test_what_was_handed_out_before_the_checkpoint_went_on_without_slices_is_not_handed_out_again(memory: TwoTexts) -> None:
+def test_what_was_handed_out_before_the_checkpoint_went_on_without_slices_is_not_handed_out_again(
+    memory: TwoTexts,
+) -> None:
     taken(memory, 100, 300)
     slices = Slices(WINDOW, memory, {0: {"t-0": 25}}, {})
     assert slices.take(plan(40, 399), 50, NOTHING_LEFT, 0) == BatchSlice(300, 400, complete=False)
@@ -80,6 +82,8 @@ def test_with_a_source_that_the_checkpoint_does_not_have_the_first_slice_is_not_
 
 def test_a_plan_that_reads_nothing_has_no_slice(memory: TwoTexts) -> None:
     nothing = plan(10, 99)
-    nothing = replace(nothing, splits={key: split._replace(end=split.position) for key, split in nothing.splits.items()})
+    nothing = replace(
+        nothing, splits={key: split._replace(end=split.position) for key, split in nothing.splits.items()}
+    )
     assert Slices(WINDOW, memory, None, {}).take(nothing, 0, NOTHING_LEFT, 0) is None
     assert memory.texts == {}

@@ -1,10 +1,12 @@
-"""What a query is told at its start, and the drift that is chosen for it: rules over what its plan says."""
+"""What a query is told at its start, and the drift that is chosen for it: rules over what its plan
+says.
+"""
 
 import logging
 
 import pytest
 
-from lockgate.planner import Bounds
+from lockgate.plan.model import Bounds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.planning.session import Session
@@ -54,9 +56,13 @@ def test_a_delay_on_a_source_that_is_not_aligned_says_nothing() -> None:
         (Alignment(coordinator=Coordinator("http://c", group="g")), "2 minutes", "5 minutes"),
     ],
 )
-def test_without_a_drift_of_the_user_s_own_it_is_no_longer_than_the_delay(alignment: Alignment, delay: str | None, drift: str) -> None:
+def test_without_a_drift_of_the_user_s_own_it_is_no_longer_than_the_delay(
+    alignment: Alignment, delay: str | None, drift: str
+) -> None:
     bounds = own_bounds(alignment, None if delay is None else milliseconds("delay", delay))
-    assert bounds == Bounds(max_drift=milliseconds("drift", drift), idle_timeout=MINUTE, disorder=alignment.bounds.disorder)
+    assert bounds == Bounds(
+        max_drift=milliseconds("drift", drift), idle_timeout=MINUTE, disorder=alignment.bounds.disorder
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,10 +88,16 @@ def test_of_a_group_s_drift_what_was_seen_takes_half_at_most() -> None:
     assert (bounds.max_drift, bounds.disorder) == (10_000, 5_000)
 
 
-def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_that_has_doubled(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_that_has_doubled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     short = TooShort()
     for disorder in (0, 1_000, 2_000, 9_999, 10_000, 11_000):
-        short.warn(10_500, Bounds(max_drift=20_000 if disorder >= 10_000 else 10_000, idle_timeout=0, disorder=disorder), in_payload=True)
+        short.warn(
+            10_500,
+            Bounds(max_drift=20_000 if disorder >= 10_000 else 10_000, idle_timeout=0, disorder=disorder),
+            in_payload=True,
+        )
     lines = [record.getMessage() for record in caplog.records]
     assert [line.partition("Make")[2] for line in lines] == [
         " the delay at least 11 seconds, or max_drift at most 9500 milliseconds",
@@ -94,7 +106,9 @@ def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_tha
     assert "beside a disorder of 1 second in the payload" in lines[0]
 
 
-def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     said = told(caplog, RunInMemory(found=[on(KAFKAS, minutes=5)]), max_drift="10 minutes")
     assert "delay is 5 minutes, and max_drift is 10 minutes" in said
     assert "delay at least 10 minutes, or max_drift at most 5 minutes" in said
@@ -129,8 +143,12 @@ def test_the_policy_max_is_offered_where_it_loses_nothing(
 
 
 @pytest.mark.parametrize(("origin", "payload"), [(PARSED, False), (KAFKAS, True)])
-def test_a_watermark_on_another_event_time_than_the_aligned_one_is_refused_with_what_to_do(origin: Origin, payload: bool) -> None:
-    with pytest.raises(UnsupportedQuery, match=r'withWatermark\("ts", …\) stands on .*event_time.*other_event_time="warn"'):
+def test_a_watermark_on_another_event_time_than_the_aligned_one_is_refused_with_what_to_do(
+    origin: Origin, payload: bool
+) -> None:
+    with pytest.raises(
+        UnsupportedQuery, match=r'withWatermark\("ts", …\) stands on .*event_time.*other_event_time="warn"'
+    ):
         check_event_time(RunInMemory(found=[on(origin)]), [payload], Alignment())
 
 
@@ -141,6 +159,8 @@ def test_by_choice_or_in_a_dry_run_it_is_warned_of(alignment: Alignment, caplog:
 
 
 @pytest.mark.parametrize(("origin", "payload"), [(KAFKAS, False), (PARSED, True), (FOREIGN, True)])
-def test_a_watermark_on_what_is_aligned_is_accepted(origin: Origin, payload: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_watermark_on_what_is_aligned_is_accepted(
+    origin: Origin, payload: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     check_event_time(RunInMemory(found=[on(origin)]), [payload], Alignment())
     assert caplog.text == ""

@@ -1,4 +1,6 @@
-"""Which windows are not handed out as complete, since records of theirs were deleted or lie before what the query reads."""
+"""Which windows are not handed out as complete, since records of theirs were deleted or lie before
+what the query reads.
+"""
 
 import json
 import logging
@@ -19,7 +21,9 @@ EVERY_5_S = [n / 12 for n in range(4 * 720)]  # four hours, from 00:00 on
 
 
 class Reader:
-    """A query that reads slices of an hour, batch after batch; `again` is the next run on its checkpoint."""
+    """A query that reads slices of an hour, batch after batch; `again` is the next run on its
+    checkpoint.
+    """
 
     def __init__(self, source: TrimmedSource, **alignment: object) -> None:
         self.source, self.kept, self.alignment = source, TwoTexts(), {"slice": "1 hour", "disorder": 0, **alignment}
@@ -55,7 +59,9 @@ class Reader:
 
 
 def hours(made: BatchSlice) -> tuple[float, float]:
-    """The last slice of a replay goes on to the last window that is over by the clock, a month later: here to the end of the logs."""
+    """The last slice of a replay goes on to the last window that is over by the clock, a month
+    later: here to the end of the logs.
+    """
     return (made.start - T0) / 3_600_000, min(4, (made.end - T0) / 3_600_000)
 
 
@@ -214,10 +220,20 @@ def test_it_is_told_once_a_split_and_by_name(caplog: pytest.LogCaptureFixture) -
     budget=st.integers(1, 60),
 )
 def test_a_complete_window_has_every_record_that_was_ever_written(
-    logs: list[list[int]], starts: list[int], trims: list[tuple[int, int, int]], restarts: set[int], jitter: int, budget: int
+    logs: list[list[int]],
+    starts: list[int],
+    trims: list[tuple[int, int, int]],
+    restarts: set[int],
+    jitter: int,
+    budget: int,
 ) -> None:
-    """Logs are out of order by up to `jitter` minutes, begun anywhere, trimmed and restarted at any batch."""
-    written = {f"a-{i}": [float(t + (n * 7919) % (jitter + 1)) for n, t in enumerate(sorted(log))] for i, log in enumerate(logs)}
+    """Logs are out of order by up to `jitter` minutes, begun anywhere, trimmed and restarted at any
+    batch.
+    """
+    written = {
+        f"a-{i}": [float(t + (n * 7919) % (jitter + 1)) for n, t in enumerate(sorted(log))]
+        for i, log in enumerate(logs)
+    }
     source = TrimmedSource({name: minutes(*log) for name, log in written.items()}, budget=budget)
     begun = {f"a-{i}": min(start, len(written[f"a-{i}"])) for i, start in enumerate(starts[: len(logs)])}
     one = Reader(source, disorder=f"{jitter} minutes", max_drift=f"{jitter + 1} minutes", idle_timeout=0)
@@ -236,6 +252,10 @@ def test_a_complete_window_has_every_record_that_was_ever_written(
         made = one.slices[-1]
         if made.complete:
             begins = source.trimmed.begin_at
-            got = [t for name, log in source.records.items() for t in log[max(before[name], begins.get(name, 0)) : one.position[name]]]
+            got = [
+                t
+                for name, log in source.records.items()
+                for t in log[max(before[name], begins.get(name, 0)) : one.position[name]]
+            ]
             all_ = [t for log in source.records.values() for t in log if made.start <= t < made.end]
             assert sorted(t for t in got if made.start <= t < made.end) == sorted(all_)

@@ -1,4 +1,6 @@
-"""`align` and `align_all`: Kafka sources whose splits stay level in event time; `alignment_of`: what a batch was made by."""
+"""`align` and `align_all`: Kafka sources whose splits stay level in event time; `alignment_of`:
+what a batch was made by.
+"""
 
 import logging
 import threading
@@ -44,16 +46,19 @@ _sessions_lock = threading.Lock()
 def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
     """`df`, read from Kafka, so that in each batch all its splits are read up to one event time.
 
-    `df`: a streaming DataFrame from `readStream.format("kafka")`, or made from one by transformations. Options, schema, stateful
-    operators and checkpoint stay what they are; the budget of a batch is the source's `maxOffsetsPerTrigger`. Event time is Kafka's
-    record timestamp, or `Alignment(event_time=…)`. Raises `UnsupportedQuery`, `ConfigurationError` and `CoordinatorRefused`; a coordinator
-    that is down is waited for.
+    `df`: a streaming DataFrame from `readStream.format("kafka")`, or made from one by
+    transformations. Options, schema, stateful operators and checkpoint stay what they are; the
+    budget of a batch is the source's `maxOffsetsPerTrigger`. Event time is Kafka's record
+    timestamp, or `Alignment(event_time=…)`. Raises `UnsupportedQuery`, `ConfigurationError` and
+    `CoordinatorRefused`; a coordinator that is down is waited for.
     """
     return align_all([df], alignment)[0]
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
-    """Several streams of one query, planned together: all their splits stand level at every batch boundary. See `align`."""
+    """Several streams of one query, planned together: all their splits stand level at every batch
+    boundary. See `align`.
+    """
     conf = dfs[0].sparkSession.conf.getAll if dfs and hasattr(dfs[0], "sparkSession") else {}
     if not dfs or not enabled(conf):
         return list(dfs)
@@ -70,9 +75,11 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
 
 
 def alignment_of(batch: DataFrame) -> BatchAlignment | None:
-    """The plan that made `batch`, inside the foreachBatch function of an aligned query; of a gated one what let it through.
+    """The plan that made `batch`, inside the foreachBatch function of an aligned query; of a gated
+    one what let it through.
 
-    None where no plan of this run made it: a query without alignment, or a batch that Spark replays from the checkpoint.
+    None where no plan of this run made it: a query without alignment, or a batch that Spark replays
+    from the checkpoint.
     """
     session = session_of(batch)
     if session is None:
@@ -82,8 +89,9 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
 
 
 def slice_of(batch: DataFrame) -> BatchSlice | None:
-    """The windows that `batch` holds, inside the foreachBatch function of a query with `Alignment(slice=…)`; of a batch that Spark replays
-    from the checkpoint too. None where that is not known: `slice` was not set when the batch was planned.
+    """The windows that `batch` holds, inside the foreachBatch function of a query with
+    `Alignment(slice=…)`; of a batch that Spark replays from the checkpoint too. None where that is
+    not known: `slice` was not set when the batch was planned.
     """
     session = session_of(batch)
     return None if session is None else session.slice
@@ -100,7 +108,10 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
     spark = df.sparkSession
     gateway: Any = spark.sparkContext._gateway
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-    expression, joint = alignment.event_time, replace(alignment, event_time=None)  # event time is the source's own, the plan is common
+    expression, joint = (
+        alignment.event_time,
+        replace(alignment, event_time=None),
+    )  # event time is the source's own, the plan is common
 
     def aligned(table: Any) -> Table:
         event_time = None if expression is None else EventTime.over(spark, table, expression)
@@ -114,7 +125,9 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
 
 
 def _session(spark: Any, checkpoint: str, alignment: Alignment) -> Session:
-    """The session of the run that opens the source with this checkpoint. It is the run's, so an aligned DataFrame may be started twice."""
+    """The session of the run that opens the source with this checkpoint. It is the run's, so an
+    aligned DataFrame may be started twice.
+    """
     run = QueryRun.opening(spark, checkpoint)
     key = (run.query_id, run.run_id)
     with _sessions_lock:
@@ -132,8 +145,13 @@ def _session(spark: Any, checkpoint: str, alignment: Alignment) -> Session:
 
 def _unequal(one: Alignment, other: Alignment) -> str:
     differ = [each.name for each in fields(Alignment) if getattr(one, each.name) != getattr(other, each.name)]
-    values = " and ".join(f"Alignment({', '.join(f'{name}={getattr(each, name)!r}' for name in differ)})" for each in (one, other))
-    return f"streams of one query are aligned with {values}: one query has one plan. Give all of them the same, or hand them to align_all"
+    values = " and ".join(
+        f"Alignment({', '.join(f'{name}={getattr(each, name)!r}' for name in differ)})" for each in (one, other)
+    )
+    return (
+        f"streams of one query are aligned with {values}: one query has one plan. Give all of them the same, or "
+        "hand them to align_all"
+    )
 
 
 def joined(alignment: Alignment, run: QueryRun) -> Membership | None:
@@ -146,29 +164,39 @@ def joined(alignment: Alignment, run: QueryRun) -> Membership | None:
 
 def _check(df: DataFrame) -> None:
     if type(df).__module__.startswith("pyspark.sql.connect"):
-        raise UnsupportedQuery("this is a Spark Connect session: it has no JVM to reach, and align() needs a classic one")
+        raise UnsupportedQuery(
+            "this is a Spark Connect session: it has no JVM to reach, and align() needs a classic one"
+        )
     if not isinstance(df, DataFrame):
         raise UnsupportedQuery(f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])")
     if not df.isStreaming:
-        raise UnsupportedQuery("expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame")
+        raise UnsupportedQuery(
+            "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
+        )
     spark = df.sparkSession
     version = ".".join(spark.version.split(".")[:2])
     if version not in TESTED:
         raise UnsupportedQuery(
-            f"Spark {spark.version} (pyspark {pyspark.__version__}) is unknown to this version of lockgate, which leans on internals of"
+            f"Spark {spark.version} (pyspark {pyspark.__version__}) is unknown to this version of lockgate, "
+            "which leans on internals of"
             f" Spark {', '.join(TESTED)}. Use one of these, or a newer lockgate"
         )
     if not isinstance(spark.sparkContext._gateway, ClientServer):
         raise UnsupportedQuery(
-            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers on Spark's own thread alone, and Python reaches that only with pinned"
+            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers on Spark's own thread alone, and Python "
+            "reaches that only with pinned"
             " threads. Leave the variable out, for true is the default, or leave align() out"
         )
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
-        raise UnsupportedQuery(f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it")
+        raise UnsupportedQuery(
+            f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it"
+        )
 
 
 def check_coordinator(alignment: Alignment) -> None:
-    """What can be known before a query runs: a refused token, a group with another configuration."""
+    """What can be known before a query runs: a refused token, a group with another
+    configuration.
+    """
     assert alignment.coordinator is not None
     with CoordinatorClient(alignment.coordinator) as client:
         try:

@@ -1,7 +1,8 @@
-"""What Spark's conf says of alignment: `spark.lockgate.*`, by the field's name in camelCase. It wins over the code.
+"""What Spark's conf says of alignment: `spark.lockgate.*`, by the field's name in camelCase. It
+wins over the code.
 
-So an operator can turn alignment off, make it a dry run, or move it to another coordinator, without a change of code. It is read when
-`align` is called.
+So an operator can turn alignment off, make it a dry run, or move it to another coordinator, without
+a change of code. It is read when `align` is called.
 
     spark.lockgate.enabled             false: align() gives back what it was given
     spark.lockgate.<field>             of Alignment: maxDrift, idleTimeout, mode, …
@@ -50,7 +51,9 @@ def enabled(conf: Mapping[str, str]) -> bool:
 
 
 def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
-    """`alignment` with what the conf says laid over it. Raises `ConfigurationError` that names the keys; warns of unknown ones."""
+    """`alignment` with what the conf says laid over it. Raises `ConfigurationError` that names the
+    keys; warns of unknown ones.
+    """
     _warn_of_unknown(conf)
     coordinator = _laid_over(alignment.coordinator, _COORDINATOR, conf)
     return _built(lambda: replace(alignment, coordinator=coordinator, **_values(_ALIGNMENT, conf)), _ALIGNMENT, conf)
@@ -71,7 +74,11 @@ def _laid_over(coordinator: Coordinator | None, keys: Mapping[str, str], conf: M
 
 
 def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
-    return {name: None if conf[key].strip().lower() == "none" else conf[key].strip() for key, name in keys.items() if key in conf}
+    return {
+        name: None if conf[key].strip().lower() == "none" else conf[key].strip()
+        for key, name in keys.items()
+        if key in conf
+    }
 
 
 def _built(build: Callable[[], Built], keys: Mapping[str, str], conf: Mapping[str, str]) -> Built:
@@ -83,7 +90,8 @@ def _built(build: Callable[[], Built], keys: Mapping[str, str], conf: Mapping[st
 
 
 def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
-    return ", ".join(key for key in keys if key in conf)  # the keys alone: one of the values is a token
+    # the keys alone: one of the values is a token
+    return ", ".join(key for key in keys if key in conf)
 
 
 def _warn_of_unknown(conf: Mapping[str, str]) -> None:
@@ -92,7 +100,9 @@ def _warn_of_unknown(conf: Mapping[str, str]) -> None:
         near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
         meant = [one for one in known if _last(one) in near]
         log.warning(
-            "%s is unknown, and does nothing; %s", key, f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}"
+            "%s is unknown, and does nothing; %s",
+            key,
+            f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}",
         )
 
 

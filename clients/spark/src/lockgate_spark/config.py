@@ -1,20 +1,25 @@
-"""What a user sets: `Alignment` for a query, `Coordinator` for the group it belongs to. Frozen, checked when made."""
+"""What a user sets: `Alignment` for a query, `Coordinator` for the group it belongs to. Frozen,
+checked when made.
+"""
 
 import re
 from dataclasses import KW_ONLY, dataclass, field
 from urllib.parse import urlsplit
 
-from lockgate.events import NAME, NAME_RULE, CatchUp
-from lockgate.planner import Bounds
+from lockgate.plan.model import Bounds
+from lockgate.plan.windows import fits
 from lockgate.watermark import MAX
-from lockgate.windows import fits
+from lockgate.wire.events import NAME, NAME_RULE, CatchUp
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.planning.retention import share
 
 DEFAULT_MAX_DRIFT = "5 minutes"
-DEFAULT_IDLE_TIMEOUT = "1 minute"  # where no split's producer is looked at: of a gate, and of a window that is to be closed
+DEFAULT_IDLE_TIMEOUT = (
+    # where no split's producer is looked at: of a gate, and of a window that is to be closed
+    "1 minute"
+)
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
@@ -27,13 +32,16 @@ _TOKEN = re.compile(r"[!-~]*\Z")
 class Coordinator:
     """The coordinator and the group through which queries stay level with each other.
 
-    `group`: the queries of one group wait for each other. `source`: this query's name in the group (default: the query's name, or
-    its id). `catch_up`: `joint` or `strict`, for a group that this query creates (see docs/protocol.md). `token`: bearer token.
-    `ca`: file with the CA of an https coordinator (PEM). `timeout`: of one call, from the name's look-up to the last byte of the answer,
-    with all that is tried again in between. `on_outage`: while the coordinator cannot be reached the query goes on to the last ceiling
-    and waits there (`hold`), or does so for `hold_for` and then goes on without the group (`proceed`) or stops (`fail`). `max_batch`: a
-    batch that takes longer loses the query's lease (default: none does). `park`: for how long a run under `Trigger.AvailableNow` holds the
-    group after its end, for the next one to come (default: not at all). Raises `ConfigurationError`.
+    `group`: the queries of one group wait for each other. `source`: this query's name in the group
+    (default: the query's name, or its id). `catch_up`: `joint` or `strict`, for a group that this
+    query creates (see docs/protocol.md). `token`: bearer token. `ca`: file with the CA of an https
+    coordinator (PEM). `timeout`: of one call, from the name's look-up to the last byte of the
+    answer, with all that is tried again in between. `on_outage`: while the coordinator cannot be
+    reached the query goes on to the last ceiling and waits there (`hold`), or does so for
+    `hold_for` and then goes on without the group (`proceed`) or stops (`fail`). `max_batch`: a
+    batch that takes longer loses the query's lease (default: none does). `park`: for how long a run
+    under `Trigger.AvailableNow` holds the group after its end, for the next one to come (default:
+    not at all). Raises `ConfigurationError`.
     """
 
     url: str
@@ -57,13 +65,17 @@ class Coordinator:
                 raise ConfigurationError(f"Coordinator({key}={name!r}): {NAME_RULE}")
         if self.token is not None and not (isinstance(self.token, str) and _TOKEN.match(self.token)):
             # The token is not repeated.
-            raise ConfigurationError("Coordinator(token): expected printable ASCII without blanks and line ends, as a header carries it")
+            raise ConfigurationError(
+                "Coordinator(token): expected printable ASCII without blanks and line ends, as a header carries it"
+            )
         if self.ca is not None:
             _check_ca(self.ca, self.url)
         if self.catch_up not in {way.value for way in CatchUp}:
             raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
         if self.on_outage not in OUTAGES:
-            raise ConfigurationError(f"Coordinator(on_outage={self.on_outage!r}): expected {' or '.join(map(repr, OUTAGES))}")
+            raise ConfigurationError(
+                f"Coordinator(on_outage={self.on_outage!r}): expected {' or '.join(map(repr, OUTAGES))}"
+            )
         milliseconds("Coordinator(hold_for)", self.hold_for)
         for key in ("max_batch", "park"):
             if (value := getattr(self, key)) is not None and milliseconds(f"Coordinator({key})", value) == 0:
@@ -76,20 +88,25 @@ class Coordinator:
 class Alignment:
     """How a query's splits are kept level in event time.
 
-    `max_drift`: how far a split may run ahead of one that may still bring older records (default 5 minutes, or the query's watermark
-    delay if that is shorter; in a group the group's value rules). `idle_timeout`: how far behind the clock a live producer may be
-    (default: as far as each split's own producer has shown). `max_lag`: how much of what was shown a silent split is waited for.
-    `disorder`: how far records of one split are out of order (default: as far as was seen so far). `future_bound`, `past_bound`: a record
-    that is stamped further ahead of the clock, or further behind it, is left out of the alignment (None: no such bound).
-    `slice`: batches end where windows of this size do, as many as the budget allows. `slice_zone`: by the clocks of which time zone these
-    begin (default: the session's, `spark.sql.session.timeZone`); `epoch`: multiples since 1970-01-01T00:00Z, of any size.
-    `retention_margin`: a paused split is let go where less than this share of its topic's retention is left to its records (0: never).
-    `max_hold`: paused for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits). `mode="observe"`: plans, logs
-    and counts, and lets Spark read what it would read without. `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP
-    or a BIGINT of ms since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are planned together.
-    `other_event_time`: what becomes of a query whose `withWatermark` stands on another event time than the one that is aligned.
-    `late_rows="count"`: counts the rows that are behind Spark's watermark. No row is late while `max_drift` is at most the query's
-    watermark delay. Raises `ConfigurationError`.
+    `max_drift`: how far a split may run ahead of one that may still bring older records (default 5
+    minutes, or the query's watermark delay if that is shorter; in a group the group's value rules).
+    `idle_timeout`: how far behind the clock a live producer may be (default: as far as each split's
+    own producer has shown). `max_lag`: how much of what was shown a silent split is waited for.
+    `disorder`: how far records of one split are out of order (default: as far as was seen so far).
+    `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further
+    behind it, is left out of the alignment (None: no such bound). `slice`: batches end where
+    windows of this size do, as many as the budget allows. `slice_zone`: by the clocks of which time
+    zone these begin (default: the session's, `spark.sql.session.timeZone`); `epoch`: multiples
+    since 1970-01-01T00:00Z, of any size. `retention_margin`: a paused split is let go where less
+    than this share of its topic's retention is left to its records (0: never). `max_hold`: paused
+    for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits).
+    `mode="observe"`: plans, logs and counts, and lets Spark read what it would read without.
+    `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP or a BIGINT of ms
+    since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are
+    planned together. `other_event_time`: what becomes of a query whose `withWatermark` stands on
+    another event time than the one that is aligned. `late_rows="count"`: counts the rows that are
+    behind Spark's watermark. No row is late while `max_drift` is at most the query's watermark
+    delay. Raises `ConfigurationError`.
     """
 
     max_drift: Duration | None = None
@@ -110,7 +127,9 @@ class Alignment:
 
     def __post_init__(self) -> None:
         if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
-            raise ConfigurationError(f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator")
+            raise ConfigurationError(
+                f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator"
+            )
         milliseconds("Alignment(max_lag)", self.max_lag)
         for name in ("max_hold", "future_bound", "past_bound"):
             if (value := getattr(self, name)) is not None:
@@ -120,7 +139,9 @@ class Alignment:
             if (value := getattr(self, name)) not in values:
                 raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")
         if self.event_time is not None and not isinstance(self.event_time, str):
-            raise ConfigurationError(f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text")
+            raise ConfigurationError(
+                f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text"
+            )
         _ = self.bounds, self.retention_share  # checks the durations, and the share
 
     @property
@@ -136,28 +157,36 @@ class Alignment:
 
     @property
     def retention_share(self) -> float:
-        """`retention_margin` as a number; 0 with `slice`, for a batch must hold no row of a window that is still to come."""
+        """`retention_margin` as a number; 0 with `slice`, for a batch must hold no row of a window
+        that is still to come.
+        """
         margin = share("Alignment(retention_margin)", self.retention_margin)
         return margin if self.slice is None else 0.0
 
     @property
     def bounds(self) -> Bounds:
-        """The planner's bounds, in ms. Where no `disorder` is set, it is 0 until some is seen. Where no `idle_timeout` is set, each split
-        has a bound of its own, and this one is that of gates and of windows.
+        """The planner's bounds, in ms. Where no `disorder` is set, it is 0 until some is seen.
+        Where no `idle_timeout` is set, each split has a bound of its own, and this one is that of
+        gates and of windows.
         """
         drift = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift)
-        idle = milliseconds("Alignment(idle_timeout)", DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout)
+        idle = milliseconds(
+            "Alignment(idle_timeout)", DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout
+        )
         disorder = 0 if self.disorder is None else milliseconds("Alignment(disorder)", self.disorder)
         if drift <= disorder:
             raise ConfigurationError(
-                f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater than disorder, and than 0"
+                f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
+                "than disorder, and than 0"
             )
         return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
 
 
 def _check_slice(window: Duration | None, zone: object) -> None:
     if zone is not None and not (isinstance(zone, str) and zone.strip()):
-        raise ConfigurationError(f'Alignment(slice_zone={zone!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "{EPOCH}"')
+        raise ConfigurationError(
+            f'Alignment(slice_zone={zone!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "{EPOCH}"'
+        )
     if window is None:
         return
     size = milliseconds("Alignment(slice)", window)
@@ -165,8 +194,10 @@ def _check_slice(window: Duration | None, zone: object) -> None:
         raise ConfigurationError(f"Alignment(slice={window!r}): must be above 0")
     if zone != EPOCH and not fits(size):
         raise ConfigurationError(
-            f"Alignment(slice={window!r}): such windows do not begin with days, and so fit the clocks of no time zone. Take what divides a"
-            f' day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or slice_zone="{EPOCH}": windows of any size, counted'
+            f"Alignment(slice={window!r}): such windows do not begin with days, and so fit the clocks of no time "
+            "zone. Take what divides a"
+            f' day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or slice_zone="{EPOCH}": '
+            "windows of any size, counted"
             " from 1970-01-01T00:00Z on as Spark's window() does"
         )
 
@@ -175,12 +206,16 @@ def _check_ca(ca: object, url: str) -> None:
     if not isinstance(ca, str) or not ca:
         raise ConfigurationError(f"Coordinator(ca={ca!r}): expected the path of a file with CA certificates in PEM")
     if urlsplit(url).scheme != "https":
-        raise ConfigurationError(f"Coordinator(ca={ca!r}): the url is http://, which nothing protects; expected https:// with a CA")
+        raise ConfigurationError(
+            f"Coordinator(ca={ca!r}): the url is http://, which nothing protects; expected https:// with a CA"
+        )
 
 
 def _check_url(url: object) -> None:
     # The URL may hold a password, so it is not repeated.
-    wrong = ConfigurationError("Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query")
+    wrong = ConfigurationError(
+        "Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query"
+    )
     if not isinstance(url, str) or not url.isprintable() or " " in url:
         raise wrong
     try:
@@ -188,5 +223,11 @@ def _check_url(url: object) -> None:
         _ = parts.port
     except ValueError:
         raise wrong from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or "@" in parts.netloc
+        or parts.query
+        or parts.fragment
+    ):
         raise wrong

@@ -1,4 +1,6 @@
-"""Durations as Spark's users write them: `"10 minutes"`, `"1 hour 30 seconds"`; also a timedelta, or a number of ms."""
+"""Durations as Spark's users write them: `"10 minutes"`, `"1 hour 30 seconds"`; also a timedelta,
+or a number of ms.
+"""
 
 import re
 from datetime import timedelta

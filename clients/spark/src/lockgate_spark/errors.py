@@ -21,11 +21,15 @@ class AlignmentError(LockgateError):
 
 
 class ConfigurationError(AlignmentError, ValueError):
-    """A value of the configuration cannot work; the text names it, where it stands and what is expected."""
+    """A value of the configuration cannot work; the text names it, where it stands and what is
+    expected.
+    """
 
 
 class UnsupportedQuery(AlignmentError):
-    """Alignment cannot be put on this DataFrame, session, Spark version or mode of execution; the text says what can be done."""
+    """Alignment cannot be put on this DataFrame, session, Spark version or mode of execution; the
+    text says what can be done.
+    """
 
 
 class CoordinatorRefused(AlignmentError):
@@ -33,7 +37,9 @@ class CoordinatorRefused(AlignmentError):
 
 
 class AccessDenied(CoordinatorRefused):
-    """The coordinator does not accept the token, or the token's role or groups do not allow this."""
+    """The coordinator does not accept the token, or the token's role or groups do not allow
+    this.
+    """
 
 
 class CoordinatorUnavailable(AlignmentError):

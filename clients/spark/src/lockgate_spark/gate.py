@@ -1,4 +1,6 @@
-"""`gate`: a foreachBatch function that holds each batch of any query until the query's group allows it."""
+"""`gate`: a foreachBatch function that holds each batch of any query until the query's group allows
+it.
+"""
 
 import atexit
 import logging
@@ -9,7 +11,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lockgate.events import WatermarkAlignmentEvent
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.align import check_coordinator, joined, session_of
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
@@ -28,26 +30,33 @@ Work = Callable[[DataFrame, int], object]
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
-    """`fn`, for `foreachBatch` of a query on any source, so that each batch waits until the group's ceiling allows its lowest event time.
+    """`fn`, for `foreachBatch` of a query on any source, so that each batch waits until the group's
+    ceiling allows its lowest event time.
 
-    `event_time`: a Spark SQL expression over the batch's columns, a TIMESTAMP or a BIGINT of ms since 1970; also `Alignment(event_time)`.
-    `alignment` has the `coordinator`, without which there is nobody to wait for. The batch is persisted while its event times are looked
-    at, and until `fn` has returned. Raises `ConfigurationError`, `UnsupportedQuery` and `CoordinatorRefused`.
+    `event_time`: a Spark SQL expression over the batch's columns, a TIMESTAMP or a BIGINT of ms
+    since 1970; also `Alignment(event_time)`. `alignment` has the `coordinator`, without which there
+    is nobody to wait for. The batch is persisted while its event times are looked at, and until
+    `fn` has returned. Raises `ConfigurationError`, `UnsupportedQuery` and `CoordinatorRefused`.
     """
     spark = SparkSession.active()
     if type(spark).__module__.startswith("pyspark.sql.connect"):
-        raise UnsupportedQuery("this is a Spark Connect session: its foreachBatch runs where no JVM can be reached, and gate() needs one")
+        raise UnsupportedQuery(
+            "this is a Spark Connect session: its foreachBatch runs where no JVM can be reached, and gate() needs one"
+        )
     conf = spark.conf.getAll
     if not enabled(conf):
         return fn
     alignment = _checked(event_time, alignment or Alignment())
     alignment = configured(alignment, conf)
     if alignment.event_time is None:
-        raise ConfigurationError('gate(event_time): not set; expected a Spark SQL expression over the batch\'s columns, such as "ts"')
+        raise ConfigurationError(
+            'gate(event_time): not set; expected a Spark SQL expression over the batch\'s columns, such as "ts"'
+        )
     if alignment.coordinator is None:
         raise ConfigurationError(
             "gate(alignment): it has no Coordinator, and without a group there is nobody to wait for; expected"
-            ' Alignment(coordinator=Coordinator("http://HOST:PORT", group=…)), or spark.lockgate.coordinator.url and .group'
+            ' Alignment(coordinator=Coordinator("http://HOST:PORT", group=…)), or spark.lockgate.coordinator.url '
+            "and .group"
         )
     if alignment.observes:
         return _Observed(fn, alignment, alignment.event_time)
@@ -56,15 +65,23 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """With the event time. Raises `ConfigurationError` for what a gate cannot do: it cuts no batches, and reads nothing."""
+    """With the event time. Raises `ConfigurationError` for what a gate cannot do: it cuts no
+    batches, and reads nothing.
+    """
     if alignment.slice is not None:
-        raise ConfigurationError(f"Alignment(slice={alignment.slice!r}): a gate holds batches and cuts none; leave slice out")
+        raise ConfigurationError(
+            f"Alignment(slice={alignment.slice!r}): a gate holds batches and cuts none; leave slice out"
+        )
     if alignment.late_rows == "count":
-        raise ConfigurationError("Alignment(late_rows='count'): a gate sees batches behind Spark's watermark; leave late_rows out")
+        raise ConfigurationError(
+            "Alignment(late_rows='count'): a gate sees batches behind Spark's watermark; leave late_rows out"
+        )
     if event_time is None:
         return alignment
     if alignment.event_time not in (None, event_time):
-        raise ConfigurationError(f"gate(event_time={event_time!r}) and Alignment(event_time={alignment.event_time!r}): set one of them")
+        raise ConfigurationError(
+            f"gate(event_time={event_time!r}) and Alignment(event_time={alignment.event_time!r}): set one of them"
+        )
     return replace(alignment, event_time=event_time)
 
 
@@ -80,7 +97,8 @@ class _Looking:
         if left_out and not self._warned:
             self._warned = True
             log.warning(
-                "batch %d: %d rows are stamped beyond future_bound (%s) or past_bound (%s). They and others like them hold nobody, and go"
+                "batch %d: %d rows are stamped beyond future_bound (%s) or past_bound (%s). They and others like "
+                "them hold nobody, and go"
                 " along with their batch",
                 batch_id,
                 left_out,
@@ -110,10 +128,14 @@ class _Gated(_Looking):
         def make() -> Gate:
             aligned = session_of(batch)
             if aligned is not None and aligned.membership is not None:
-                raise UnsupportedQuery("the query is aligned in a group already, split by split: leave gate() out, or align()")
+                raise UnsupportedQuery(
+                    "the query is aligned in a group already, split by split: leave gate() out, or align()"
+                )
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
-            made = Gate(self._alignment, run, membership, shown=spark_gauges(run, batch.sparkSession.sparkContext._gateway))
+            made = Gate(
+                self._alignment, run, membership, shown=spark_gauges(run, batch.sparkSession.sparkContext._gateway)
+            )
             threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
             return made
 
@@ -138,4 +160,6 @@ class _Observed(_Looking):
             return client.alignment()
 
 
-atexit.register(open_gates.see_out)  # a script may end with its query: what its gate has to say at the end is said first
+atexit.register(
+    open_gates.see_out
+)  # a script may end with its query: what its gate has to say at the end is said first

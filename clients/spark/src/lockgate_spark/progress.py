@@ -1,11 +1,13 @@
 """Executors say how far they have got: `report_progress(batch)`, called in a foreachBatch function.
 
-One small aggregate, a row a split, is sent by the task that makes it over HTTP, so that the rest of the group learns of a long batch
-before it is committed. It reads the batch's Kafka columns once more, unless the batch is persisted.
+One small aggregate, a row a split, is sent by the task that makes it over HTTP, so that the rest of
+the group learns of a long batch before it is committed. It reads the batch's Kafka columns once
+more, unless the batch is persisted.
 
-**What is reported** of a split is the highest event time in the batch − disorder − 1: event time as the plan has it (Kafka's timestamp, or
-`Alignment(event_time)`), without what the plan leaves out. It only helps the others, so nothing that goes wrong on the way fails a task or
-the batch; the driver says so once, and once more when reports are taken again.
+**What is reported** of a split is the highest event time in the batch − disorder − 1: event time as
+the plan has it (Kafka's timestamp, or `Alignment(event_time)`), without what the plan leaves out.
+It only helps the others, so nothing that goes wrong on the way fails a task or the batch; the
+driver says so once, and once more when reports are taken again.
 """
 
 import logging
@@ -18,7 +20,7 @@ from pyspark import TaskContext
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
-from lockgate.events import ProgressEvent, SplitProgress
+from lockgate.wire.events import ProgressEvent, SplitProgress
 from lockgate_spark.align import session_of
 from lockgate_spark.conf import enabled
 from lockgate_spark.config import Coordinator
@@ -42,21 +44,26 @@ Reader = tuple[int, int]
 def report_progress(batch: DataFrame) -> None:
     """Lets the executors report the splits of `batch` to the group's coordinator.
 
-    `batch` still has Kafka's columns `topic`, `partition` and `offset`, and those that event time is made of. Raises `UnsupportedQuery`
-    where it has not, and where the query is not aligned through a coordinator, unless Spark's conf has switched alignment off. A report
-    that fails, for whatever reason, is warned of and fails nothing.
+    `batch` still has Kafka's columns `topic`, `partition` and `offset`, and those that event time
+    is made of. Raises `UnsupportedQuery` where it has not, and where the query is not aligned
+    through a coordinator, unless Spark's conf has switched alignment off. A report that fails, for
+    whatever reason, is warned of and fails nothing.
     """
     session = session_of(batch)
     if not enabled(batch.sparkSession.conf.getAll) or (session is not None and session.alignment.observes):
         return  # switched off from outside, and the job is to run as it is
     if session is None or session.membership is None or session.alignment.coordinator is None:
-        raise UnsupportedQuery("report_progress(batch) needs a query that is aligned through a coordinator, and its own batch")
+        raise UnsupportedQuery(
+            "report_progress(batch) needs a query that is aligned through a coordinator, and its own batch"
+        )
     view = session.view
     if view is None:
         return  # a batch replayed from the checkpoint: no plan of this run, and no registration yet
     rows = _by_split(batch, session, view)
     if session.membership.coordination is not Coordination.TOLD:
-        return  # an outage, which was warned of: nobody would hear it, and the batch would wait for the timeout
+        # an outage, which was warned of: nobody would hear it, and the batch would wait for the
+        # timeout
+        return
     send = _sender(
         session.alignment.coordinator,
         session.membership.source,
@@ -68,14 +75,18 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, session: Session, view: BatchAlignment) -> DataFrame:
-    """A row a split, in one partition: topic, partition, end (offset), rows, event_time (the highest that takes part, ms, or null)."""
-    credible = session.alignment.credible(int(view.planned_at * 1000))  # as the plan that made the batch
+    """A row a split, in one partition: topic, partition, end (offset), rows, event_time (the
+    highest that takes part, ms, or null).
+    """
+    # as the plan that made the batch
+    credible = session.alignment.credible(int(view.planned_at * 1000))
     ms = F.col("ms")
     try:
         taken = batch.select("topic", "partition", "offset", _event_time(batch, session, view).alias("ms"))
     except AnalysisException as error:
         raise UnsupportedQuery(
-            "report_progress(batch) needs Kafka's columns topic, partition and offset, and those that event time is made of: hand over the"
+            "report_progress(batch) needs Kafka's columns topic, partition and offset, and those that event time "
+            "is made of: hand over the"
             f" batch as foreachBatch got it. {str(error).splitlines()[0]}"
         ) from None
     highest = F.max(F.when(ms.between(credible.earliest, credible.latest), ms))
@@ -84,7 +95,9 @@ def _by_split(batch: DataFrame, session: Session, view: BatchAlignment) -> DataF
 
 
 def _event_time(batch: DataFrame, session: Session, view: BatchAlignment) -> Column:
-    """Event time in ms. Sources of one query may have different ones; they are told apart by their topics."""
+    """Event time in ms. Sources of one query may have different ones; they are told apart by their
+    topics.
+    """
     found = {i: _in_ms(batch, source.event_time) for i, source in session.sources.items()}
     first, *others = found
     column = found[first]
@@ -99,7 +112,9 @@ def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
 
 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
-    """Who reads each split. One that two sources of the query read is nobody's: a row does not tell by which of them it came."""
+    """Who reads each split. One that two sources of the query read is nobody's: a row does not tell
+    by which of them it came.
+    """
     times = Counter(split.split for split in view.splits)
     epochs = {i: epoch for i in {split.source for split in view.splits} if (epoch := membership.epoch(i)) is not None}
     return {s.split: (s.source, epochs[s.source]) for s in view.splits if times[s.split] == 1 and s.source in epochs}
@@ -108,21 +123,30 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """What runs in the task: rows of the aggregate in, one request a reader; out comes why one was not taken."""
+    """What runs in the task: rows of the aggregate in, one request a reader; out comes why one was
+    not taken.
+    """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:
         by_reader: dict[Reader, dict[str, SplitProgress]] = {}
         for row in rows:
             split = f"{row['topic']}-{row['partition']}"
-            if split in readers and row["event_time"] is not None:  # else the coordinator was not there, or has forgotten the reader
-                progress = SplitProgress(watermark=row["event_time"] - disorder - 1, position=row["end"], rows=row["rows"])
+            if (
+                split in readers and row["event_time"] is not None
+            ):  # else the coordinator was not there, or has forgotten the reader
+                progress = SplitProgress(
+                    watermark=row["event_time"] - disorder - 1, position=row["end"], rows=row["rows"]
+                )
                 by_reader.setdefault(readers[split], {})[split] = progress
         context = TaskContext.get()
         attempt = 0 if context is None else context.attemptNumber()
         for (subtask, epoch), splits in by_reader.items():
             try:
                 with CoordinatorClient(coordinator) as client:
-                    client.offer(source, ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits))
+                    client.offer(
+                        source,
+                        ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits),
+                    )
             except Exception as error:  # neither the batch nor the other readers are to fail for it
                 yield str(error)
 

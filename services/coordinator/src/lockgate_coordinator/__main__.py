@@ -34,14 +34,19 @@ def _lockgate() -> None:
 
 
 Host = Annotated[str, typer.Option(envvar="LOCKGATE_HOST", help="The address to listen on.")]
-Port = Annotated[int, typer.Option(envvar="LOCKGATE_PORT", min=0, max=65535, help="The port to listen on; 0 takes a free one.")]
+Port = Annotated[
+    int, typer.Option(envvar="LOCKGATE_PORT", min=0, max=65535, help="The port to listen on; 0 takes a free one.")
+]
 StoreAddress = Annotated[
     str,
     typer.Option(
         "--store",
         envvar="LOCKGATE_STORE",
         show_envvar=True,
-        help="Where groups are kept: memory:// (one coordinator; its readers build it again) or redis://HOST:PORT/DB (any number).",
+        help=(
+            "Where groups are kept: memory:// (one coordinator; its readers build it again) or "
+            "redis://HOST:PORT/DB (any number)."
+        ),
     ),
 ]
 Unauthenticated = Annotated[
@@ -49,24 +54,36 @@ Unauthenticated = Annotated[
     typer.Option(
         "--allow-unauthenticated",
         envvar="LOCKGATE_ALLOW_UNAUTHENTICATED",
-        help="Listen on other than loopback addresses without tokens, though whoever reaches the port may read and steer every group.",
+        help=(
+            "Listen on other than loopback addresses without tokens, though whoever reaches the port may read "
+            "and steer every group."
+        ),
     ),
 ]
 TokensFile = Annotated[
     Path | None,
     typer.Option(
-        "--tokens", envvar="LOCKGATE_TOKENS_FILE", help="A TOML file of tokens, as `lockgate token` writes; read again when it changes."
+        "--tokens",
+        envvar="LOCKGATE_TOKENS_FILE",
+        help="A TOML file of tokens, as `lockgate token` writes; read again when it changes.",
     ),
 ]
 RateLimit = Annotated[
     int | None,
     typer.Option(
-        envvar="LOCKGATE_RATE_LIMIT", min=1, help="Requests a second of each token, twice as many at once. [default: as many as it likes]"
+        envvar="LOCKGATE_RATE_LIMIT",
+        min=1,
+        help="Requests a second of each token, twice as many at once. [default: as many as it likes]",
     ),
 ]
-MaxSubscribers = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams at the same time.")]
+MaxSubscribers = Annotated[
+    int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams at the same time.")
+]
 Certificate = Annotated[
-    Path | None, typer.Option("--ssl-certfile", envvar="LOCKGATE_SSL_CERTFILE", help="Listen on https, with this certificate (PEM).")
+    Path | None,
+    typer.Option(
+        "--ssl-certfile", envvar="LOCKGATE_SSL_CERTFILE", help="Listen on https, with this certificate (PEM)."
+    ),
 ]
 Key = Annotated[
     Path | None,
@@ -79,15 +96,23 @@ Key = Annotated[
 Authorities = Annotated[
     Path | None,
     typer.Option(
-        "--ssl-ca-certs", envvar="LOCKGATE_SSL_CA_CERTS", help="Take only callers with a certificate that one of these has signed."
+        "--ssl-ca-certs",
+        envvar="LOCKGATE_SSL_CA_CERTS",
+        help="Take only callers with a certificate that one of these has signed.",
     ),
 ]
-LogFormat = Annotated[logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="How a line of the log is written.")]
-LogLevel = Annotated[logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="What is logged: this and what is worse.")]
+LogFormat = Annotated[
+    logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="How a line of the log is written.")
+]
+LogLevel = Annotated[
+    logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="What is logged: this and what is worse.")
+]
 SplitMetrics = Annotated[
     bool,
     typer.Option(
-        "--split-metrics", envvar="LOCKGATE_SPLIT_METRICS", help="Three series for each split at /metrics, of 10,000 splits at most."
+        "--split-metrics",
+        envvar="LOCKGATE_SPLIT_METRICS",
+        help="Three series for each split at /metrics, of 10,000 splits at most.",
     ),
 ]
 
@@ -110,15 +135,22 @@ def serve_command(
 ) -> None:
     """Run a coordinator.
 
-    It logs one line, "lockgate listens on http://…", when it accepts requests, and ends within 5 seconds of SIGTERM or Ctrl-C.
-    Tokens can also stand in LOCKGATE_TOKENS, as ROLE=TOKEN,ROLE=TOKEN.
+    It logs one line, "lockgate listens on http://…", when it accepts requests, and ends within 5
+    seconds of SIGTERM or Ctrl-C. Tokens can also stand in LOCKGATE_TOKENS, as
+    ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
     settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics)
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)
     if settings.guarded and tls is None and not _is_loopback(host):
-        log.warning("tokens come in over plain http at %s: whoever is on the way can read them; --ssl-certfile, or TLS before it", host)
+        log.warning(
+            (
+                "tokens come in over plain http at %s: whoever is on the way can read them; --ssl-certfile, or TLS "
+                "before it"
+            ),
+            host,
+        )
     try:
         run(serve(host, port, open_store(store), settings, tls))
     except (InvalidStoreAddress, StoreUnavailable, InvalidTokens, InvalidTls, ListenError) as error:
@@ -130,10 +162,13 @@ def token_command(
     name: Annotated[str, typer.Argument(help="Whose it is; what a refusal calls it by.")],
     role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
     group: Annotated[
-        list[str] | None, typer.Option(help="A group that it may touch, or the beginning of names and *; may be repeated.")
+        list[str] | None,
+        typer.Option(help="A group that it may touch, or the beginning of names and *; may be repeated."),
     ] = None,
 ) -> None:
-    """Make a token: its entry for the file of `serve --tokens` on standard output, itself, only this once, on standard error."""
+    """Make a token: its entry for the file of `serve --tokens` on standard output, itself, only
+    this once, on standard error.
+    """
     if not NAME.fullmatch(name):
         raise _fault("NAME must be 1 to 255 of A-Z a-z 0-9 . _ : -")
     if role not in ROLES:
@@ -157,11 +192,14 @@ def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> Non
         return
     if not allow_unauthenticated and not _is_loopback(host):
         raise _fault(
-            f"--host {host} can be reached by others, and there are no tokens: whoever reaches it may steer every group. Give --tokens or "
+            f"--host {host} can be reached by others, and there are no tokens: whoever reaches it may steer "
+            "every group. Give --tokens or "
             f"{VARIABLE}, listen on 127.0.0.1, or say --allow-unauthenticated if the network keeps strangers out"
         )
     if settings.rate_limit is not None:
-        raise _fault(f"--rate-limit {settings.rate_limit} is for each token, and there are none: give --tokens or {VARIABLE}")
+        raise _fault(
+            f"--rate-limit {settings.rate_limit} is for each token, and there are none: give --tokens or {VARIABLE}"
+        )
 
 
 def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> Tls | None:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """FastAPI with something before it. What FastAPI itself adds as middleware stands behind its own error handling and telemetry.
+    """FastAPI with something before it. What FastAPI itself adds as middleware stands behind its
+    own error handling and telemetry.
 
     Those take longer than all that a report needs, so what each report passes does not stand there.
     """
@@ -51,10 +52,11 @@ def create_app(
     clock: Callable[[], float] = monotonic,
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
-    """The service over `store`, which it closes when it ends. `app.state` has its `coordinator`, its `settings` and its `metrics`.
+    """The service over `store`, which it closes when it ends. `app.state` has its `coordinator`,
+    its `settings` and its `metrics`.
 
-    `clock` gives the monotonic seconds that tokens and their rates go by. `spans` takes a span for each request, and what is left of them
-    when the service ends. Raises `InvalidTokens`.
+    `clock` gives the monotonic seconds that tokens and their rates go by. `spans` takes a span for
+    each request, and what is left of them when the service ends. Raises `InvalidTokens`.
     """
     counted = Metrics(store)
     coordinator = Coordinator(counted.store, counted.journal.evicting, max_watchers=settings.max_subscribers)
@@ -66,7 +68,9 @@ def create_app(
         if spans is not None:
             await traces.end(spans)
 
-    app = Service(title="lockgate coordinator", version=version("lockgate-coordinator"), lifespan=lifespan, redirect_slashes=False)
+    app = Service(
+        title="lockgate coordinator", version=version("lockgate-coordinator"), lifespan=lifespan, redirect_slashes=False
+    )
     app.state.coordinator = coordinator
     app.state.settings = settings
     app.state.metrics = counted
@@ -75,7 +79,8 @@ def create_app(
     for subject in (groups, readers, reports, alignment, health, metrics):
         app.include_router(subject.router)
     app.before(LeanReports, coordinator=coordinator)
-    if settings.guarded:  # the last one added is the outermost: all the others stand behind the guard
+    # the last one added is the outermost: all the others stand behind the guard
+    if settings.guarded:
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)
         rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit, clock)
         app.before(Guard, keyring=keyring, rate=rate, answer=errors.problem)

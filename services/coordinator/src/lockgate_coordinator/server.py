@@ -1,4 +1,6 @@
-"""Running the application: a socket of its own, a line that says where it listens, an end that waits for nobody."""
+"""Running the application: a socket of its own, a line that says where it listens, an end that
+waits for nobody.
+"""
 
 import asyncio
 import gc
@@ -27,11 +29,15 @@ GRACE_S = 3
 """How long requests under way may take after the signal to end."""
 
 KEEP_ALIVE_S = 75
-"""How long a silent connection is kept: longer than readers are silent, so that they do not send into one that is just being closed."""
+"""How long a silent connection is kept: longer than readers are silent, so that they do not send
+into one that is just being closed.
+"""
 
 
 SEND_BUFFER = 131_072
-"""Bytes that the system keeps for one connection, or twice that: left alone it goes up to some MB, for each reader that is stuck."""
+"""Bytes that the system keeps for one connection, or twice that: left alone it goes up to some MB,
+for each reader that is stuck.
+"""
 
 STUCK_MS = 60_000
 """How long a connection may take nothing of what is sent before the system ends it."""
@@ -54,7 +60,8 @@ def run(serving: Coroutine[Any, Any, None]) -> None:
 async def serve(host: str, port: int, store: Store, settings: Settings = Settings(), tls: Tls | None = None) -> None:  # noqa: B008 – frozen
     """Serves until SIGTERM or SIGINT, and returns then.
 
-    Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`, `InvalidTls`, and `ListenError`.
+    Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
+    `InvalidTls`, and `ListenError`.
     """
     _take_descriptors()
     _collect_seldom()
@@ -69,7 +76,9 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
 
 
 def _take_descriptors() -> None:
-    """As many as the system lets this process have: each subscriber takes one, and shells begin with 1,024."""
+    """As many as the system lets this process have: each subscriber takes one, and shells begin
+    with 1,024.
+    """
     if sys.platform != "win32":
         import resource
 
@@ -79,7 +88,9 @@ def _take_descriptors() -> None:
 
 
 def _collect_seldom() -> None:
-    """A large group is hundreds of thousands of objects without a cycle: looking through them takes 0.1 s, for nothing."""
+    """A large group is hundreds of thousands of objects without a cycle: looking through them takes
+    0.1 s, for nothing.
+    """
     gc.collect()
     gc.freeze()  # what was imported stays for good
     gc.set_threshold(50_000, 20, 50)
@@ -88,10 +99,15 @@ def _collect_seldom() -> None:
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE)[0]
-        listening = socket.socket(family, kind, protocol)  # with its protocol named asyncio sets TCP_NODELAY: answers leave 40 ms earlier
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(
+            family, kind, protocol
+        )  # with its protocol named asyncio sets TCP_NODELAY: answers leave 40 ms earlier
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Both are inherited by what is accepted: what the system keeps for a reader that does not read, and how long it believes in it.
+        # Both are inherited by what is accepted: what the system keeps for a reader that does not
+        # read, and how long it believes in it.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STUCK_MS)
@@ -134,7 +150,9 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A service that was told to end and did so has not failed: uvicorn would raise the signal again, for an exit code of -15."""
+        """A service that was told to end and did so has not failed: uvicorn would raise the signal
+        again, for an exit code of -15.
+        """
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield

@@ -1,4 +1,6 @@
-"""TLS: the certificate that the service shows, and the authorities whose certificates it asks of those who call."""
+"""TLS: the certificate that the service shows, and the authorities whose certificates it asks of
+those who call.
+"""
 
 import ssl
 from dataclasses import dataclass, field
@@ -8,12 +10,16 @@ PASSWORD_VARIABLE = "LOCKGATE_SSL_KEYFILE_PASSWORD"
 
 
 class InvalidTls(Exception):
-    """What TLS was to be done with cannot be used. The text names option and file, never the password."""
+    """What TLS was to be done with cannot be used. The text names option and file, never the
+    password.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files in PEM; without a `keyfile` the key is in the `certfile`. With `ca_certs` callers need a certificate that these have signed."""
+    """Files in PEM; without a `keyfile` the key is in the `certfile`. With `ca_certs` callers need
+    a certificate that these have signed.
+    """
 
     certfile: Path
     keyfile: Path | None = None
@@ -26,12 +32,14 @@ class Tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
-            # A function, since without a password OpenSSL would ask for one on the terminal and wait.
+            # A function, since without a password OpenSSL would ask for one on the terminal and
+            # wait.
             context.load_cert_chain(self.certfile, self.keyfile, lambda: self.password)
         except (ssl.SSLError, ValueError):
             key = self.keyfile or self.certfile
             raise InvalidTls(
-                f"--ssl-certfile {self.certfile} must be a certificate in PEM, and {key} its key; the password of an encrypted key is "
+                f"--ssl-certfile {self.certfile} must be a certificate in PEM, and {key} its key; the password "
+                "of an encrypted key is "
                 f"taken from {PASSWORD_VARIABLE}"
             ) from None
         if self.ca_certs is not None:

@@ -1,1 +1,3 @@
-"""One thin adapter a component: the operations of a trace become calls, what comes out becomes events."""
+"""One thin adapter a component: the operations of a trace become calls, what comes out becomes
+events.
+"""

@@ -1,15 +1,19 @@
-"""What all adapters share: events in the order in which they happen, and receivers that write them down."""
+"""What all adapters share: events in the order in which they happen, and receivers that write them
+down.
+"""
 
 from typing import Any
 
-from lockgate.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
 
 Event = dict[str, Any]
 Op = dict[str, Any]
 
 
 class Adapter:
-    """Calls lockgate as the recorder called Flink. `events` is what the present operation has produced so far."""
+    """Calls lockgate as the recorder called Flink. `events` is what the present operation has
+    produced so far.
+    """
 
     def __init__(self, params: dict[str, Any]) -> None:
         self.params = params

@@ -3,11 +3,11 @@
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, RecordingDataOutput, RecordingWatermarkOutput
-from lockgate.aggregator import WatermarkAggregator
-from lockgate.combined import IndexedCombinedWatermarkStatus
-from lockgate.elements import WatermarkOutput, WatermarkStatus
-from lockgate.multiplexer import WatermarkOutputMultiplexer
-from lockgate.valve import StatusWatermarkValve
+from lockgate.flink.aggregator import WatermarkAggregator
+from lockgate.flink.combined import IndexedCombinedWatermarkStatus
+from lockgate.flink.elements import WatermarkOutput, WatermarkStatus
+from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
+from lockgate.flink.valve import StatusWatermarkValve
 
 
 class ValveAdapter(Adapter):
@@ -28,7 +28,11 @@ class ValveAdapter(Adapter):
             {"wm": self.valve.watermark_of(ch), "idle": self.valve.is_idle(ch), "aligned": self.valve.is_aligned(ch)}
             for ch in range(self.channels)
         ]
-        return {"last_watermark": self.valve.last_watermark, "last_status": self.valve.last_status.value, "channels": channels}
+        return {
+            "last_watermark": self.valve.last_watermark,
+            "last_status": self.valve.last_status.value,
+            "channels": channels,
+        }
 
 
 class IndexedStatusAdapter(Adapter):
@@ -87,7 +91,9 @@ class MultiplexerAdapter(Adapter):
         self.multiplexer.on_periodic_emit()
 
     def state(self) -> Any:
-        outputs = {name: {"wm": watermark, "idle": idle} for name, (watermark, idle) in self.multiplexer.partials().items()}
+        outputs = {
+            name: {"wm": watermark, "idle": idle} for name, (watermark, idle) in self.multiplexer.partials().items()
+        }
         return {"combined": self.multiplexer.watermark, "idle": self.multiplexer.idle, "outputs": outputs}
 
 

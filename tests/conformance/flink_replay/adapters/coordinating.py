@@ -3,8 +3,8 @@
 from typing import Any
 
 from flink_replay.adapters.base import Adapter
-from lockgate.announcement import CoordinatorStore, SourceAlignment
 from lockgate.errors import WrongState
+from lockgate.flink.announcement import CoordinatorStore, SourceAlignment
 
 
 class CoordinatorAdapter(Adapter):
@@ -15,7 +15,9 @@ class CoordinatorAdapter(Adapter):
         self.groups: list[str] = []
         self.failed: set[str] = set()
 
-    def do_source(self, source: str, operator_name: str, group: str | None, drift: int, parallelism: int, start: bool) -> None:
+    def do_source(
+        self, source: str, operator_name: str, group: str | None, drift: int, parallelism: int, start: bool
+    ) -> None:
         self.sources[source] = SourceAlignment(self.store, operator_name, group, drift, parallelism)
         if group is not None:
             self.groups.append(group)
@@ -42,7 +44,9 @@ class CoordinatorAdapter(Adapter):
         except WrongState:
             if alignment.enabled:
                 raise
-            if source not in self.failed:  # Flink handles a report on the coordinator's thread: what it throws fails the job, once
+            if (
+                source not in self.failed
+            ):  # Flink handles a report on the coordinator's thread: what it throws fails the job, once
                 self.failed.add(source)
                 self.events.append({"job_failed": "IllegalStateException", "source": source})
 

@@ -1,17 +1,25 @@
-"""From event times to watermarks: the generators, with and without idleness, and SQL's two assigners."""
+"""From event times to watermarks: the generators, with and without idleness, and SQL's two
+assigners.
+"""
 
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, RecordingDataOutput, RecordingWatermarkOutput
-from lockgate.clocks import VirtualTime
 from lockgate.duration import Duration
-from lockgate.elements import NO_TIMESTAMP, Record, WatermarkStatus
 from lockgate.errors import UnknownName
-from lockgate.generators import AscendingTimestamps, BoundedOutOfOrderness, NoWatermarks, PunctuatedWatermarks, WatermarkGenerator
-from lockgate.idleness import WatermarksWithIdleness
-from lockgate.sql.minibatch_assigner import RowtimeMiniBatchAssigner
-from lockgate.sql.text import SqlBoundedOutOfOrderness
-from lockgate.sql.watermark_assigner import WatermarkAssigner
+from lockgate.flink.clocks import VirtualTime
+from lockgate.flink.elements import NO_TIMESTAMP, Record, WatermarkStatus
+from lockgate.flink.generators import (
+    AscendingTimestamps,
+    BoundedOutOfOrderness,
+    NoWatermarks,
+    PunctuatedWatermarks,
+    WatermarkGenerator,
+)
+from lockgate.flink.idleness import WatermarksWithIdleness
+from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
+from lockgate.flink.sql.text import SqlBoundedOutOfOrderness
+from lockgate.flink.sql.watermark_assigner import WatermarkAssigner
 
 
 class SetClock:

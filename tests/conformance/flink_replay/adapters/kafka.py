@@ -3,8 +3,8 @@
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, Event
-from lockgate.split_serializer import KafkaPartitionSplitSerializer
-from lockgate.splits import KafkaPartitionSplit, KafkaPartitionSplitState
+from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
+from lockgate.flink.splits import KafkaPartitionSplit, KafkaPartitionSplitState
 from lockgate.watermark import MIN
 
 

@@ -8,11 +8,17 @@ from flink_replay.adapters.base import Adapter, Event, RecordingDataOutput
 from flink_replay.adapters.sourcing import PERIODIC_INTERVAL_MS, HandTimers, strategy_of
 from lockgate.duration import Duration
 from lockgate.errors import CannotPause
-from lockgate.source.events import AddSplitEvent, ReaderRegistrationEvent, ReportedWatermarkEvent, ToCoordinator, WatermarkAlignmentEvent
-from lockgate.source.operator import SourceOperator
-from lockgate.source.options import SourceOptions
-from lockgate.source.reader import AVAILABLE, InputStatus, ReaderContext, Signal
-from lockgate.source_output import ReaderOutput
+from lockgate.flink.source.operator import SourceOperator
+from lockgate.flink.source.operator_events import (
+    AddSplitEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    ToCoordinator,
+    WatermarkAlignmentEvent,
+)
+from lockgate.flink.source.options import SourceOptions
+from lockgate.flink.source.reader import AVAILABLE, InputStatus, ReaderContext, Signal
+from lockgate.flink.source_output import ReaderOutput
 
 UPDATE_INTERVAL_MS = 1_000
 
@@ -85,7 +91,13 @@ class SourceOperatorAdapter(Adapter):
             allow_unaligned_splits=params["allow_unaligned_splits"],
         )
         self.operator: SourceOperator[NamedSplit] = SourceOperator(
-            self._make_reader, _NameSerializer(), strategy, clock=self.time, timers=self.time, send=self._sent, options=options
+            self._make_reader,
+            _NameSerializer(),
+            strategy,
+            clock=self.time,
+            timers=self.time,
+            send=self._sent,
+            options=options,
         )
 
     def _make_reader(self, context: ReaderContext) -> _ScriptedReader:
@@ -173,5 +185,7 @@ class SourceOperatorAdapter(Adapter):
             "available": operator.availability().is_set,
             "latest": operator.watermark.latest,
             "oldest": operator.watermark.oldest,
-            "splits": {name: {"latest": sampler.latest, "oldest": sampler.oldest} for name, sampler in sorted(samplers.items())},
+            "splits": {
+                name: {"latest": sampler.latest, "oldest": sampler.oldest} for name, sampler in sorted(samplers.items())
+            },
         }

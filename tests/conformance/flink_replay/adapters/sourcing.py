@@ -3,13 +3,13 @@
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, Event, RecordingDataOutput
-from lockgate.clocks import TimerCallback, VirtualTime
 from lockgate.duration import Duration
-from lockgate.elements import WatermarkOutput
-from lockgate.generators import PunctuatedWatermarks, WatermarkGenerator
-from lockgate.outputs import TimestampsAndWatermarks
-from lockgate.source_output import ReaderOutput, SourceOutput
-from lockgate.strategy import WatermarkStrategy
+from lockgate.flink.clocks import TimerCallback, VirtualTime
+from lockgate.flink.elements import WatermarkOutput
+from lockgate.flink.generators import PunctuatedWatermarks, WatermarkGenerator
+from lockgate.flink.outputs import TimestampsAndWatermarks
+from lockgate.flink.source_output import ReaderOutput, SourceOutput
+from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MIN
 
 PERIODIC_INTERVAL_MS = 200

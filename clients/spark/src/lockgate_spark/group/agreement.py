@@ -2,14 +2,16 @@
 
 import re
 
-from lockgate.events import CatchUp, GroupConfig
+from lockgate.wire.events import CatchUp, GroupConfig
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import readable
 from lockgate_spark.errors import ConfigurationError
 
 
 def source_name(chosen: str | None, query_name: str | None, query_id: str) -> str:
-    """The query's name in its group: what was chosen, else Spark's name for it (with `-` for what the protocol has no room for)."""
+    """The query's name in its group: what was chosen, else Spark's name for it (with `-` for what
+    the protocol has no room for).
+    """
     return chosen or re.sub(r"[^A-Za-z0-9._:-]", "-", query_name or query_id)[:255]
 
 
@@ -20,7 +22,9 @@ def group_config(alignment: Alignment) -> GroupConfig:
 
 
 def check_config(alignment: Alignment, config: GroupConfig) -> None:
-    """In a group the group's configuration rules. Raises `ConfigurationError` where this query's own contradicts it."""
+    """In a group the group's configuration rules. Raises `ConfigurationError` where this query's
+    own contradicts it.
+    """
     group = alignment.coordinator.group if alignment.coordinator else ""
     bounds = alignment.bounds
     if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:
@@ -30,6 +34,7 @@ def check_config(alignment: Alignment, config: GroupConfig) -> None:
         )
     if config.max_drift_ms <= bounds.disorder:
         raise ConfigurationError(
-            f"group {group} allows a drift of {readable(config.max_drift_ms)}, which is not above this query's disorder of"
+            f"group {group} allows a drift of {readable(config.max_drift_ms)}, which is not above this query's "
+            "disorder of"
             f" {readable(bounds.disorder)}: it could never read"
         )

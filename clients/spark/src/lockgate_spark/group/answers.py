@@ -1,4 +1,5 @@
-"""What the coordinator, or whoever answers in its place, may say instead of yes: the exceptions, and the one table for them.
+"""What the coordinator, or whoever answers in its place, may say instead of yes: the exceptions,
+and the one table for them.
 
 AlignmentError
 ├── Unreachable              no usable answer this time; asking again later is right
@@ -27,7 +28,8 @@ _PASSING = (429, 502, 503, 504)
 class Unreachable(AlignmentError):
     """The coordinator gave no usable answer this time; asking again later is right.
 
-    `passing`: whether that may be over in a moment. `asked_wait_s`: for how long it asked to be left alone, in seconds.
+    `passing`: whether that may be over in a moment. `asked_wait_s`: for how long it asked to be
+    left alone, in seconds.
     """
 
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
@@ -44,11 +46,15 @@ class Unstreamed(Unreachable):
 
 
 class Untrusted(Unreachable):
-    """The connection cannot be trusted; somebody has to change the configuration, ours or the coordinator's."""
+    """The connection cannot be trusted; somebody has to change the configuration, ours or the
+    coordinator's.
+    """
 
 
 class NotRegistered(AlignmentError):
-    """The coordinator does not know this group or reader (any more): register, then report again."""
+    """The coordinator does not know this group or reader (any more): register, then report
+    again.
+    """
 
 
 class Stale(AlignmentError):
@@ -68,8 +74,13 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """The body. Raises ValueError where that is no JSON, also one that is nested without end."""
-        if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in ("application/json", "application/problem+json"):
+        """The body. Raises ValueError where that is no JSON, also one that is nested without
+        end.
+        """
+        if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
+            "application/json",
+            "application/problem+json",
+        ):
             raise ValueError(f"content-type {self.headers.get('content-type')}")
         try:
             return json.loads(self.body)
@@ -86,7 +97,10 @@ class Answer:
         if value.isascii() and value.isdigit():
             return float(value[:9])  # beyond 30 years it makes no difference
         try:
-            return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(self.headers.get("date", ""))).total_seconds())
+            return max(
+                0.0,
+                (parsedate_to_datetime(value) - parsedate_to_datetime(self.headers.get("date", ""))).total_seconds(),
+            )
         except (TypeError, ValueError, OverflowError):
             return None
 
@@ -130,8 +144,11 @@ def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None =
         return AccessDenied(f"{url} refused with {said}: {needed}")
     if 300 <= problem.status < 400:
         return NotACoordinator(
-            f"{url} answered {said}: redirects are not followed; Coordinator(url=…) must be the coordinator's own address"
+            f"{url} answered {said}: redirects are not followed; Coordinator(url=…) must be the coordinator's "
+            "own address"
         )
     if problem.status == 404:
-        return NotACoordinator(f"{url} answered {said}, which no lockgate coordinator does; is Coordinator(url=…) right?")
+        return NotACoordinator(
+            f"{url} answered {said}, which no lockgate coordinator does; is Coordinator(url=…) right?"
+        )
     return CoordinatorRefused(f"{url} refused with {said}")

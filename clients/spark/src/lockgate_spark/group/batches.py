@@ -1,9 +1,10 @@
 """Many queries' reports in few requests ("flat combining", Hendler et al., SPAA 2010).
 
-One request is under way at a time, so that the last one sent is the last one heard. Whoever comes meanwhile waits, and then one of those
-sends for all who wait, and also for those who would be due soon. What a batch says of a query is what that query knows when the batch is
-sent, not when it asked. So a process with many queries that wait makes one or two requests in an update interval, and a report waits for
-one other request at most.
+One request is under way at a time, so that the last one sent is the last one heard. Whoever comes
+meanwhile waits, and then one of those sends for all who wait, and also for those who would be due
+soon. What a batch says of a query is what that query knows when the batch is sent, not when it
+asked. So a process with many queries that wait makes one or two requests in an update interval, and
+a report waits for one other request at most.
 """
 
 import threading
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from lockgate.events import WatermarkAlignmentEvent as Event
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.group.client import CoordinatorClient, Report
 
 PATIENCE_S = 0.5  # at the end of a query, with a call that is under way
@@ -51,7 +52,9 @@ class _Turn:
 
 
 class Batches:
-    """Thread-safe. `due` finds members who may as well report now; `tell` passes an answer on to the members not in the batch."""
+    """Thread-safe. `due` finds members who may as well report now; `tell` passes an answer on to
+    the members not in the batch.
+    """
 
     def __init__(
         self,
@@ -65,7 +68,9 @@ class Batches:
         self._sending = threading.Lock()
 
     def report(self, member: Member, in_a_hurry: bool = False) -> None:
-        """Sends what the member has to say, with others'. Raises what it is answered instead of yes. `in_a_hurry`: see `acquired`."""
+        """Sends what the member has to say, with others'. Raises what it is answered instead of
+        yes. `in_a_hurry`: see `acquired`.
+        """
         turn = _Turn(member)
         self._waiting.append(turn)
         with acquired(self._sending, self._client, in_a_hurry):
@@ -117,7 +122,9 @@ class Batches:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Holds the lock. In a hurry it ends, after a moment, whatever calls are under way: who wants them makes them again."""
+    """Holds the lock. In a hurry it ends, after a moment, whatever calls are under way: who wants
+    them makes them again.
+    """
     patience_s = PATIENCE_S if in_a_hurry else -1.0
     while not lock.acquire(timeout=patience_s):
         client.interrupt()

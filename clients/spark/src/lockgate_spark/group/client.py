@@ -1,7 +1,8 @@
 """The client of the coordinator: one method a route, one exception a kind of "no" (see `answers`).
 
-Every call ends within `Coordinator(timeout)`, whatever the other side does. What may pass is tried again within that time; beyond it the
-caller asks again at its next turn (see `membership`), since every request repeats state that is still true.
+Every call ends within `Coordinator(timeout)`, whatever the other side does. What may pass is tried
+again within that time; beyond it the caller asks again at its next turn (see `membership`), since
+every request repeats state that is still true.
 """
 
 import json
@@ -10,13 +11,29 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lockgate import codec
-from lockgate.events import GroupConfig, ProgressEvent, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
-from lockgate.events import WatermarkAlignmentEvent as Event
+from lockgate.wire import codec
+from lockgate.wire.events import (
+    GroupConfig,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    RegistrationAnswer,
+    ReportedWatermarkEvent,
+)
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.config import Coordinator
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import AccessDenied, AlignmentError
-from lockgate_spark.group.answers import Answer, NotACoordinator, NotRegistered, Problem, Stale, Unreachable, Unstreamed, Untrusted, refusal
+from lockgate_spark.group.answers import (
+    Answer,
+    NotACoordinator,
+    NotRegistered,
+    Problem,
+    Stale,
+    Unreachable,
+    Unstreamed,
+    Untrusted,
+    refusal,
+)
 from lockgate_spark.group.connection import Connection
 from lockgate_spark.group.retry import Pace, until_answered
 
@@ -42,16 +59,22 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The answer to a batch of reports: the alignment, and by index in the batch why a report was not taken."""
+    """The answer to a batch of reports: the alignment, and by index in the batch why a report was
+    not taken.
+    """
 
     alignment: Event
     rejected: Mapping[int, AlignmentError]
 
 
 class CoordinatorClient:
-    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies. `timeout_s`: of one call."""
+    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies.
+    `timeout_s`: of one call.
+    """
 
-    def __init__(self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
+    ) -> None:
         self._token = coordinator.token
         self._name = coordinator.group
         self._group = f"/v1/groups/{coordinator.group}"
@@ -61,15 +84,20 @@ class CoordinatorClient:
 
     def config(self) -> GroupConfig:
         """The group's configuration. Raises `NotRegistered` when there is no such group."""
-        return self._read(self._send("GET", self._group, params={"limit": 1}), lambda answer: codec.config_from_json(answer["config"]))
+        return self._read(
+            self._send("GET", self._group, params={"limit": 1}), lambda answer: codec.config_from_json(answer["config"])
+        )
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
         """Opens a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
 
-        Sent again after an answer that was lost it opens one epoch more; the last answer is the one that counts. Should the lost
-        request be applied after all, later, its epoch is the newest: `registered` tells.
+        Sent again after an answer that was lost it opens one epoch more; the last answer is the one
+        that counts. Should the lost request be applied after all, later, its epoch is the newest:
+        `registered` tells.
         """
-        answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=codec.registration_to_json(registration))
+        answer = self._send(
+            "POST", f"{self._group}/sources/{source}/readers", json=codec.registration_to_json(registration)
+        )
         return self._read(answer, codec.answer_from_json)
 
     def registered(self, source: str) -> dict[int, Registered]:
@@ -78,17 +106,23 @@ class CoordinatorClient:
         return self._read(
             answer,
             lambda body: {
-                int(reader["subtask"]): Registered(int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"]))
+                int(reader["subtask"]): Registered(
+                    int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"])
+                )
                 for reader in body["readers"]
             },
         )
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
-        """The reader no longer counts. Raises `NotRegistered` and `Stale` where it is not, or no more, the one."""
+        """The reader no longer counts. Raises `NotRegistered` and `Stale` where it is not, or no
+        more, the one.
+        """
         self._send("DELETE", f"{self._group}/sources/{source}/readers/{subtask}", params={"epoch": epoch})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Reports for many readers at once; each is judged alone. Raises `NotRegistered` for a group that is not there."""
+        """Reports for many readers at once; each is judged alone. Raises `NotRegistered` for a
+        group that is not there.
+        """
         answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
         return self._read(
             answer,
@@ -99,30 +133,43 @@ class CoordinatorClient:
         )
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
-        """An executor's word in the middle of a batch. Raises `NotRegistered` and `Stale` where its reader is not, or no more, the one."""
+        """An executor's word in the middle of a batch. Raises `NotRegistered` and `Stale` where its
+        reader is not, or no more, the one.
+        """
         self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
 
     def alignment(self) -> Event:
-        """What the group tells now, to anybody. Raises `NotRegistered` when there is no such group."""
+        """What the group tells now, to anybody. Raises `NotRegistered` when there is no such
+        group.
+        """
         return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
-        """The alignment once its revision is above `after`; None when that takes longer than `wait_ms`."""
+        """The alignment once its revision is above `after`; None when that takes longer than
+        `wait_ms`.
+        """
         query = {"after": after, "wait_ms": wait_ms}
-        answer = await self._answer("GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query)
+        answer = await self._answer(
+            "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
+        )
         return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """The alignment now and whenever it is another; None for a sign of life. Without end but the other side's.
+        """The alignment now and whenever it is another; None for a sign of life. Without end but
+        the other side's.
 
-        There is no `Last-Event-ID` in the request: the event that is sent at once shows that the stream comes through. Raises `Unstreamed`
-        where something else answers.
+        There is no `Last-Event-ID` in the request: the event that is sent at once shows that the
+        stream comes through. Raises `Unstreamed` where something else answers.
         """
-        async with self._connection.open("GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}) as answer:
+        async with self._connection.open(
+            "GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}
+        ) as answer:
             if answer.status_code != 200:
                 raise self._no_stream(await self._connection.read(answer))
             if not answer.headers.get("content-type", "").startswith("text/event-stream"):
-                raise Unstreamed(f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}")
+                raise Unstreamed(
+                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}"
+                )
             rest = b""
             async for part in answer.aiter_raw():
                 *blocks, rest = (rest + part).split(b"\n\n")
@@ -147,7 +194,9 @@ class CoordinatorClient:
     def __enter__(self) -> "CoordinatorClient":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _send(self, method: str, path: str, **request: Any) -> Answer:
@@ -174,14 +223,20 @@ class CoordinatorClient:
         return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
 
     def _decoded(self, decode: Callable[[], T]) -> T:
-        """What `decode` makes of an answer. Raises `NotACoordinator` for what no coordinator says."""
+        """What `decode` makes of an answer. Raises `NotACoordinator` for what no coordinator
+        says.
+        """
         try:
             return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             url = self._connection.url
-            raise NotACoordinator(f"{url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?") from error
+            raise NotACoordinator(
+                f"{url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?"
+            ) from error
 
     def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
         if self._token:  # somebody between us and the coordinator may quote the request
-            problem = Problem(problem.status, problem.type.replace(self._token, "…"), problem.detail.replace(self._token, "…"))
+            problem = Problem(
+                problem.status, problem.type.replace(self._token, "…"), problem.detail.replace(self._token, "…")
+            )
         return refusal(problem, self._connection.url, self._name, asked_wait_s)

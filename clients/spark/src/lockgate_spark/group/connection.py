@@ -1,10 +1,13 @@
 """The HTTP connection to the coordinator, on which every call has an end.
 
-httpx's time limits are those of each read: a server that sends a byte now and then, in the headers or in the body, would hold a
-caller for ever, and with it whoever wants to stop the query. So requests are tasks on an event loop in a thread of their own, and the
-deadline cancels them wherever they stand: looking up the name, connecting, TLS, sending, headers, body. `interrupt` does so at once.
+httpx's time limits are those of each read: a server that sends a byte now and then, in the headers
+or in the body, would hold a caller for ever, and with it whoever wants to stop the query. So
+requests are tasks on an event loop in a thread of their own, and the deadline cancels them wherever
+they stand: looking up the name, connecting, TLS, sending, headers, body. `interrupt` does so at
+once.
 
-A process that was forked has the object but not the thread: there every call says so, and `close` leaves the parent's sockets alone.
+A process that was forked has the object but not the thread: there every call says so, and `close`
+leaves the parent's sockets alone.
 """
 
 import asyncio
@@ -42,7 +45,11 @@ class Connection:
         self.url = coordinator.url
         try:
             self._http = httpx.AsyncClient(
-                base_url=coordinator.url, headers=headers, timeout=None, verify=_trust(coordinator.ca), transport=transport
+                base_url=coordinator.url,
+                headers=headers,
+                timeout=None,
+                verify=_trust(coordinator.ca),
+                transport=transport,
             )
         except httpx.InvalidURL as error:
             raise ConfigurationError(f"Coordinator(url): {error}") from None
@@ -69,12 +76,16 @@ class Connection:
                 self._running.discard(future)
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Runs `task` beside the calls, until the connection is closed. What it raises is logged."""
+        """Runs `task` beside the calls, until the connection is closed. What it raises is
+        logged.
+        """
         with self._lock:
             self._begin(task).add_done_callback(_tell_why)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """One request and its whole answer. Raises `Unreachable` and `NotACoordinator`. To be given to `call` within a deadline."""
+        """One request and its whole answer. Raises `Unreachable` and `NotACoordinator`. To be given
+        to `call` within a deadline.
+        """
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
 
@@ -98,7 +109,9 @@ class Connection:
     def check_size(self, size: int) -> None:
         """Raises `NotACoordinator` for more bytes than a coordinator sends."""
         if size > MOST_BYTES:
-            raise NotACoordinator(f"{self.url} answered with more than {MOST_BYTES} bytes; is Coordinator(url=…) right?")
+            raise NotACoordinator(
+                f"{self.url} answered with more than {MOST_BYTES} bytes; is Coordinator(url=…) right?"
+            )
 
     def interrupt(self) -> None:
         """Ends all calls that are under way, not what was begun with `begin`."""
@@ -122,7 +135,10 @@ class Connection:
         if self._closed:
             raise Unreachable(f"the connection to {self.url} is closed")
         if self._pid != os.getpid():
-            raise Unreachable(f"the connection to {self.url} is that of process {self._pid}, which was forked; open one in this process")
+            raise Unreachable(
+                f"the connection to {self.url} is that of process {self._pid}, which was forked; open one in "
+                "this process"
+            )
         return asyncio.run_coroutine_threadsafe(task(), self._loop)
 
     def _serve(self) -> None:
@@ -161,4 +177,6 @@ def _trust(ca: str | None) -> ssl.SSLContext | bool:
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ValueError) as error:  # an SSLError is an OSError
-        raise ConfigurationError(f"Coordinator(ca={ca!r}): expected a readable file with CA certificates in PEM: {error}") from None
+        raise ConfigurationError(
+            f"Coordinator(ca={ca!r}): expected a readable file with CA certificates in PEM: {error}"
+        ) from None

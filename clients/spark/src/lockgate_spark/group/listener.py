@@ -1,10 +1,14 @@
-"""What the group has to tell, as soon as it has: Server-Sent Events, or long polls where a stream does not come through.
+"""What the group has to tell, as soon as it has: Server-Sent Events, or long polls where a stream
+does not come through.
 
-A stream is believed only while it shows that it flows: the event that holds now comes at once, and afterwards something at least every
-15 s (docs/protocol.md). A proxy that collects what it passes on, that cuts long answers, or that knows no such route, shows in one of
-the two; then the group is asked by long polls for a minute, and the stream is tried again. A stream that merely ends is opened anew.
+A stream is believed only while it shows that it flows: the event that holds now comes at once, and
+afterwards something at least every 15 s (docs/protocol.md). A proxy that collects what it passes
+on, that cuts long answers, or that knows no such route, shows in one of the two; then the group is
+asked by long polls for a minute, and the stream is tried again. A stream that merely ends is opened
+anew.
 
-Nothing depends on it but speed: whoever takes part reports at least once in an update interval and is answered with the same event.
+Nothing depends on it but speed: whoever takes part reports at least once in an update interval and
+is answered with the same event.
 """
 
 import asyncio
@@ -12,7 +16,7 @@ import logging
 from collections.abc import Callable
 from contextlib import aclosing
 
-from lockgate.events import WatermarkAlignmentEvent as Event
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.errors import AlignmentError
 from lockgate_spark.group.answers import NotRegistered, Unreachable, Unstreamed
 from lockgate_spark.group.client import CoordinatorClient
@@ -26,8 +30,8 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 
 class Listener:
-    """`tell` is given each event, old ones too; `gone` is called when the group is not there. `silence_s`: for how long a stream may be
-    still, after its first event.
+    """`tell` is given each event, old ones too; `gone` is called when the group is not there.
+    `silence_s`: for how long a stream may be still, after its first event.
     """
 
     def __init__(

@@ -1,20 +1,24 @@
-"""A query's place in its group: registration, reports, the ceiling, and what holds while the coordinator cannot be reached.
+"""A query's place in its group: registration, reports, the ceiling, and what holds while the
+coordinator cannot be reached.
 
-**The ceiling** is the `max_desired_watermark` of what the query was last told: by the answer to a report of its own, or, between its
-plans, by what the group tells others in this process and all on its stream. Of both the newest revision rules. Before the first answer
-it is MIN.
+**The ceiling** is the `max_desired_watermark` of what the query was last told: by the answer to a
+report of its own, or, between its plans, by what the group tells others in this process and all on
+its stream. Of both the newest revision rules. Before the first answer it is MIN.
 
-*When news may be gone by.* A lower ceiling always counts. A higher one may have been made without us: our lease had ended, or the
-coordinator lost its memory and began anew. So it counts only while our last report that was answered is younger than a lease, and where
-it comes from the group that answered it: one that is made anew has another `config_version`. Otherwise it is a reason to report at
-once, and what that is answered is the ceiling. (Whom an operator evicts learns of it with its next report.)
+*When news may be gone by.* A lower ceiling always counts. A higher one may have been made without
+us: our lease had ended, or the coordinator lost its memory and began anew. So it counts only while
+our last report that was answered is younger than a lease, and where it comes from the group that
+answered it: one that is made anew has another `config_version`. Otherwise it is a reason to report
+at once, and what that is answered is the ceiling. (Whom an operator evicts learns of it with its
+next report.)
 
-**An outage** begins with a call that fails and ends with a report that is answered; `outage` says what is done meanwhile. Afterwards
-readers that the coordinator no longer knows register again and present the ceiling and the configuration they were last told, so that a
-coordinator that has lost its memory does not let anybody beyond it.
+**An outage** begins with a call that fails and ends with a report that is answered; `outage` says
+what is done meanwhile. Afterwards readers that the coordinator no longer knows register again and
+present the ceiling and the configuration they were last told, so that a coordinator that has lost
+its memory does not let anybody beyond it.
 
-**The end.** A reader whose epoch is no longer the newest is fenced: its query must stop, and no other one. What is found out while the
-query is busy with a batch, the next plan raises.
+**The end.** A reader whose epoch is no longer the newest is fenced: its query must stop, and no
+other one. What is found out while the query is busy with a batch, the next plan raises.
 """
 
 import logging
@@ -23,8 +27,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lockgate import watermark
-from lockgate.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
-from lockgate.events import WatermarkAlignmentEvent as Event
+from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import ConfigurationError, CoordinatorUnavailable, Fenced
@@ -52,15 +56,19 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _LastWord:
-    """The last report of a run is of another kind. `park_ms`: for how long the readers go on holding the group; None: they are finished."""
+    """The last report of a run is of another kind. `park_ms`: for how long the readers go on
+    holding the group; None: they are finished.
+    """
 
     park_ms: int | None
 
 
 class Membership:
-    """The readers of one query run in one group: reader `i` is source `i` of the query. Thread-safe. Gives `session` back when closed.
+    """The readers of one query run in one group: reader `i` is source `i` of the query.
+    Thread-safe. Gives `session` back when closed.
 
-    `last`: what the query goes by, as the group told it; `coordination`: what the last plan went by.
+    `last`: what the query goes by, as the group told it; `coordination`: what the last plan went
+    by.
     """
 
     def __init__(self, session: GroupSession, alignment: Alignment, source: str, owner: str, run: str) -> None:
@@ -78,7 +86,8 @@ class Membership:
         self._max_batch_s = float("inf") if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
         self._epochs: dict[int, int] = {}
         self._standings: Mapping[int, Standing] = {}
-        self._known: Mapping[int, Standing] = {}  # as the coordinator has it: what has been answered in this epoch
+        # as the coordinator has it: what has been answered in this epoch
+        self._known: Mapping[int, Standing] = {}
         self._said: Mapping[int, Standing] = {}  # what is on its way
         self._last_word: _LastWord | None = None
         self._planned_at = session.now()
@@ -123,17 +132,21 @@ class Membership:
         return asks or self._given != self._ceiling_under(in_force)
 
     def epoch(self, subtask: int) -> int | None:
-        """The epoch that `subtask` was registered with; None before that, and where the coordinator has forgotten it."""
+        """The epoch that `subtask` was registered with; None before that, and where the coordinator
+        has forgotten it.
+        """
         return self._epochs.get(subtask)
 
     def exchange(self, standings: Mapping[int, Standing]) -> int:
         """Reports where the query stands and returns the ceiling of the plan to be made.
 
-        Says nothing while nothing has changed that the others wait for, and the update interval has not passed. Raises `Fenced`,
-        `CoordinatorRefused`, and `CoordinatorUnavailable` where an outage is to stop the query.
+        Says nothing while nothing has changed that the others wait for, and the update interval has
+        not passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` where an
+        outage is to stop the query.
         """
         outage = self._session.outage
-        if self._in_force() is Coordination.PROCEEDING:  # asking is left to the keeper, which nobody waits for
+        # asking is left to the keeper, which nobody waits for
+        if self._in_force() is Coordination.PROCEEDING:
             self._take(standings)
             return self._give()
         with self._lock:
@@ -146,19 +159,23 @@ class Membership:
             if self._policy.fails(outage.lasted_s):
                 raise CoordinatorUnavailable(
                     f"group {self.group}: the coordinator could not be reached for {outage.lasted_s:.0f} s, and"
-                    f" Coordinator(on_outage='fail', hold_for=…) lets {self.source} hold for {self._policy.hold_for_s:g} s"
+                    f" Coordinator(on_outage='fail', hold_for=…) lets {self.source} hold for "
+                    f"{self._policy.hold_for_s:g} s"
                 )
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Waits until the group has something new to tell; False when that takes longer than `wait_ms`, and at the end."""
+        """Waits until the group has something new to tell; False when that takes longer than
+        `wait_ms`, and at the end.
+        """
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
 
     def close(self, standings: Mapping[int, Standing] | None = None, returns: bool = False) -> None:
-        """Ends the membership. With `standings` the readers report that they are finished, or where the query `returns`, as a scheduled one
-        does, and has set `park`, that they hold the group for so long. Without `standings` their leases run out.
+        """Ends the membership. With `standings` the readers report that they are finished, or where
+        the query `returns`, as a scheduled one does, and has set `park`, that they hold the group
+        for so long. Without `standings` their leases run out.
 
         Takes the coordinator's `timeout` and a second at most, whatever is under way.
         """
@@ -182,14 +199,21 @@ class Membership:
     # -- as the session sees it --
 
     def is_due(self, after_s: float) -> bool:
-        """Whether it has something to repeat and has not been heard for so many seconds. A batch above `max_batch` is not kept alive."""
+        """Whether it has something to repeat and has not been heard for so many seconds. A batch
+        above `max_batch` is not kept alive.
+        """
         now = self._session.now()
-        silent = not self._epochs or self._failed is not None or self._closed.is_set() or now - self._planned_at > self._max_batch_s
+        silent = (
+            not self._epochs
+            or self._failed is not None
+            or self._closed.is_set()
+            or now - self._planned_at > self._max_batch_s
+        )
         return not silent and (self._doubts or now - self._heard_at >= after_s)
 
     def reports(self) -> list[Report]:
-        """What its readers have to say now. Splits are named once: 5,000 of them are 600 kB, and named again they would undo what executors
-        have told of them since.
+        """What its readers have to say now. Splits are named once: 5,000 of them are 600 kB, and
+        named again they would undo what executors have told of them since.
         """
         self._overheard, self._doubts = None, False
         epochs, last, self._said = self._epochs.copy(), self._last_word, self._standings
@@ -219,7 +243,9 @@ class Membership:
             self._version, self._heard_at, self._known = event.config_version, asked_at, self._said
 
     def hear(self, event: Event) -> None:
-        """News that is no answer to a report of this query; see above. With `session.changed` held."""
+        """News that is no answer to a report of this query; see above. With `session.changed`
+        held.
+        """
         if self.last is None or event.revision <= self.last.revision:
             return
         alive = self._session.now() - self._heard_at < self._session.lease_s
@@ -255,7 +281,9 @@ class Membership:
         """The ceiling for a plan."""
         before, self.coordination = self.coordination, self._in_force()
         if self.coordination is Coordination.PROCEEDING and before is not Coordination.PROCEEDING:
-            log.warning("group %s: %s goes on without the group's ceiling; its own splits stay level", self.group, self.source)
+            log.warning(
+                "group %s: %s goes on without the group's ceiling; its own splits stay level", self.group, self.source
+            )
         self._given = self._ceiling_under(self.coordination)
         return self._given
 
@@ -307,7 +335,9 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Reports; again where another query, at its end, was in too much of a hurry to wait for that. Raises `Interrupted` at our own."""
+        """Reports; again where another query, at its end, was in too much of a hurry to wait for
+        that. Raises `Interrupted` at our own.
+        """
         while True:
             try:
                 return self._session.batches.report(self, in_a_hurry)
@@ -335,7 +365,9 @@ class Membership:
         self._check_config()
 
     def _leave_what_is_gone(self) -> None:
-        """Sources that have names may be taken out of a query. Nobody else would end their readers: lost or parked, they hold the group."""
+        """Sources that have names may be taken out of a query. Nobody else would end their readers:
+        lost or parked, they hold the group.
+        """
         if self._epochs.keys() == set(range(len(self._epochs))):
             return  # numbered one by one: no source has a name
         for subtask, reader in self._session.client.registered(self.source).items():
@@ -344,7 +376,12 @@ class Membership:
                     self._session.client.leave(self.source, subtask, reader.epoch)
                 except (NotRegistered, Stale):
                     continue
-                log.info("group %s: reader %s/%d has left, for its source is no longer in the query", self.group, self.source, subtask)
+                log.info(
+                    "group %s: reader %s/%d has left, for its source is no longer in the query",
+                    self.group,
+                    self.source,
+                    subtask,
+                )
 
     def _check_config(self) -> None:
         config, before = self._session.config, self._checked
@@ -360,7 +397,9 @@ class Membership:
         self._checked = config
 
     def _find_epochs(self, error: Stale) -> None:
-        """Raises `Fenced` where another run has registered. A registration of ours that was sent twice may have been applied twice."""
+        """Raises `Fenced` where another run has registered. A registration of ours that was sent
+        twice may have been applied twice.
+        """
         try:
             newest = self._session.client.registered(self.source)
         except NotRegistered:

@@ -1,8 +1,10 @@
-"""While the coordinator cannot be reached: when to ask again, what a query does meanwhile, and one line in the log at either end.
+"""While the coordinator cannot be reached: when to ask again, what a query does meanwhile, and one
+line in the log at either end.
 
-`hold` goes on to the last ceiling and waits there, so that nobody runs free. `proceed` and `fail` do so too, for `hold_for`, which a
-restart or a fail-over of the coordinator does not reach; then the one goes on without the group's ceiling (the splits of the query
-itself stay level), and the other stops the query.
+`hold` goes on to the last ceiling and waits there, so that nobody runs free. `proceed` and `fail`
+do so too, for `hold_for`, which a restart or a fail-over of the coordinator does not reach; then
+the one goes on without the group's ceiling (the splits of the query itself stay level), and the
+other stops the query.
 """
 
 import logging
@@ -22,7 +24,9 @@ ASK_AGAIN_S = 0.5
 
 
 class Coordination(str, Enum):
-    """By what a query goes in its group: what it is told, what it was last told, or nothing but its own splits."""
+    """By what a query goes in its group: what it is told, what it was last told, or nothing but its
+    own splits.
+    """
 
     TOLD = "told"
     HOLDING = "holding"

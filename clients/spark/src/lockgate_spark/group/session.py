@@ -1,13 +1,15 @@
 """What all queries of this process share that are in one group of one coordinator.
 
-**One connection**, with a socket for calls and one for the stream of events, on a thread of its own. The first query opens it, the last
-one closes it; a forked process begins with none. Reports go in batches (`batches`).
+**One connection**, with a socket for calls and one for the stream of events, on a thread of its
+own. The first query opens it, the last one closes it; a forked process begins with none. Reports go
+in batches (`batches`).
 
-**The keeper**, one more thread, repeats the last report of whoever has not been heard for a sixth of a lease, while its query thread is
-in a long batch. That is still true: what is done changes only with the next plan.
+**The keeper**, one more thread, repeats the last report of whoever has not been heard for a sixth
+of a lease, while its query thread is in a long batch. That is still true: what is done changes only
+with the next plan.
 
-**What the group tells**, in answers and by the stream (`listener`), reaches every query at once. Whether it may go by that is the query's
-to judge (`membership`).
+**What the group tells**, in answers and by the stream (`listener`), reaches every query at once.
+Whether it may go by that is the query's to judge (`membership`).
 """
 
 import logging
@@ -17,8 +19,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from lockgate.events import GroupConfig
-from lockgate.events import WatermarkAlignmentEvent as Event
+from lockgate.wire.events import GroupConfig
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.config import Coordinator
 from lockgate_spark.group.batches import PATIENCE_S, Batches, Member
 from lockgate_spark.group.client import CoordinatorClient
@@ -32,9 +34,11 @@ log = logging.getLogger("lockgate")
 
 
 class GroupSession:
-    """Thread-safe. Get it by `joined`. `transport` is httpx's, `now` is monotonic, in seconds; both for tests.
+    """Thread-safe. Get it by `joined`. `transport` is httpx's, `now` is monotonic, in seconds; both
+    for tests.
 
-    `config` is the group's configuration, once it is known; `changed` is notified when the group has told something.
+    `config` is the group's configuration, once it is known; `changed` is notified when the group
+    has told something.
     """
 
     def __init__(
@@ -61,7 +65,9 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """The session of this process, which is opened where there is none. Each call is undone by one `leave`."""
+        """The session of this process, which is opened where there is none. Each call is undone by
+        one `leave`.
+        """
         key = _shared_by(coordinator)
         with _open_lock:
             session = _open.get(key)
@@ -110,7 +116,9 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Asks for the configuration where that of `version` is not known. It may be a newer one, which will be told of again."""
+        """Asks for the configuration where that of `version` is not known. It may be a newer one,
+        which will be told of again.
+        """
         with self._configuring:
             if version != self._config_version or self.config is None:
                 self.config, self._config_version = self.client.config(), version
@@ -135,7 +143,8 @@ class GroupSession:
     def _keep(self) -> None:
         """Each member is heard every third of a lease at least.
 
-        A lease's twelfth is left for what is tried again, whose pauses are 0.5 s at most; so this is kept for leases from 6 s on.
+        A lease's twelfth is left for what is tried again, whose pauses are 0.5 s at most; so this
+        is kept for leases from 6 s on.
         """
         while not self._closed.wait(min(self.update_interval_s, self.lease_s / 12, ASK_AGAIN_S)):
             for member in self._members:
@@ -148,8 +157,16 @@ _open_lock = threading.Lock()
 
 
 def _shared_by(coordinator: Coordinator) -> Coordinator:
-    """What two queries must have in common to share a session: where it is, and what they are there."""
-    return Coordinator(coordinator.url, group=coordinator.group, token=coordinator.token, ca=coordinator.ca, timeout=coordinator.timeout)
+    """What two queries must have in common to share a session: where it is, and what they are
+    there.
+    """
+    return Coordinator(
+        coordinator.url,
+        group=coordinator.group,
+        token=coordinator.token,
+        ca=coordinator.ca,
+        timeout=coordinator.timeout,
+    )
 
 
 def _forget_all() -> None:

@@ -1,4 +1,6 @@
-"""A batch in the hands of foreachBatch: its event times, and a wait on its thread that `query.stop()` ends."""
+"""A batch in the hands of foreachBatch: its event times, and a wait on its thread that
+`query.stop()` ends.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +14,8 @@ from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.planning.gates import Span
 from lockgate_spark.planning.run import Run
 
-_MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}  # a type that is event time, and its SQL for ms
+# a type that is event time, and its SQL for ms
+_MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 _TIME = "__lockgate_event_time"
 _STOPPED = """the query was told to stop while its batch waited. For Spark, which finds it by these words:
 py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.sleep.
@@ -22,38 +25,48 @@ py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.
 class Stopped(Exception):
     """`query.stop()` was called.
 
-    Spark takes it for that, does not commit the batch and ends the query without an error, because it finds in the text what py4j says of
-    an InterruptedException. py4j's own error would do as well, but for the Java stack in it: over so long a text the regular expression
-    that Spark looks with (`StreamExecution.PROXY_ERROR`) overflows its stack.
+    Spark takes it for that, does not commit the batch and ends the query without an error, because
+    it finds in the text what py4j says of an InterruptedException. py4j's own error would do as
+    well, but for the Java stack in it: over so long a text the regular expression that Spark looks
+    with (`StreamExecution.PROXY_ERROR`) overflows its stack.
     """
 
 
 class Looked(NamedTuple):
-    """What a batch holds. `span`: None where no row has an event time that takes part; `left_out`: rows beyond the bounds."""
+    """What a batch holds. `span`: None where no row has an event time that takes part; `left_out`:
+    rows beyond the bounds.
+    """
 
     span: Span | None
     left_out: int
 
 
 def look(batch: DataFrame, event_time: str, credible: Credible) -> Looked:
-    """The event times of a batch, in one aggregate. `event_time`: SQL, a TIMESTAMP or a BIGINT of ms. Raises `ConfigurationError`."""
+    """The event times of a batch, in one aggregate. `event_time`: SQL, a TIMESTAMP or a BIGINT of
+    ms. Raises `ConfigurationError`.
+    """
     times = batch.selectExpr(f"{event_time} AS {_TIME}")
     kind = times.schema[0].dataType.typeName()
     if kind not in _MILLIS:
         raise ConfigurationError(
-            f"gate(event_time={event_time!r}): it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT of ms since 1970"
+            f"gate(event_time={event_time!r}): it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT "
+            "of ms since 1970"
         )
     ms = times.selectExpr(f"{_MILLIS[kind].format(_TIME)} AS ms")
     taken = f"ms BETWEEN {credible.earliest} AND {credible.latest}"
     row = ms.selectExpr(
-        f"min(ms) FILTER (WHERE {taken}) AS lowest", f"max(ms) FILTER (WHERE {taken}) AS highest", f"count_if(NOT ({taken})) AS left_out"
+        f"min(ms) FILTER (WHERE {taken}) AS lowest",
+        f"max(ms) FILTER (WHERE {taken}) AS highest",
+        f"count_if(NOT ({taken})) AS left_out",
     ).collect()[0]
     return Looked(None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"])
 
 
 @contextmanager
 def persisted(batch: DataFrame) -> Iterator[None]:
-    """The batch is read from its source once, however often it is looked at; one that is persisted already is left as it is."""
+    """The batch is read from its source once, however often it is looked at; one that is persisted
+    already is left as it is.
+    """
     level = batch.storageLevel
     ours = not level.useMemory and not level.useDisk
     if ours:
@@ -67,7 +80,9 @@ def persisted(batch: DataFrame) -> Iterator[None]:
 
 @contextmanager
 def stoppable(run: Run) -> Iterator[None]:
-    """What fails in here because the query was told to stop (Spark cancels its jobs) fails as `Stopped`."""
+    """What fails in here because the query was told to stop (Spark cancels its jobs) fails as
+    `Stopped`.
+    """
     try:
         yield
     except Exception:
@@ -77,13 +92,14 @@ def stoppable(run: Run) -> Iterator[None]:
 
 
 def check_running(spark: Any, run: Run) -> None:
-    """Raises `Stopped` where the query of the calling thread was told to stop. Where Python's threads are not pinned to the JVM's, no
-    interrupt shows here, and the run alone tells.
+    """Raises `Stopped` where the query of the calling thread was told to stop. Where Python's
+    threads are not pinned to the JVM's, no interrupt shows here, and the run alone tells.
     """
     if not run.is_active():
         raise Stopped(_STOPPED)
     try:
-        spark._jvm.java.lang.Thread.sleep(1)  # py4j answers a callback on Spark's thread, which stop() interrupts
+        # py4j answers a callback on Spark's thread, which stop() interrupts
+        spark._jvm.java.lang.Thread.sleep(1)
     except Py4JJavaError as error:
         if error.java_exception.getClass().getName() != "java.lang.InterruptedException":
             raise

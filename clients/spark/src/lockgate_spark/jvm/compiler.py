@@ -1,6 +1,8 @@
-"""Compiles the client's Java classes in the driver, by the Janino that Spark brings for its own generated code.
+"""Compiles the client's Java classes in the driver, by the Janino that Spark brings for its own
+generated code.
 
-So Kafka is asked for all splits by one call from Python, with no jar to build, ship or match to a Scala version.
+So Kafka is asked for all splits by one call from Python, with no jar to build, ship or match to a
+Scala version.
 """
 
 from importlib.resources import files
@@ -9,22 +11,27 @@ from typing import Any
 _JAVA_8 = 8
 _KAFKA = "org.apache.kafka."
 
-_constructors: dict[tuple[int, str], Any] = {}  # by JVM, and by the name under which the class was compiled
+# by JVM, and by the name under which the class was compiled
+_constructors: dict[tuple[int, str], Any] = {}
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
-    """A `KafkaLog`, or another `kind`, over Kafka's client params (a Java map), beside a Java object that sees Kafka."""
+    """A `KafkaLog`, or another `kind`, over Kafka's client params (a Java map), beside a Java
+    object that sees Kafka.
+    """
     return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shading: str = "") -> Any:
-    """An object of the class `kind`, whose source is in the Python `package`, made by its only constructor, of one argument.
+    """An object of the class `kind`, whose source is in the Python `package`, made by its only
+    constructor, of one argument.
 
-    Its class is loaded beside the Java object `beside`, and sees what that one sees. `shading`: what stands before the names of Kafka's
-    classes.
+    Its class is loaded beside the Java object `beside`, and sees what that one sees. `shading`:
+    what stands before the names of Kafka's classes.
     """
     loader = beside.getClass().getClassLoader()
-    # py4j remembers methods by the class's name alone, so every class loader gets a name of its own, and one class.
+    # py4j remembers methods by the class's name alone, so every class loader gets a name of its
+    # own, and one class.
     name = f"{kind}{jvm.java.lang.System.identityHashCode(loader)}"
     if (id(jvm), name) not in _constructors:
         _constructors[id(jvm), name] = _compile(jvm, loader, package, kind, name, shading)
@@ -34,8 +41,8 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
 
 
 def _shading(params: Any) -> str:
-    """What a vendor has put before the names of Kafka's classes (`kafkashaded.org.apache.kafka…`). The connector's own params have it, in
-    the name of the class that reads keys.
+    """What a vendor has put before the names of Kafka's classes (`kafkashaded.org.apache.kafka…`).
+    The connector's own params have it, in the name of the class that reads keys.
     """
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
     return before if kafka else ""

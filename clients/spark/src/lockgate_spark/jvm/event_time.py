@@ -1,8 +1,10 @@
-"""Event time in the payload: a Spark SQL expression over Kafka's columns, evaluated in the driver on single records.
+"""Event time in the payload: a Spark SQL expression over Kafka's columns, evaluated in the driver
+on single records.
 
-Spark itself resolves, checks and optimises the expression, in a plan over an empty table with the source's columns; no job runs. What
-comes out is compiled as in any query, with the session's time zone and ANSI mode, and `KafkaLog.java` applies it to the row that Spark's
-own Kafka source makes of a record. So it gives in the driver what it gives in the query.
+Spark itself resolves, checks and optimises the expression, in a plan over an empty table with the
+source's columns; no job runs. What comes out is compiled as in any query, with the session's time
+zone and ANSI mode, and `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of
+a record. So it gives in the driver what it gives in the query.
 """
 
 from dataclasses import dataclass
@@ -16,7 +18,8 @@ from pyspark.sql import Column, DataFrame
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.jvm.names import class_name
 
-_UNITS = {"timestamp": True, "long": False}  # a type that is event time, and whether it is in microseconds
+# a type that is event time, and whether it is in microseconds
+_UNITS = {"timestamp": True, "long": False}
 _HINTS = {
     "timestamp_ntz": "a TIMESTAMP_NTZ says no time zone: cast it to TIMESTAMP",
     "string": "parse it: to_timestamp(…), or cast(… as timestamp)",
@@ -27,7 +30,9 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """An expression that is fit to be event time. `micros`: it gives microseconds (TIMESTAMP), not milliseconds (BIGINT)."""
+    """An expression that is fit to be event time. `micros`: it gives microseconds (TIMESTAMP), not
+    milliseconds (BIGINT).
+    """
 
     text: str
     micros: bool
@@ -38,7 +43,8 @@ class EventTime:
 
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
-        """The expression `text` over the columns of Spark's Kafka table; None where that is Kafka's own timestamp.
+        """The expression `text` over the columns of Spark's Kafka table; None where that is Kafka's
+        own timestamp.
 
         Raises `ConfigurationError` where it is not fit to be event time, and says why.
         """
@@ -58,7 +64,9 @@ class EventTime:
         try:
             made.projection()
         except Py4JJavaError as error:
-            raise _wrong(text, f"it cannot be evaluated outside of a query: {error.java_exception.getMessage()}") from None
+            raise _wrong(
+                text, f"it cannot be evaluated outside of a query: {error.java_exception.getMessage()}"
+            ) from None
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
@@ -67,21 +75,32 @@ class EventTime:
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """The event time (ms) of the rows of any DataFrame with the source's columns; null where the expression gives none, or fails."""
+        """The event time (ms) of the rows of any DataFrame with the source's columns; null where
+        the expression gives none, or fails.
+        """
         parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(self.text)
         unless_it_fails = self.jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
         column = Column(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(unless_it_fails))
         return F.unix_millis(column) if self.micros else column
 
     def projection(self) -> Any:
-        """Spark's compiled form, from a row with the source's columns to a row with the event time. For one thread."""
-        return self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection.create(self.expressions, self.attributes)
+        """Spark's compiled form, from a row with the source's columns to a row with the event time.
+        For one thread.
+        """
+        return self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection.create(
+            self.expressions, self.attributes
+        )
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Whether the one expression of this plan gives microseconds. Raises `ConfigurationError` where it is not fit."""
+    """Whether the one expression of this plan gives microseconds. Raises `ConfigurationError` where
+    it is not fit.
+    """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-    plain = class_name(analysed) == class_name(optimised) == "Project" and not analysed.children().apply(0).children().size()
+    plain = (
+        class_name(analysed) == class_name(optimised) == "Project"
+        and not analysed.children().apply(0).children().size()
+    )
     if not plain or analysed.output().size() != 1:
         raise _wrong(text, "expected one expression for one record, without aggregates, windows and generators")
     expression = analysed.expressions().apply(0)

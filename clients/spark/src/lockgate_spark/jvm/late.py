@@ -1,10 +1,12 @@
-"""Rows that are behind Spark's watermark, counted as they are read: before any aggregation, by split.
+"""Rows that are behind Spark's watermark, counted as they are read: before any aggregation, by
+split.
 
-Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL expression gives that one. So the plan
-compares each row's event time with a literal, an array of one element, which is written before each batch: Spark optimises the plan of
-each batch anew, and finds there what was written. What is behind is counted by `DataFrame.observe`, with a histogram that has a bin for
-every split: such a histogram is exact. It looks at the rows as the source has made them, and none is copied; those that are not
-behind cost a comparison.
+Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL
+expression gives that one. So the plan compares each row's event time with a literal, an array of
+one element, which is written before each batch: Spark optimises the plan of each batch anew, and
+finds there what was written. What is behind is counted by `DataFrame.observe`, with a histogram
+that has a bin for every split: such a histogram is exact. It looks at the rows as the source has
+made them, and none is copied; those that are not behind cost a comparison.
 """
 
 import itertools
@@ -37,13 +39,17 @@ def _code(split: str) -> float:
 
 
 class LateRows:
-    """The count over one source. `event_time`: SQL over its columns; `micros`: a TIMESTAMP, not a BIGINT of ms."""
+    """The count over one source. `event_time`: SQL over its columns; `micros`: a TIMESTAMP, not a
+    BIGINT of ms.
+    """
 
     def __init__(self, spark: Any, event_time: str, micros: bool) -> None:
         self._spark, self._event_time = spark, event_time if micros else f"timestamp_millis({event_time})"
         self._name = f"lockgate_late_rows_{next(_numbers)}"
         longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 1)
-        self._below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)  # microseconds
+        self._below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(
+            longs
+        )  # microseconds
         self._run: QueryRun | None = None
         self._counted = -1  # the last batch that was
         self.last: dict[str, int] = {}
@@ -59,12 +65,14 @@ class LateRows:
         return df.observe(self._name, bins)._jdf.queryExecution().analyzed()
 
     def begin(self, checkpoint: str) -> None:
-        """Counts for the run that opens the source with this checkpoint. Raises `UnsupportedQuery` while another one is under way: the
-        watermark is a query's own.
+        """Counts for the run that opens the source with this checkpoint. Raises `UnsupportedQuery`
+        while another one is under way: the watermark is a query's own.
         """
         run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
-            raise UnsupportedQuery('with late_rows="count" an aligned DataFrame serves one query at a time: align it anew for each')
+            raise UnsupportedQuery(
+                'with late_rows="count" an aligned DataFrame serves one query at a time: align it anew for each'
+            )
         self._run, self._counted = run, -1
         self.last, self.total = {}, Counter()
         self.expect()
@@ -75,7 +83,9 @@ class LateRows:
         self._below.setLong(0, 1000 * self._run.late_below())
 
     def take(self, splits: Iterable[str]) -> None:
-        """To be called after a batch: takes what was counted in it. `splits`: those of the batch."""
+        """To be called after a batch: takes what was counted in it. `splits`: those of the
+        batch.
+        """
         observed = None if self._run is None else self._run.observed(self._name)
         if observed is None or observed[0] == self._counted:
             return
@@ -83,7 +93,11 @@ class LateRows:
         bins = json.loads(observed[1])["splits"] or []
         self.last = {names[one["x"]]: int(one["y"]) for one in bins}
         if self.last and not self.total:
-            log.warning("batch %d: %s rows were behind Spark's watermark when they were read: %s", *observed[:1], *self._told(self.last))
+            log.warning(
+                "batch %d: %s rows were behind Spark's watermark when they were read: %s",
+                *observed[:1],
+                *self._told(self.last),
+            )
         self.total.update(self.last)
 
     def sum_up(self) -> None:

@@ -6,8 +6,8 @@ FOLDER = "lockgate"
 
 
 class CheckpointMemory:
-    """Files `0` and `1` in `<checkpoint>/lockgate`, each behind `name`, written in turn: one of them is always whole, so that no rename has
-    to be atomic.
+    """Files `0` and `1` in `<checkpoint>/lockgate`, each behind `name`, written in turn: one of
+    them is always whole, so that no rename has to be atomic.
     """
 
     def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:

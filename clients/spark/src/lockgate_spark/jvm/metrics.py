@@ -1,6 +1,8 @@
-"""A query's gauges in Spark's own metrics system, so that any sink that is configured there has them.
+"""A query's gauges in Spark's own metrics system, so that any sink that is configured there has
+them.
 
-They are there where Spark's own gauges of a streaming query are: where `spark.sql.streaming.metricsEnabled` is set.
+They are there where Spark's own gauges of a streaming query are: where
+`spark.sql.streaming.metricsEnabled` is set.
 """
 
 import logging
@@ -17,9 +19,13 @@ _SWITCH = "spark.sql.streaming.metricsEnabled"
 
 def metrics_system(jvm: Any) -> Any:
     """Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
-    # By method handles: py4j looks at all methods of a class before it calls one, and some of SparkEnv's name classes that are not in
-    # PySpark 4.3.
-    load, handles, typed = jvm.java.lang.Class.forName, jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType
+    # By method handles: py4j looks at all methods of a class before it calls one, and some of
+    # SparkEnv's name classes that are not in PySpark 4.3.
+    load, handles, typed = (
+        jvm.java.lang.Class.forName,
+        jvm.java.lang.invoke.MethodHandles,
+        jvm.java.lang.invoke.MethodType.methodType,
+    )
     env, system = load("org.apache.spark.SparkEnv"), load("org.apache.spark.metrics.MetricsSystem")
     lookup = handles.publicLookup()
     get, of_env = lookup.findStatic(env, "get", typed(env)), lookup.findVirtual(env, "metricsSystem", typed(system))
@@ -32,7 +38,8 @@ class SparkGauges:
     def __init__(self, run: QueryRun, gateway: Any) -> None:
         self._run, self._refused = run, False
         self._system = metrics_system(gateway.jvm)
-        # Spark removes a source by the beginning of its name: with an end of its own it is no other query's.
+        # Spark removes a source by the beginning of its name: with an end of its own it is no other
+        # query's.
         name = f"lockgate.{run.name or run.query_id}.alignment"
         self._source = new_java(gateway.jvm, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
         self._system.registerSource(self._source)
@@ -50,13 +57,17 @@ class SparkGauges:
             log.debug("the gauges of the alignment: %s", error)
 
     def _warn(self, error: Exception) -> None:
-        if not self._refused and self._run.is_active():  # else the query was told to stop, and our calls into the JVM were interrupted
+        if (
+            not self._refused and self._run.is_active()
+        ):  # else the query was told to stop, and our calls into the JVM were interrupted
             self._refused = True
             log.warning("the metrics system refuses gauges of the alignment, and the query goes on without: %s", error)
 
 
 def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
-    """The gauges of a run, registered; None where they are not wanted, or the metrics system cannot be had."""
+    """The gauges of a run, registered; None where they are not wanted, or the metrics system cannot
+    be had.
+    """
     try:
         if str(run.execution.sparkSessionForStream().conf().get(_SWITCH)).lower() != "true":
             return None

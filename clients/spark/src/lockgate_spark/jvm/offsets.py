@@ -1,8 +1,9 @@
 """Where the sources of a run stand, read off Spark's offset log and its progress.
 
-Spark numbers a query's sources as it meets them in the plan, or goes by their names, where all have been given one (source evolution, from
-4.2 on). Its log has offsets by place in the plan (format 1), where a source that is used twice has two places, or by an id (format 2,
-`OffsetMap`): the name, else one of those places.
+Spark numbers a query's sources as it meets them in the plan, or goes by their names, where all have
+been given one (source evolution, from 4.2 on). Its log has offsets by place in the plan (format 1),
+where a source that is used twice has two places, or by an id (format 2, `OffsetMap`): the name,
+else one of those places.
 """
 
 from functools import cached_property
@@ -15,7 +16,9 @@ EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 class SourceOffsets:
-    """The sources of one run, once Spark has opened all of them; offsets are Spark's own objects. `source`: its index."""
+    """The sources of one run, once Spark has opened all of them; offsets are Spark's own objects.
+    `source`: its index.
+    """
 
     def __init__(self, execution: Any, jvm: Any) -> None:
         self._execution, self._jvm = execution, jvm
@@ -62,7 +65,9 @@ class SourceOffsets:
 
 
 def metadata(entry: Any) -> Any | None:
-    """What an entry of the log says of its batch; None where it says nothing. Spark's versions have it under several names."""
+    """What an entry of the log says of its batch; None where it says nothing. Spark's versions have
+    it under several names.
+    """
     found = entry.productElement(1)
     return found if class_name(entry) == "OffsetMap" else option(found)
 

@@ -1,9 +1,11 @@
 """The run of a streaming query, read off Spark's `StreamExecution` on the JVM.
 
-It is known by the checkpoint of the source that it opens, and by the batch that it hands out. Spark also tells, by local properties of the
-thread that it runs on, which query that is; but these can be read from Python only where Python's threads are pinned to the JVM's
-(`PYSPARK_PIN_THREAD`, the default), so that py4j answers a callback on the same thread. Without, and on threads that a user has started
-inside foreachBatch, a batch is known by its session, of which Spark makes one for each run.
+It is known by the checkpoint of the source that it opens, and by the batch that it hands out. Spark
+also tells, by local properties of the thread that it runs on, which query that is; but these can be
+read from Python only where Python's threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the
+default), so that py4j answers a callback on the same thread. Without, and on threads that a user
+has started inside foreachBatch, a batch is known by its session, of which Spark makes one for each
+run.
 """
 
 import json
@@ -15,7 +17,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from lockgate.windows import Zone
+from lockgate.plan.windows import Zone
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
@@ -39,8 +41,10 @@ _EXECUTIONS = {
         " asyncProgressTrackingEnabled, or align()"
     ),
     "SequentialUnionExecution": (
-        "followedBy() has one source read to its end before the next one begins, and a plan is made for all sources together: it does not"
-        " know whose turn it is. Align the union instead, align(history.union(live)), which reads what is older first; or leave align() out"
+        "followedBy() has one source read to its end before the next one begins, and a plan is made for all "
+        "sources together: it does not"
+        " know whose turn it is. Align the union instead, align(history.union(live)), which reads what is older "
+        "first; or leave align() out"
     ),
 }
 _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leave align() out"
@@ -55,24 +59,32 @@ class QueryRun:
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
-        """The run that opens the source with this checkpoint, whatever session started it. `spark`: any session of the application."""
+        """The run that opens the source with this checkpoint, whatever session started it. `spark`:
+        any session of the application.
+        """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
         if execution is None:
-            raise UnsupportedQuery(f"no streaming query of this application has the checkpoint {root}; start the stream with writeStream")
+            raise UnsupportedQuery(
+                f"no streaming query of this application has the checkpoint {root}; start the stream with writeStream"
+            )
         run = cls(execution, spark._jvm)
         run._refuse_modes()
         return run
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """The run that has handed out `batch`, inside its foreachBatch function, whatever session started it."""
+        """The run that has handed out `batch`, inside its foreachBatch function, whatever session
+        started it.
+        """
         session = batch.sparkSession
         query_id = query_id_of(batch)
         running = session._jsparkSession.sharedState().activeStreamingQueries()
         execution = running.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
         if execution is None:
-            raise UnsupportedQuery("this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch")
+            raise UnsupportedQuery(
+                "this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch"
+            )
         return cls(execution, session._jvm)
 
     @property
@@ -103,7 +115,9 @@ class QueryRun:
 
     @property
     def interval_s(self) -> float:
-        """How far apart its triggers are: `ProcessingTime`'s interval; 0 where one follows the other."""
+        """How far apart its triggers are: `ProcessingTime`'s interval; 0 where one follows the
+        other.
+        """
         trigger = self.execution.trigger()
         return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
 
@@ -116,7 +130,9 @@ class QueryRun:
         return bool(self.execution.exception().isDefined())
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for the end of the run, for that long at most; whether it has come. Not on the query's own thread."""
+        """Waits for the end of the run, for that long at most; whether it has come. Not on the
+        query's own thread.
+        """
         try:
             return bool(self.execution.awaitTermination(max(1, int(seconds * 1000))))
         except (Py4JJavaError, PySparkException):
@@ -128,7 +144,9 @@ class QueryRun:
         return None if logged is None else parse(logged.json())
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Where Spark has the next batch of this source start; None where it reads the source for the first time."""
+        """Where Spark has the next batch of this source start; None where it reads the source for
+        the first time.
+        """
         started = self._sources.started(source)
         return None if started is None else parse(started.json())
 
@@ -143,13 +161,16 @@ class QueryRun:
         return None if told is None else int(told.batchWatermarkMs()) or None
 
     def late_below(self) -> int:
-        """The watermark (ms) at or below which Spark drops rows of the next batch: the one that is logged with the batch before it."""
+        """The watermark (ms) at or below which Spark drops rows of the next batch: the one that is
+        logged with the batch before it.
+        """
         log = self.execution.offsetLog()
         logged = option(log.getLatestBatchId())
         if logged is None:
             return 0
         done = option(self.execution.commitLog().getLatestBatchId())
-        entry = option(log.get(logged if done == logged else logged - 1))  # a batch that was not committed is replayed
+        # a batch that was not committed is replayed
+        entry = option(log.get(logged if done == logged else logged - 1))
         told = None if entry is None else metadata(entry)
         return 0 if told is None else int(told.batchWatermarkMs())
 
@@ -166,17 +187,23 @@ class QueryRun:
         return query_watermarks(self.execution.logicalPlan(), self.jvm)
 
     def observed(self, name: str) -> tuple[int, str] | None:
-        """The last batch that ran, and what its `DataFrame.observe` of this name gave: JSON. None where there is nothing yet."""
+        """The last batch that ran, and what its `DataFrame.observe` of this name gave: JSON. None
+        where there is nothing yet.
+        """
         last = self.execution.lastExecution()
         found = None if last is None else option(last.observedMetrics().get(name))
         return None if found is None else (int(last.currentBatchId()), str(found.json()))
 
     def takes_highest(self) -> bool:
-        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, as the checkpoint has it."""
+        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, as
+        the checkpoint has it.
+        """
         return str(self.execution.sparkSessionForStream().conf().get(POLICY)).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        """The clocks of a time zone; None: of the session in which the query runs, as it was when that was started."""
+        """The clocks of a time zone; None: of the session in which the query runs, as it was when
+        that was started.
+        """
         return zone_of(self.jvm, name or str(self.execution.sparkSessionForStream().conf().get(SESSION_ZONE)))
 
     def _refuse_modes(self) -> None:
@@ -189,7 +216,9 @@ class QueryRun:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Spark's id of the query whose batch this is, inside its foreachBatch function; None for any other DataFrame."""
+    """Spark's id of the query whose batch this is, inside its foreachBatch function; None for any
+    other DataFrame.
+    """
     spark = batch.sparkSession
     told = spark.sparkContext.getLocalProperty(QUERY_ID)
     if told is not None:
@@ -207,7 +236,11 @@ def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
 
 def parse(offsets: str) -> Offsets:
     """Spark's JSON of Kafka offsets, `{"topic": {"0": 5}}`, by split name."""
-    return {f"{topic}-{partition}": offset for topic, of_topic in json.loads(offsets).items() for partition, offset in of_topic.items()}
+    return {
+        f"{topic}-{partition}": offset
+        for topic, of_topic in json.loads(offsets).items()
+        for partition, offset in of_topic.items()
+    }
 
 
 def render(offsets: Offsets) -> str:

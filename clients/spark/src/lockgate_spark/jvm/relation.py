@@ -1,4 +1,6 @@
-"""Finds the Kafka sources in a streaming DataFrame's plan and puts an aligned table in their place."""
+"""Finds the Kafka sources in a streaming DataFrame's plan and puts an aligned table in their
+place.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +18,13 @@ Over = Callable[[Any, Any], Any]
 
 
 def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
-    """`df` with every Kafka source's table decorated. Raises `UnsupportedQuery` for any other source, or where there is none."""
+    """`df` with every Kafka source's table decorated. Raises `UnsupportedQuery` for any other
+    source, or where there is none.
+    """
     plan = _Rewriter(gateway, decorate, over).rewrite(df._jdf.queryExecution().analyzed())
-    plan.setAnalyzed()  # but for its leaves it is what Spark has analysed; all of it at once would take a deeper stack than node by node
+    # but for its leaves it is what Spark has analysed; all of it at once would take a deeper stack
+    # than node by node
+    plan.setAnalyzed()
     dataset = gateway.jvm.org.apache.spark.sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
     return DataFrame(dataset, df.sparkSession)
 
@@ -26,10 +32,13 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
 class _Rewriter:
     def __init__(self, gateway: Any, decorate: Decorate, over: Over) -> None:
         self._gateway, self._decorate, self._over = gateway, decorate, over
-        self._done = gateway.jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source
+        # a source that is used twice stays one source
+        self._done = gateway.jvm.java.util.LinkedHashMap()
 
     def rewrite(self, plan: Any) -> Any:
-        """The plan may be hundreds of nodes deep, so Spark walks it, twice: to its leaves, and to put others in their place."""
+        """The plan may be hundreds of nodes deep, so Spark walks it, twice: to its leaves, and to
+        put others in their place.
+        """
         leaves = plan.collectLeaves().iterator()
         while leaves.hasNext():
             self._take(leaves.next())
@@ -41,7 +50,9 @@ class _Rewriter:
             _check(leaf, self._gateway.jvm)
             if not self._done.containsKey(leaf):
                 self._done.put(leaf, self._aligned(leaf))
-        elif class_name(leaf) != "CTERelationRef" and leaf.isStreaming():  # what that stands for is elsewhere in the same plan
+        elif (
+            class_name(leaf) != "CTERelationRef" and leaf.isStreaming()
+        ):  # what that stands for is elsewhere in the same plan
             raise UnsupportedQuery(_not_kafka(leaf))
 
     def _aligned(self, relation: Any) -> Any:
@@ -57,7 +68,9 @@ class _Rewriter:
 
 def _check(relation: Any, jvm: Any) -> None:
     if jvm.java.lang.reflect.Proxy.isProxyClass(relation.table().getClass()):
-        raise UnsupportedQuery("this source is aligned already: align every stream once, before or after it is joined with others")
+        raise UnsupportedQuery(
+            "this source is aligned already: align every stream once, before or after it is joined with others"
+        )
     if class_name(relation.table()) != "KafkaTable":
         raise UnsupportedQuery(_not_kafka(relation))
 
@@ -68,4 +81,7 @@ def _not_kafka(leaf: Any) -> str:
         name = leaf.sourceName()
         hint = "lockgate_spark.gate(fn, event_time=…, alignment=…) pauses a query on any source, in its foreachBatch"
         return f'the source is "{name}", and align() needs format("kafka"); {hint}'
-    return f"no source can be found behind {kind}: hand over the DataFrame that readStream gave, or one made from it by transformations"
+    return (
+        f"no source can be found behind {kind}: hand over the DataFrame that readStream gave, or one made from "
+        "it by transformations"
+    )

@@ -1,7 +1,8 @@
 """Spark's own Kafka source with one method decided in Python: where the next batch ends.
 
-Every class here is a py4j proxy that forwards each call to Spark's object. Only `Stream.latestOffset` answers itself. The readers, the
-`kafka.*` options and the checkpoint's format stay Spark's own, so that a checkpoint goes from native to aligned and back.
+Every class here is a py4j proxy that forwards each call to Spark's object. Only
+`Stream.latestOffset` answers itself. The readers, the `kafka.*` options and the checkpoint's format
+stay Spark's own, so that a checkpoint goes from native to aligned and back.
 """
 
 import logging
@@ -37,10 +38,20 @@ OpenSession = Callable[[str], Session]
 
 
 class _Forward:
-    """Forwards to the Java object. py4j asks a proxy for default methods too, so everything must answer."""
+    """Forwards to the Java object. py4j asks a proxy for default methods too, so everything must
+    answer.
+    """
 
-    def __init__(self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None, late: LateRows | None) -> None:
-        self._java, self._gateway, self._open_session, self.event_time, self.late = java, gateway, open_session, event_time, late
+    def __init__(
+        self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None, late: LateRows | None
+    ) -> None:
+        self._java, self._gateway, self._open_session, self.event_time, self.late = (
+            java,
+            gateway,
+            open_session,
+            event_time,
+            late,
+        )
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def __getattr__(self, name: str) -> Any:
@@ -50,8 +61,8 @@ class _Forward:
         return lambda *arguments: self._lend(method(*arguments))
 
     def _lend(self, answer: Any) -> Any:
-        """An answer for Java, which is kept for a while: py4j lets Java forget an object once Python has, and where that is before Java has
-        looked the answer up, Java gets null.
+        """An answer for Java, which is kept for a while: py4j lets Java forget an object once
+        Python has, and where that is before Java has looked the answer up, Java gets null.
         """
         self._lent.append(answer)
         return answer
@@ -73,7 +84,9 @@ class Table(_Forward):
         implements = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
 
     def newScanBuilder(self, options: Any) -> "ScanBuilder":
-        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, self._open_session, self.event_time, self.late)
+        return ScanBuilder(
+            self._java.newScanBuilder(options), self._gateway, self._open_session, self.event_time, self.late
+        )
 
 
 class ScanBuilder(_Forward):
@@ -106,19 +119,30 @@ class Scan(_Forward):
         name = checkpoint.rstrip("/").rpartition("/")[2]
         if index in session.sources:
             raise ConfigurationError(
-                f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one another name'
+                f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one '
+                "another name"
             )
-        stream = Stream(self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late)
+        stream = Stream(
+            self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late
+        )
         session.add(index, stream)
         if index >= NAMED and session.membership is not None:
-            log.info('group %s: source "%s" is reader %s/%d', session.membership.group, name, session.membership.source, index)
+            log.info(
+                'group %s: source "%s" is reader %s/%d',
+                session.membership.group,
+                name,
+                session.membership.source,
+                index,
+            )
         if self.late is not None:
             self.late.begin(checkpoint)
         return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
         with _Told():
-            raise UnsupportedQuery("Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger")
+            raise UnsupportedQuery(
+                "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
+            )
 
 
 class Stream(_Forward):
@@ -126,10 +150,13 @@ class Stream(_Forward):
 
     class Java:
         implements = tuple(
-            _CONNECTOR + "read.streaming." + name for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
+            _CONNECTOR + "read.streaming." + name
+            for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
         )
 
-    def __init__(self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None, late: LateRows | None) -> None:
+    def __init__(
+        self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None, late: LateRows | None
+    ) -> None:
         super().__init__(java, gateway, lambda _: session, event_time, late)
         self._session, self._index = session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
@@ -158,7 +185,9 @@ class Stream(_Forward):
             if self._session.run.is_active():
                 raise
             return start  # the query was told to stop, and our calls into the JVM were interrupted
-        return self._java.deserializeOffset(render(end)) if end else None  # no topic matches: Spark is to wait, and not to run a batch
+        return (
+            self._java.deserializeOffset(render(end)) if end else None
+        )  # no topic matches: Spark is to wait, and not to run a batch
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.fixed_at = int(time.time() * 1000)
@@ -169,13 +198,15 @@ class Stream(_Forward):
         try:
             found.putAll(self._java.metrics(latest_consumed))
         except Py4JJavaError as error:
-            # Spark 4.1 has no metrics before the first latestOffset; a batch that is replayed at the start must not die of that.
+            # Spark 4.1 has no metrics before the first latestOffset; a batch that is replayed at
+            # the start must not die of that.
             log.debug("no source metrics yet: %s", error)
         try:
             for name, value in self._own_metrics(latest_consumed).items():
                 found.put(name, value)
         except Exception as error:
-            log.debug("no metrics of the alignment: %s", error)  # it tells, and must not stop what it tells of
+            # it tells, and must not stop what it tells of
+            log.debug("no metrics of the alignment: %s", error)
         return self._lend(found)
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
@@ -205,7 +236,8 @@ class Stream(_Forward):
         if self._fixed_ends is not None:
             return self._fixed_ends
         self.log.look_ups += 1
-        # Spark's object is the one to ask: it finds new partitions, fixes the end under AvailableNow, and its metrics need the answer.
+        # Spark's object is the one to ask: it finds new partitions, fixes the end under
+        # AvailableNow, and its metrics need the answer.
         ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))
         self._fixed_ends = None if self.fixed_at is None else ends
         return ends
@@ -217,7 +249,9 @@ def _offsets(java: Any) -> Offsets:
 
 
 class _Told:
-    """Logs what goes wrong in a callback: Spark shows of a Python error little more than its last line."""
+    """Logs what goes wrong in a callback: Spark shows of a Python error little more than its last
+    line.
+    """
 
     def __enter__(self) -> None: ...
 
@@ -241,7 +275,8 @@ def _most_rows(limit: Any) -> int | None:
         return min((rows for rows in most if rows is not None), default=None)
     if name not in ("ReadAllAvailable", "ReadMinRows"):
         raise UnsupportedQuery(
-            f"the source's batches are limited by {name}, which is no number of offsets: set maxOffsetsPerTrigger instead"
+            f"the source's batches are limited by {name}, which is no number of offsets: set "
+            "maxOffsetsPerTrigger instead"
         )
     return None  # everything, or a lower bound
 
@@ -257,7 +292,11 @@ def _least_rows(limit: Any) -> Least | None:
 
 
 def _driver_params(gateway: Any, stream: Any) -> Any:
-    """Kafka's client params of the source, as its own driver side uses them: all `kafka.*` options, security and tokens included."""
-    params = gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(stream.kafkaOffsetReader().driverKafkaParams())
+    """Kafka's client params of the source, as its own driver side uses them: all `kafka.*` options,
+    security and tokens included.
+    """
+    params = gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(
+        stream.kafkaOffsetReader().driverKafkaParams()
+    )
     updater = gateway.jvm.org.apache.spark.kafka010.KafkaConfigUpdater("source", params)
     return updater.setAuthenticationConfigIfNeeded().build()

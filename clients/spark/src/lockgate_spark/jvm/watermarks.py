@@ -1,7 +1,8 @@
 """The query's own `withWatermark`s, read off its plan, and what their columns are made of.
 
-A column is followed down to the source by Catalyst's expression ids, through projections, aliases, unions and joins, so that a renamed
-`timestamp` is still Kafka's (`PlanColumns.java`). What an expression makes of it is something else.
+A column is followed down to the source by Catalyst's expression ids, through projections, aliases,
+unions and joins, so that a renamed `timestamp` is still Kafka's (`PlanColumns.java`). What an
+expression makes of it is something else.
 """
 
 import json
@@ -23,7 +24,9 @@ def query_watermarks(plan: Any, jvm: Any) -> list[QueryWatermark]:
 
 def _watermark(node: Any, columns: Any, jvm: Any) -> QueryWatermark:
     delay = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs(node.delay())
-    origins = tuple(_origin(row[0], [_column(column[0], column[1], jvm) for column in row[1]]) for row in columns.origins(node))
+    origins = tuple(
+        _origin(row[0], [_column(column[0], column[1], jvm) for column in row[1]]) for row in columns.origins(node)
+    )
     return QueryWatermark(str(node.eventTime().name()), int(delay), origins)
 
 
@@ -32,9 +35,11 @@ NAMED = 2**32
 
 
 def source_index(checkpoint: str) -> int:
-    """The index of a source, by the place of its checkpoint: `<checkpoint>/sources/<index>`, or `…/<name>` for one that was given a name.
+    """The index of a source, by the place of its checkpoint: `<checkpoint>/sources/<index>`, or
+    `…/<name>` for one that was given a name.
 
-    A name gives the same index in each run, whatever sources stand beside it: in a group a reader is known by it.
+    A name gives the same index in each run, whatever sources stand beside it: in a group a reader
+    is known by it.
     """
     name = checkpoint.rstrip("/").rpartition("/")[2]
     number = int(name) if name.isdecimal() else NAMED
@@ -58,7 +63,10 @@ def _reader(leaf: Any, stream: Any) -> str | None:
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
     options = leaf.relation().options()
-    named = next((f'.option("{key}", {json.dumps(str(value))})' for key in _NAMED_BY if (value := options.get(key)) is not None), "")
+    named = next(
+        (f'.option("{key}", {json.dumps(str(value))})' for key in _NAMED_BY if (value := options.get(key)) is not None),
+        "",
+    )
     return f'spark.readStream.format("kafka"){named}….load()'
 
 
@@ -69,5 +77,9 @@ def _origin(expression: str | None, columns: list[Origin]) -> Origin:
     sources = {column.source for column in columns}
     unaligned = tuple(dict.fromkeys(one for column in columns for one in column.unaligned))
     return Origin(
-        any(column.aligned for column in columns), None, expression, sources.pop() if len(sources) == 1 else None, unaligned=unaligned
+        any(column.aligned for column in columns),
+        None,
+        expression,
+        sources.pop() if len(sources) == 1 else None,
+        unaligned=unaligned,
     )

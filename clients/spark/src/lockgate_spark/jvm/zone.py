@@ -1,11 +1,13 @@
-"""A time zone as Spark's own functions know it: out of the JVM's tables, so that a slice and `date_trunc` never differ."""
+"""A time zone as Spark's own functions know it: out of the JVM's tables, so that a slice and
+`date_trunc` never differ.
+"""
 
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from lockgate.windows import Zone
+from lockgate.plan.windows import Zone
 from lockgate_spark.errors import ConfigurationError
 
 SESSION_ZONE = "spark.sql.session.timeZone"
@@ -13,7 +15,9 @@ _UNTIL_MS = 4_102_444_800_000  # 2100
 
 
 def zone_of(jvm: Any, name: str) -> Zone:
-    """The zone of this name, from 1970 to 2100. Raises `ConfigurationError` for what Spark does not know."""
+    """The zone of this name, from 1970 to 2100. Raises `ConfigurationError` for what Spark does not
+    know.
+    """
     rules = _rules(jvm, name)
     instant = jvm.java.time.Instant.EPOCH
     before, changes = int(rules.getOffset(instant).getTotalSeconds()) * 1000, []
@@ -36,5 +40,6 @@ def _rules(jvm: Any, name: str) -> Any:
         return jvm.org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(name).getRules()
     except (Py4JJavaError, PySparkException) as error:
         raise ConfigurationError(
-            f'Alignment(slice_zone={name!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "epoch"; Spark says: {error}'
+            f'Alignment(slice_zone={name!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "epoch"; '
+            f"Spark says: {error}"
         ) from None

@@ -1,28 +1,34 @@
-"""Where a split's log passes an event time, found by reading a few records here and there. For what Kafka's time look-ups cannot see.
+"""Where a split's log passes an event time, found by reading a few records here and there. For what
+Kafka's time look-ups cannot see.
 
-Between a place that is known to be at or below the time and one that is known to be above, the place is guessed by the straight line
-between the two, or by the pace at which the log went lately, and the interval is halved whenever the guess did not. Kafka sends some
-records along with each that is asked for (a window), and the JVM looks through them; so a guess need only be near, and aims half a
-window low. Records without a credible event time are passed over there, and go with the credible record behind them. So one crossing
-takes 2 · log2(offsets) reads at most, and one or two where a log is even.
+Between a place that is known to be at or below the time and one that is known to be above, the
+place is guessed by the straight line between the two, or by the pace at which the log went lately,
+and the interval is halved whenever the guess did not. Kafka sends some records along with each that
+is asked for (a window), and the JVM looks through them; so a guess need only be near, and aims half
+a window low. Records without a credible event time are passed over there, and go with the credible
+record behind them. So one crossing takes 2 · log2(offsets) reads at most, and one or two where a
+log is even.
 
-The log is taken for sorted here. Where it is out of order by `disorder`, what is read goes up to `disorder` beyond the time and what is
-left begins up to `disorder` below it.
+The log is taken for sorted here. Where it is out of order by `disorder`, what is read goes up to
+`disorder` beyond the time and what is left begins up to `disorder` below it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate.watermark import MAX
 
-FURTHEST_BACK = 4_096  # a longer stretch without a credible record, and the clock alone says how far a split has come
+# a longer stretch without a credible record, and the clock alone says how far a split has come
+FURTHEST_BACK = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Credible:
-    """The event times (ms) that take part in the alignment: `earliest` to `latest`, both included. Kafka's -1 is no time."""
+    """The event times (ms) that take part in the alignment: `earliest` to `latest`, both included.
+    Kafka's -1 is no time.
+    """
 
     earliest: int = 0
     latest: int = MAX
@@ -33,12 +39,13 @@ class Credible:
 
 
 class Reading(NamedTuple):
-    """What was found from an offset on: the first credible record; how many others before it, and the first of those; `until`: no other
-    record below this offset is credible.
+    """What was found from an offset on: the first credible record; how many others before it, and
+    the first of those; `until`: no other record below this offset is credible.
 
-    Where it is at or below the time that is looked for, and further records came along: the last one known at or `below` it, and the
-    first `above` with nothing credible in between. What came along went on up to `seen`, exclusive, markers included; the `highest` record
-    of it, or at least as high as its last one.
+    Where it is at or below the time that is looked for, and further records came along: the last
+    one known at or `below` it, and the first `above` with nothing credible in between. What came
+    along went on up to `seen`, exclusive, markers included; the `highest` record of it, or at least
+    as high as its last one.
     """
 
     found: Head | None
@@ -53,14 +60,25 @@ class Reading(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
         """Out of one split's row of what `KafkaLog.read` answers."""
-        return cls(_head(*row[:2]), row[2], _head(*row[3:5]), row[5], _head(*row[6:8]), _head(*row[8:10]), row[10], _head(*row[11:13]))
+        return cls(
+            _head(*row[:2]),
+            row[2],
+            _head(*row[3:5]),
+            row[5],
+            _head(*row[6:8]),
+            _head(*row[8:10]),
+            row[10],
+            _head(*row[11:13]),
+        )
 
     def heads(self) -> list[Head]:
         """The credible records that it tells."""
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """The credible record's event time at the offset from which it speaks for the records before it."""
+        """The credible record's event time at the offset from which it speaks for the records
+        before it.
+        """
         if self.found is None or self.first_passed is None:
             return self.found
         return Head(self.first_passed.offset, self.found.event_time)
@@ -68,9 +86,10 @@ class Reading(NamedTuple):
 
 @dataclass(slots=True)
 class Crossing:
-    """The search in one split. Everything below `low` is known to be at or below `event_time`, `above` is the first record known
-    beyond it (None: none is known), and between `upper` and it nothing is credible. `pace`: offsets per ms, where the log has shown
-    it; `window`: how many records one read is likely to show.
+    """The search in one split. Everything below `low` is known to be at or below `event_time`,
+    `above` is the first record known beyond it (None: none is known), and between `upper` and it
+    nothing is credible. `pace`: offsets per ms, where the log has shown it; `window`: how many
+    records one read is likely to show.
     """
 
     event_time: int
@@ -81,9 +100,11 @@ class Crossing:
     pace: float | None = None
     window: int = 1
     _upper: int = -1
-    _behind: int | None = None  # nothing is credible from `_upper` up to here, and what follows is not known yet
+    # nothing is credible from `_upper` up to here, and what follows is not known yet
+    _behind: int | None = None
     _halve: bool = False
-    _stride: int = 0  # by pace alone at least so far, and twice as far each time, until it was too far
+    # by pace alone at least so far, and twice as far each time, until it was too far
+    _stride: int = 0
 
     def __post_init__(self) -> None:
         self._upper = self.bound
@@ -144,8 +165,8 @@ class Crossing:
 
 @dataclass(slots=True)
 class Tail:
-    """The search for the last credible record below an offset `blank` and not below `floor`: backwards by steps, doubled from `back` on,
-    then by halving what the reads have not shown.
+    """The search for the last credible record below an offset `blank` and not below `floor`:
+    backwards by steps, doubled from `back` on, then by halving what the reads have not shown.
     """
 
     blank: int  # from here on nothing is credible

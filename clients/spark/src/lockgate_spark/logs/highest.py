@@ -1,21 +1,25 @@
-"""How far the splits of a source have come: the highest event time of a record below each end. Horizons rest on it.
+"""How far the splits of a source have come: the highest event time of a record below each end.
+Horizons rest on it.
 
-Kafka's look-up of the highest timestamp names what bears it. That may be the marker at the end of a transaction, which bears the broker's
-clock, or an aborted record, or one at or beyond the end. So it is a claim, and **only a record that was read counts**. Every read of the
-log, whatever it was for, tells the records that came along (`Highest.learn`): a plan that reads its first unread records sees a live
-log to its end as a rule, and nothing else is asked. What is still unknown then is read:
+Kafka's look-up of the highest timestamp names what bears it. That may be the marker at the end of a
+transaction, which bears the broker's clock, or an aborted record, or one at or beyond the end. So
+it is a claim, and **only a record that was read counts**. Every read of the log, whatever it was
+for, tells the records that came along (`Highest.learn`): a plan that reads its first unread records
+sees a live log to its end as a rule, and nothing else is asked. What is still unknown then is read:
 
-* what a look-up has named above all records that were read, once, with what stands close to the end;
-* where that was no record, or nothing was named, the last record below the end (`Tail`), once for each end.
+* what a look-up has named above all records that were read, once, with what stands close to the
+  end;
+* where that was no record, or nothing was named, the last record below the end (`Tail`), once for
+  each end.
 
-What is known that way may be too low, by no more than the records between the reads are out of order: that holds the others for longer,
-and loses nothing. It is never too high.
+What is known that way may be too low, by no more than the records between the reads are out of
+order: that holds the others for longer, and loses nothing. It is never too high.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate_spark.logs.crossing import FURTHEST_BACK, Credible, Reading, Tail
 
 Read = Callable[[Mapping[str, tuple[int, int]]], Mapping[str, Reading]]
@@ -38,13 +42,22 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Notes what a look-up has named: it may lie at or beyond the end, and need not be a record."""
+        """Notes what a look-up has named: it may lie at or beyond the end, and need not be a
+        record.
+        """
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:
         """Notes where the log ends, which tells what of the names counts."""
         if end < self._looked[1]:  # the topic was made anew
-            self.record, self._claim, self._false, self._looked, self._last, self._tail_of = None, None, None, (0, 0), -1, -1
+            self.record, self._claim, self._false, self._looked, self._last, self._tail_of = (
+                None,
+                None,
+                None,
+                (0, 0),
+                -1,
+                -1,
+            )
         if self._is_below(end, credible) and self._named != self._false:
             self._claim = self._named
         self._judge(*self._looked)
@@ -62,7 +75,9 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """What was named among the offsets from `start` up to `stop`, which were read, is a record that is known, or none."""
+        """What was named among the offsets from `start` up to `stop`, which were read, is a record
+        that is known, or none.
+        """
         if self._claim is None:
             return
         if not self._is_above(self._claim):
@@ -77,7 +92,9 @@ class Highest:
         return self.record is None or head.event_time > self.record.event_time
 
     def claim(self, end: int) -> int | None:
-        """Where to read, to see whether there is a record where one was named, and what stands close to the end; None if that is known."""
+        """Where to read, to see whether there is a record where one was named, and what stands
+        close to the end; None if that is known.
+        """
         if self._claim is None:
             return None
         if self._claim.offset < max(self._looked[1], end - _CLOSE):
@@ -89,8 +106,12 @@ class Highest:
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """The search for the last record below the end; None where that is known, or a higher one."""
-        if self._tail_of == end or (self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)):
+        """The search for the last record below the end; None where that is known, or a higher
+        one.
+        """
+        if self._tail_of == end or (
+            self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)
+        ):
             return None
         low, high = self._looked
         known = self._last >= low or high - low > FURTHEST_BACK or low == 0
@@ -109,7 +130,9 @@ def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Cre
     """Reads what is still unknown of the highest records below these ends."""
     for split, known in splits.items():
         known.ends_at(ends[split], credible)
-    claims = {split: (at, ends[split]) for split, known in splits.items() if (at := known.claim(ends[split])) is not None}
+    claims = {
+        split: (at, ends[split]) for split, known in splits.items() if (at := known.claim(ends[split])) is not None
+    }
     if claims:
         read(claims)
     if left := {split: (at, ends[split]) for split, known in splits.items() if (at := known.claimed()) is not None}:

@@ -1,18 +1,20 @@
 """The split logs of a Kafka source whose event time is in the payload.
 
-No look-up of Kafka's knows such a time. So everything is found by reading a few records of all splits at once, and kept in a sparse index
-a split (`points`); where a log passes a time is searched between its points (`crossing`), beginning where the pace between the last two
-plans says. The search ends at two neighbouring records, so that at a batch boundary no split is beyond the target by more than its
-disorder; where that is 0, by nothing.
+No look-up of Kafka's knows such a time. So everything is found by reading a few records of all
+splits at once, and kept in a sparse index a split (`points`); where a log passes a time is searched
+between its points (`crossing`), beginning where the pace between the last two plans says. The
+search ends at two neighbouring records, so that at a batch boundary no split is beyond the target
+by more than its disorder; where that is 0, by nothing.
 
-**Bound.** After `MOST_READS` reads a plan looks for no better target (`spent`); each time that it must still know is found in
-2 · log2(unread offsets) reads at most. A crossing of an even log takes one or two.
+**Bound.** After `MOST_READS` reads a plan looks for no better target (`spent`); each time that it
+must still know is found in 2 · log2(unread offsets) reads at most. A crossing of an even log takes
+one or two.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
 MOST_READS = 12
@@ -28,7 +30,9 @@ class IndexedSplitLog(KafkaSplitLog):
         return self._reads >= MOST_READS
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
+        """For each split its first unread record above `event_time`. `heads` must have been asked
+        for the same positions.
+        """
         found, crossings = {}, {}
         for split in self._order:
             if positions[split] >= ends[split] or (first := self._head_of(split)) is None:
@@ -44,4 +48,6 @@ class IndexedSplitLog(KafkaSplitLog):
         return True
 
     def _ask_highest(self) -> None:
-        """There is none for such a time: the last record's is taken, or that of a higher one that was met."""
+        """There is none for such a time: the last record's is taken, or that of a higher one that
+        was met.
+        """

@@ -4,7 +4,9 @@ from typing import Protocol
 
 
 class JvmKafkaLog(Protocol):
-    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `sample` four, from `read` 13."""
+    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `sample` four,
+    from `read` 13.
+    """
 
     def setSplits(self, lines: str) -> None: ...  # noqa: N802 – a Java method
     def firstAt(self, event_time: int) -> bytes: ...  # noqa: N802

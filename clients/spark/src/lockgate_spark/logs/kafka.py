@@ -1,20 +1,22 @@
 """The split logs of one Kafka source: Kafka's time look-ups, and what was learned from them so far.
 
-Event time is Kafka's record timestamp. One look-up (ListOffsets by time) gives, for all splits at once, the first record of *at
-least* a time, counted from the log's start. Where that lies below the position, a record with a later time was read already:
-either the split is ahead of that time, which its first unread record tells, or its log is out of order there. A record from 2099
-hides all behind it for good. What a look-up cannot see is found by reading single records (`crossing`), of all such splits at once,
-and what was found is kept (`points`).
+Event time is Kafka's record timestamp. One look-up (ListOffsets by time) gives, for all splits at
+once, the first record of *at least* a time, counted from the log's start. Where that lies below the
+position, a record with a later time was read already: either the split is ahead of that time, which
+its first unread record tells, or its log is out of order there. A record from 2099 hides all behind
+it for good. What a look-up cannot see is found by reading single records (`crossing`), of all such
+splits at once, and what was found is kept (`points`).
 
-To a look-up the marker at the end of a transaction is a record of the broker's time, and an aborted record is one like any other. Where
-records bear the time at which they were made long before, such a marker hides all behind it like a record from 2099. So the first unread
-records and the highest ones (`highest`) are read. What a plan would stop at is looked at (`confirm`), and remembered; samples are compared
-with what look-ups told. Once these have found what hides older records (`_distrust_look_ups`), each place is found by reading, from the
-look-up's answer on.
+To a look-up the marker at the end of a transaction is a record of the broker's time, and an aborted
+record is one like any other. Where records bear the time at which they were made long before, such
+a marker hides all behind it like a record from 2099. So the first unread records and the highest
+ones (`highest`) are read. What a plan would stop at is looked at (`confirm`), and remembered;
+samples are compared with what look-ups told. Once these have found what hides older records
+(`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
 
-**Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller batch, as long as it has one. What it
-must still know, it asks: up to four event times (the one in hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads
-at most.
+**Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller
+batch, as long as it has one. What it must still know, it asks: up to four event times (the one in
+hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads at most.
 
 All calls to Kafka go through `KafkaLog.java`, with the source's own `kafka.*` options.
 """
@@ -26,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate.watermark import MIN
 from lockgate_spark.logs.crossing import Credible, Crossing, Reading
 from lockgate_spark.logs.highest import settle
@@ -43,11 +45,14 @@ SAMPLED = 4
 """Splits that are looked at at once for how far they are out of order."""
 MOST_PASSED = 20_000  # records without a credible event time, in one read
 MOST_CONFIRMED = 64
-"""Splits whose next records are looked at before a plan stops there, where look-ups alone have told of them."""
+"""Splits whose next records are looked at before a plan stops there, where look-ups alone have told
+of them.
+"""
 MOST_ANEW = 2  # plans that are made anew for what hides little, before look-ups are distrusted
 
 _SAMPLE_MS = 1_000  # a sample is waited for so long at most
-_MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
+# a marker that is later than its records by no more hides nothing worth a read
+_MARKER_LAG_MS = 1_000
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
@@ -101,7 +106,9 @@ class KafkaSplitLog:
         return {split: size.offset for split, size in self._ask(self.jvm.sizes()).items()}
 
     def first_stamped(self, timestamp: int) -> Offsets:
-        """By split the offset of its first record whose Kafka timestamp (ms) is at least this, read or unread."""
+        """By split the offset of its first record whose Kafka timestamp (ms) is at least this, read
+        or unread.
+        """
         return {split: head.offset for split, head in self._first_at(timestamp).items()}
 
     @property
@@ -110,8 +117,8 @@ class KafkaSplitLog:
         return self._highest_was_needed
 
     def before_ends(self) -> None:
-        """To be called before the ends are asked for: the highest event times, asked now, lie below them. Only if the last plan
-        wanted them: a replay does not.
+        """To be called before the ends are asked for: the highest event times, asked now, lie below
+        them. Only if the last plan wanted them: a replay does not.
         """
         if self._highest_was_needed:
             self._ask_highest()
@@ -121,11 +128,14 @@ class KafkaSplitLog:
         """Where each log ends, open transactions and what is newer than a fixed end included."""
         return {split: head.offset for split, head in self._ask(self.jvm.uncommittedEnds()).items()}
 
-    def witness(self, now: int, positions: Offsets, ends: Offsets, live_ends: Offsets | None, fixed_at: int | None) -> None:
+    def witness(
+        self, now: int, positions: Offsets, ends: Offsets, live_ends: Offsets | None, fixed_at: int | None
+    ) -> None:
         """Notes that the broker, asked after `now`, showed these ends.
 
-        `live_ends`, asked before `ends`, tell which splits hide something: an open transaction, or what came after `ends` were fixed
-        (at `fixed_at`). What is known of those stays as old as it was; where they were not asked for, fixed ends hide everything newer.
+        `live_ends`, asked before `ends`, tell which splits hide something: an open transaction, or
+        what came after `ends` were fixed (at `fixed_at`). What is known of those stays as old as it
+        was; where they were not asked for, fixed ends hide everything newer.
         """
         since_fixed = now if fixed_at is None else fixed_at
         hidden = MIN if self.jvm.readsCommitted() else since_fixed
@@ -157,7 +167,9 @@ class KafkaSplitLog:
         return self._learned[split].points.seen(start, end)
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """The record with the highest event time below each end, as far as one was read. Asks nothing."""
+        """The record with the highest event time below each end, as far as one was read. Asks
+        nothing.
+        """
         met = {split: learned.highest.record for split, learned in self._learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
 
@@ -178,10 +190,15 @@ class KafkaSplitLog:
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """For each split its first unread record above `event_time`. `heads` must have been asked for the same positions."""
+        """For each split its first unread record above `event_time`. `heads` must have been asked
+        for the same positions.
+        """
         found, hidden = {}, {}
         answers = self._first_at(min(event_time, self.credible.latest) + 1)
-        if any(self._believes(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS) for split, head in answers.items()):
+        if any(
+            self._believes(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS)
+            for split, head in answers.items()
+        ):
             self._distrust_look_ups()
             self.heads(positions, ends)
         for split, head in answers.items():
@@ -200,8 +217,9 @@ class KafkaSplitLog:
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Whether these, the first that look-ups found above `target` (ms), hide nothing at or below it: each is read once, of very many
-        those furthest above. If not, it is remembered what stands there, and the plan is to be made anew.
+        """Whether these, the first that look-ups found above `target` (ms), hide nothing at or
+        below it: each is read once, of very many those furthest above. If not, it is remembered
+        what stands there, and the plan is to be made anew.
         """
         if self._distrusts_look_ups:
             return True
@@ -210,7 +228,11 @@ class KafkaSplitLog:
             readings = self._read({split: (unsure[split].offset, ends[split]) for split in furthest})
             for split, reading in readings.items():
                 self._learned[split].named[unsure[split].offset] = (reading.head(), reading.until)
-        named = [self._learned[split].named[head.offset][0] for split, head in stops.items() if head.offset in self._learned[split].named]
+        named = [
+            self._learned[split].named[head.offset][0]
+            for split, head in stops.items()
+            if head.offset in self._learned[split].named
+        ]
         if all(there is not None and there.event_time > target for there in named):
             return True
         self._anew += 1
@@ -220,18 +242,23 @@ class KafkaSplitLog:
         return False
 
     def end_of_search(self, split: str, end: int) -> int:
-        """Where a plan has to end: where so many records are not credible that it is not known what follows them."""
+        """Where a plan has to end: where so many records are not credible that it is not known what
+        follows them.
+        """
         learned = self._learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
 
     def incredible(self, split: str, start: int, end: int) -> int:
-        """How many records without a credible event time are known to lie between two offsets. Not all are: only what a plan met."""
+        """How many records without a credible event time are known to lie between two offsets. Not
+        all are: only what a plan met.
+        """
         return self._learned[split].points.met(start, end)
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Looks at a stretch of records in a row behind the positions of a few splits, which take turns: how far they are out of order.
-        Raises nothing, and learns nothing where Kafka does not answer soon.
+        """Looks at a stretch of records in a row behind the positions of a few splits, which take
+        turns: how far they are out of order. Raises nothing, and learns nothing where Kafka does
+        not answer soon.
         """
         open_ = [split for split in self._order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -240,12 +267,16 @@ class KafkaSplitLog:
         self._last_sampled = turn[-1]
         packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}), _SAMPLE_MS)
         self.look_ups += 1
-        seen = {split: row for split, row in zip(self._order, struct.iter_unpack(">4q", packed), strict=True) if row[0] >= 0}
+        seen = {
+            split: row for split, row in zip(self._order, struct.iter_unpack(">4q", packed), strict=True) if row[0] >= 0
+        }
         for split, (disorder, lowest, highest, stop) in seen.items():
             self._learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def disorders(self) -> dict[str, int]:
-        """By split, by how many ms a record was seen to be older than one before it, at most, among those that were read or sampled."""
+        """By split, by how many ms a record was seen to be older than one before it, at most, among
+        those that were read or sampled.
+        """
         return {split: learned.points.disorder for split, learned in self._learned.items()}
 
     def compared(self, split: str) -> int:
@@ -254,7 +285,11 @@ class KafkaSplitLog:
 
     def first_incredible(self) -> dict[str, Head]:
         """By split the first such record that was met."""
-        return {split: learned.points.first_met for split, learned in self._learned.items() if learned.points.first_met is not None}
+        return {
+            split: learned.points.first_met
+            for split, learned in self._learned.items()
+            if learned.points.first_met is not None
+        }
 
     def planned(self, target: int, next_heads: Mapping[str, Head]) -> None:
         """Notes the plan that was made: its target and, by split, the records that it stops at."""
@@ -286,7 +321,10 @@ class KafkaSplitLog:
     def _distrust_look_ups(self) -> None:
         """From now on no look-up is believed, and what they told is forgotten."""
         self._distrusts_look_ups = True
-        log.info("Kafka's look-ups by time find markers of transactions: records are read instead, to find where each split stands")
+        log.info(
+            "Kafka's look-ups by time find markers of transactions: records are read instead, to find where each "
+            "split stands"
+        )
         for learned in self._learned.values():
             learned.head = None
             learned.points.forget()
@@ -307,7 +345,9 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """What look-ups say nothing of: everything below `low` is known to be at or below `event_time`."""
+        """What look-ups say nothing of: everything below `low` is known to be at or below
+        `event_time`.
+        """
         below, above = self._learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
         learned = self._learned[split]
@@ -318,15 +358,20 @@ class KafkaSplitLog:
             self._reads += 1
             asked = {split: crossing.probe() for split, crossing in open_.items()}
             target = next(iter(open_.values())).event_time
-            for split, reading in self._read({split: (at, open_[split].bound) for split, at in asked.items()}, target).items():
+            for split, reading in self._read(
+                {split: (at, open_[split].bound) for split, at in asked.items()}, target
+            ).items():
                 open_[split].learn(asked[split], reading)
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def _first_at(self, event_time: int) -> dict[str, Head]:
-        return self._ask(self.jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
+        # below 0 the protocol has other meanings
+        return self._ask(self.jvm.firstAt(max(0, event_time)))
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """The first record in each range of offsets whose event time is `credible`, for once. Nothing is learned from it."""
+        """The first record in each range of offsets whose event time is `credible`, for once.
+        Nothing is learned from it.
+        """
         self.jvm.setCredible(credible.earliest, credible.latest)
         try:
             return self._readings(ranges)
@@ -334,7 +379,9 @@ class KafkaSplitLog:
             self.jvm.setCredible(self.credible.earliest, self.credible.latest)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        """For each of these splits, what is found between two offsets, and where that passes `target` (ms)."""
+        """For each of these splits, what is found between two offsets, and where that passes
+        `target` (ms).
+        """
         readings = self._readings(ranges, target)
         for split, reading in readings.items():
             self._note(self._learned[split], reading)
@@ -363,4 +410,8 @@ class KafkaSplitLog:
     def _ask(self, packed: bytes) -> dict[str, Head]:
         self.look_ups += 1
         values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
-        return {split: Head(offset, time) for split, offset, time in zip(self._order, values, values, strict=True) if offset >= 0}
+        return {
+            split: Head(offset, time)
+            for split, offset, time in zip(self._order, values, values, strict=True)
+            if offset >= 0
+        }

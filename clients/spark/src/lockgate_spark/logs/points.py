@@ -1,13 +1,15 @@
-"""What is known of single records in one split: a sparse index over its unread offsets, where look-ups see nothing.
+"""What is known of single records in one split: a sparse index over its unread offsets, where
+look-ups see nothing.
 
-It holds what plans have read so far. Their event times need not rise with the offset: by how much they fall is what can be seen here
-of the split's disorder, and what lies between the points remains unseen.
+It holds what plans have read so far. Their event times need not rise with the offset: by how much
+they fall is what can be seen here of the split's disorder, and what lies between the points remains
+unseen.
 """
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 
-from lockgate.planner import Head
+from lockgate.plan.model import Head
 from lockgate.watermark import MIN
 from lockgate_spark.logs.highest import Highest
 
@@ -16,9 +18,10 @@ MOST = 256  # points kept a split
 
 @dataclass(slots=True)
 class Points:
-    """Credible records that were seen at or after the position, and stretches of others that were met. `pace`: offsets per ms between the
-    last two positions. `disorder`: by how many ms a record was seen to be older than one before it, at most. `compared`: how many records
-    were held against others for that, about.
+    """Credible records that were seen at or after the position, and stretches of others that were
+    met. `pace`: offsets per ms between the last two positions. `disorder`: by how many ms a record
+    was seen to be older than one before it, at most. `compared`: how many records were held against
+    others for that, about.
     """
 
     first_met: Head | None = None  # the first one of the others that was met
@@ -26,10 +29,15 @@ class Points:
     disorder: int = 0
     compared: int = 0
     _read: int = MIN  # the highest event time that was met of what has been read
-    _sampled: tuple[int, int, int] | None = None  # begin and end of the last stretch that was looked at, the highest event time up to there
+    _sampled: tuple[int, int, int] | None = (
+        # begin and end of the last stretch that was looked at, the highest event time up to there
+        None
+    )
     _position: Head | None = None
     _seen: list[Head] = field(default_factory=list)  # by offset
-    _met: dict[int, tuple[Head, int]] = field(default_factory=dict)  # by the offset of the first: that record, and how many
+    _met: dict[int, tuple[Head, int]] = field(
+        default_factory=dict
+    )  # by the offset of the first: that record, and how many
 
     def add(self, head: Head) -> None:
         """Notes a credible record."""
@@ -48,7 +56,9 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Notes the first unread record: the pace since the one before, and whether it is older than what was read before it."""
+        """Notes the first unread record: the pace since the one before, and whether it is older
+        than what was read before it.
+        """
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
             self._read = max(self._read, MIN if before is None else before.event_time)
@@ -58,8 +68,9 @@ class Points:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
-        """Notes a stretch of records in a row from `start` up to `stop`: by how much they fall, at most, and between which event times (ms)
-        they lie. Of a stretch behind the one before it shows too what fell over more records than one stretch holds.
+        """Notes a stretch of records in a row from `start` up to `stop`: by how much they fall, at
+        most, and between which event times (ms) they lie. Of a stretch behind the one before it
+        shows too what fell over more records than one stretch holds.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -72,7 +83,9 @@ class Points:
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Whether it lies in the stretch that was looked at last, and is more than `by_ms` above all that was found there or before."""
+        """Whether it lies in the stretch that was looked at last, and is more than `by_ms` above
+        all that was found there or before.
+        """
         if self._sampled is None:
             return False
         start, stop, highest = self._sampled
@@ -87,13 +100,16 @@ class Points:
         self.first_met = self.first_met or first
         stop = first.offset + records
         for known, count in list(self._met.values()):
-            if known.offset <= stop and first.offset <= known.offset + count:  # they touch: one stretch
+            # they touch: one stretch
+            if known.offset <= stop and first.offset <= known.offset + count:
                 del self._met[known.offset]
                 first, stop = min(first, known), max(stop, known.offset + count)
         self._met[first.offset] = (first, stop - first.offset)
 
     def met(self, start: int, end: int) -> int:
-        """How many records without a credible event time are known to lie from `start` up to `end`."""
+        """How many records without a credible event time are known to lie from `start` up to
+        `end`.
+        """
         spans = ((max(start, first.offset), min(end, first.offset + records)) for first, records in self._met.values())
         return sum(max(0, high - low) for low, high in spans)
 
@@ -102,7 +118,9 @@ class Points:
         return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
 
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
-        """The last known record at or below the event time, and the first one known above it; only below `end`."""
+        """The last known record at or below the event time, and the first one known above it; only
+        below `end`.
+        """
         below = None
         for head in self._seen:
             if head.offset >= end:
@@ -124,19 +142,28 @@ class Points:
 class Learned:
     """What is known of one split."""
 
-    head: tuple[int, Head | None] | None = None  # for which position, and the first credible record there
-    blank: tuple[int, int] | None = None  # where no such record is: up to which end it was looked for, and how far that got
+    # for which position, and the first credible record there
+    head: tuple[int, Head | None] | None = None
+    blank: tuple[int, int] | None = (
+        None  # where no such record is: up to which end it was looked for, and how far that got
+    )
     points: Points = field(default_factory=Points)
     window: int = 1  # how many records one read showed last
     highest: Highest = field(default_factory=Highest)
     known_until: int = MIN
     caught_up_since: int | None = None
     named: dict[int, tuple[Head | None, int]] = field(default_factory=dict)
-    """By the offset of what a look-up has named, and was read: the first record there, with nothing credible below the other offset."""
+    """By the offset of what a look-up has named, and was read: the first record there, with nothing
+    credible below the other offset.
+    """
 
     def has_read(self, head: Head) -> bool:
         """Whether this, which a look-up may have named, was read."""
-        return head.offset in self.named or self.head == (head.offset, head) or head in self.points.seen(head.offset, head.offset + 1)
+        return (
+            head.offset in self.named
+            or self.head == (head.offset, head)
+            or head in self.points.seen(head.offset, head.offset + 1)
+        )
 
     def forget_below(self, position: int) -> None:
         """Forgets what has been read of single records."""

@@ -1,7 +1,9 @@
-"""How a source's topics are configured, as far as it concerns a plan: how long their records are kept, and whose clock stamps them.
+"""How a source's topics are configured, as far as it concerns a plan: how long their records are
+kept, and whose clock stamps them.
 
-It is asked when a topic is first seen, and again now and then where something depends on it, for operators change retention while
-queries run. A topic that may not be described is warned of once, and taken for one that keeps everything.
+It is asked when a topic is first seen, and again now and then where something depends on it, for
+operators change retention while queries run. A topic that may not be described is warned of once,
+and taken for one that keeps everything.
 """
 
 import logging
@@ -18,7 +20,9 @@ _KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp
 
 
 class TopicConfig(NamedTuple):
-    """After how many ms, and beyond how many bytes a partition, Kafka deletes records; None: never for that reason."""
+    """After how many ms, and beyond how many bytes a partition, Kafka deletes records; None: never
+    for that reason.
+    """
 
     retention_ms: int | None = None
     retention_bytes: int | None = None
@@ -33,7 +37,9 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], source: KafkaSplitLog, now: int) -> None:
-        """Learns of topics that were not seen before, and warns of what is to be known of them. `now`: wall clock in ms."""
+        """Learns of topics that were not seen before, and warns of what is to be known of them.
+        `now`: wall clock in ms.
+        """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:
             self._ask(new, source, now)
@@ -58,7 +64,9 @@ class TopicConfigs:
             if len(values) == len(_KEYS):
                 self._learn(topic, dict(zip(_KEYS, values, strict=True)))
             else:
-                self.warn(topic, f"its configuration cannot be read, so that its retention is not watched: {' '.join(values)}")
+                self.warn(
+                    topic, f"its configuration cannot be read, so that its retention is not watched: {' '.join(values)}"
+                )
 
     def _learn(self, topic: str, config: Mapping[str, str]) -> None:
         if "delete" in config["cleanup.policy"]:
@@ -66,7 +74,8 @@ class TopicConfigs:
         if config["message.timestamp.type"] == "LogAppendTime":
             self.warn(
                 topic,
-                "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so what is kept level is their arrival,"
+                "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so what is "
+                "kept level is their arrival,"
                 " and a record that was made long ago is not late",
             )
 

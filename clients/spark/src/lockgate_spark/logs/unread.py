@@ -1,10 +1,12 @@
-"""What is unread in all sources of a query at one moment: the planner's `SplitLog` over several source's logs."""
+"""What is unread in all sources of a query at one moment: the planner's `SplitLog` over several
+source's logs.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from lockgate.planner import Backlog, Head, Plan
+from lockgate.plan.model import Backlog, Head, Plan
 from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
@@ -13,8 +15,9 @@ Key = tuple[int, str]
 
 
 class Source(Protocol):
-    """One aligned source of a query. `budget`: offsets a batch, None for no limit. `fixed_at`: wall clock in ms before the ends were
-    fixed for a run under AvailableNow, None where they follow the log.
+    """One aligned source of a query. `budget`: offsets a batch, None for no limit. `fixed_at`: wall
+    clock in ms before the ends were fixed for a run under AvailableNow, None where they follow the
+    log.
     """
 
     log: KafkaSplitLog
@@ -29,31 +32,45 @@ class Source(Protocol):
         """Where the source starts without a checkpoint."""
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        """Whether a record comes at or beyond these ends; waits for it for so many seconds at most."""
+        """Whether a record comes at or beyond these ends; waits for it for so many seconds at
+        most.
+        """
 
     def ends(self, start: Offsets) -> Offsets:
-        """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are new."""
+        """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are
+        new.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Positions and ends of all sources' splits. Asks their logs through `KafkaSplitLog`, whose answers it only tells apart."""
+    """Positions and ends of all sources' splits. Asks their logs through `KafkaSplitLog`, whose
+    answers it only tells apart.
+    """
 
     sources: Mapping[int, Source]
     positions: Mapping[int, Offsets]
     ends: Mapping[int, Offsets]
-    live_ends: Mapping[int, Offsets] = field(default_factory=dict)  # of sources whose ends hide something, where they were asked
+    live_ends: Mapping[int, Offsets] = field(
+        default_factory=dict
+    )  # of sources whose ends hide something, where they were asked
 
     @classmethod
-    def ask(cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible) -> "Unread":
-        """Asks every source for its ends; `now` is the wall clock in ms before that. `credible`: which event times take part."""
+    def ask(
+        cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
+    ) -> "Unread":
+        """Asks every source for its ends; `now` is the wall clock in ms before that. `credible`:
+        which event times take part.
+        """
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
             start = dict(starts[i])
             source.log.believe(credible)
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
             hides = source.log.jvm.readsCommitted() or (source.fixed_at is not None and source.log.asks_before_ends)
-            if hides or source.log.asks_before_ends or not source.log.follows(start):  # of a split that is gone Kafka answers nothing
+            if (
+                hides or source.log.asks_before_ends or not source.log.follows(start)
+            ):  # of a split that is gone Kafka answers nothing
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
             source.log.follow(start)
@@ -65,8 +82,9 @@ class Unread:
                 begins = source.log.begins()
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
                 live = source.log.uncommitted_ends() if hides else None
-            # A split that is gone is left out, and one that ends below its position ends there: what that means is for Spark to say
-            # (failOnDataLoss). If we kept their positions, a topic made anew would pass unnoticed, and its first records with it.
+            # A split that is gone is left out, and one that ends below its position ends there:
+            # what that means is for Spark to say (failOnDataLoss). If we kept their positions, a
+            # topic made anew would pass unnoticed, and its first records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
             source.log.witness(now, positions[i], ends[i], live, source.fixed_at)
@@ -82,7 +100,9 @@ class Unread:
                 yield (i, split), position, ends[split]
 
     def visible_end(self, i: int, split: str) -> int | None:
-        """Up to where records of a split can be read, what is newer than a fixed end included; None where the split is gone."""
+        """Up to where records of a split can be read, what is newer than a fixed end included; None
+        where the split is gone.
+        """
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
         if end is None or source.fixed_at is None or source.log.jvm.readsCommitted():
             return end
@@ -114,7 +134,11 @@ class Unread:
 
     def heads(self) -> dict[Key, Head]:
         """The first unread record of each split."""
-        return {(i, s): h for i, source in self.sources.items() for s, h in source.log.heads(self.positions[i], self.ends[i]).items()}
+        return {
+            (i, s): h
+            for i, source in self.sources.items()
+            for s, h in source.log.heads(self.positions[i], self.ends[i]).items()
+        }
 
     def first_after(self, event_time: int) -> dict[Key, Head]:
         """For each split its first unread record above `event_time` (ms)."""
@@ -125,8 +149,8 @@ class Unread:
         }
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
-        """Whether these, the first found above `target` (ms), are records, as far as their logs can tell. If not, the logs have learned so,
-        and the plan is to be made anew.
+        """Whether these, the first found above `target` (ms), are records, as far as their logs can
+        tell. If not, the logs have learned so, and the plan is to be made anew.
         """
         of_sources: dict[int, dict[str, Head]] = {}
         for (i, split), head in stops.items():
@@ -134,7 +158,9 @@ class Unread:
         return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
-        """The records of each split's batch that plans have met, and the last one in its log, where that was asked for. Asks nothing."""
+        """The records of each split's batch that plans have met, and the last one in its log, where
+        that was asked for. Asks nothing.
+        """
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.seen(split, made.position, made.end):
                 yield (i, split), head
@@ -144,4 +170,8 @@ class Unread:
 
     def highest(self) -> dict[Key, int]:
         """The highest event time (ms) below each end."""
-        return {(i, split): time for i, source in self.sources.items() for split, time in source.log.highest(self.ends[i]).items()}
+        return {
+            (i, split): time
+            for i, source in self.sources.items()
+            for split, time in source.log.highest(self.ends[i]).items()
+        }

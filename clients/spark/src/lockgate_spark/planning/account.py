@@ -1,13 +1,15 @@
-"""What a run tells of itself: in the log, to a foreachBatch function, and to Spark's progress. It decides nothing."""
+"""What a run tells of itself: in the log, to a foreachBatch function, and to Spark's progress. It
+decides nothing.
+"""
 
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 
-from lockgate.events import WatermarkAlignmentEvent
-from lockgate.planner import Bounds, Plan
-from lockgate.survey import Survey
+from lockgate.plan.draft import Survey
+from lockgate.plan.model import Bounds, Plan
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import spoken
 from lockgate_spark.logs.kafka import Offsets
@@ -56,9 +58,13 @@ class Account:
         planned_at: float,
         seconds: float,
     ) -> BatchAlignment:
-        """The view of the plan that is carried out. `told`: the coordinator's last answer; the rest is as in `BatchAlignment`."""
+        """The view of the plan that is carried out. `told`: the coordinator's last answer; the rest
+        is as in `BatchAlignment`.
+        """
         applied = not self._alignment.observes
-        view = describe(plan, self.view, told, survey.slowest, producers.shown, self._incredible, planned_at, seconds, applied)
+        view = describe(
+            plan, self.view, told, survey.slowest, producers.shown, self._incredible, planned_at, seconds, applied
+        )
         view = replace(view, rows_too_late=producers.too_late)
         if view.behind_ms and view.bounded_by is not None and survey.slowest is not None:
             why = producers.why(survey.slowest, int(planned_at * 1000))
@@ -70,7 +76,9 @@ class Account:
         return replace(self._out_of_order.show(view, self._sources), rows_saved=self._follow(plan, unread, survey))
 
     def progress(self, index: int) -> dict[str, str]:
-        """What Spark's progress says of one source, by name; the first one's makes it known in the log too."""
+        """What Spark's progress says of one source, by name; the first one's makes it known in the
+        log too.
+        """
         if self.view is None:
             return {}
         if index == min(self._sources):
@@ -95,7 +103,10 @@ class Account:
         if self._saved is not None:
             self._saved.finish()
             log.info(
-                "an estimate: %d rows would have been behind Spark's watermark, had each batch been split by backlog as natively",
+                (
+                    "an estimate: %d rows would have been behind Spark's watermark, had each batch been split by "
+                    "backlog as natively"
+                ),
                 self._saved.rows,
             )
 

@@ -1,11 +1,14 @@
 """A split whose producer has shown nothing yet: how careful a query is with it, and for how long.
 
-Spark's watermark never falls. So where the first batch of a new query reads one partition up to the clock, half an hour of a producer that
-is half an hour behind is lost, however soon it shows that. So the first time that such a split would hold something back, the query waits
-*inside* its plan, where it can be seen whether the split's log grows: `processAllAvailable()` and a run under `availableNow` take a few
-seconds longer and read what is there all the same. Then the split is taken for silent. Beside the checkpoint it is remembered that it was.
+Spark's watermark never falls. So where the first batch of a new query reads one partition up to the
+clock, half an hour of a producer that is half an hour behind is lost, however soon it shows that.
+So the first time that such a split would hold something back, the query waits *inside* its plan,
+where it can be seen whether the split's log grows: `processAllAvailable()` and a run under
+`availableNow` take a few seconds longer and read what is there all the same. Then the split is
+taken for silent. Beside the checkpoint it is remembered that it was.
 
-It waits longer for a split that had a record lately: its producer may commit now and then. What is more than a day old is never held.
+It waits longer for a split that had a record lately: its producer may commit now and then. What is
+more than a day old is never held.
 """
 
 import time
@@ -29,8 +32,8 @@ class Care:
         self._until: dict[Key, float] = {}
 
     def begin(self, unknown: Iterable[Key], highest: Mapping[Key, int], recent: int) -> None:
-        """Something is held back. `unknown`: the splits that have shown nothing; `highest`: event times (ms) in their logs; `recent`: what
-        is later (ms) was there lately.
+        """Something is held back. `unknown`: the splits that have shown nothing; `highest`: event
+        times (ms) in their logs; `recent`: what is later (ms) was there lately.
         """
         for key in unknown:
             if key not in self._until:

@@ -1,10 +1,12 @@
-"""A gate in mode observe: what it would hold, and nothing is held. It joins no group, for a reader that reports holds others."""
+"""A gate in mode observe: what it would hold, and nothing is held. It joins no group, for a reader
+that reports holds others.
+"""
 
 import logging
 from collections.abc import Callable
 
 from lockgate import watermark
-from lockgate.events import WatermarkAlignmentEvent
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.errors import AlignmentError
 from lockgate_spark.group.answers import NotRegistered
 from lockgate_spark.planning.gates import Span
@@ -14,7 +16,9 @@ log = logging.getLogger("lockgate")
 
 
 class ObservedGate:
-    """The account of one gate. `ask`: what the group tells now. One line when a batch would be held, and one when the next is not."""
+    """The account of one gate. `ask`: what the group tells now. One line when a batch would be
+    held, and one when the next is not.
+    """
 
     def __init__(self, ask: Callable[[], WatermarkAlignmentEvent]) -> None:
         self._ask = ask
@@ -30,7 +34,9 @@ class ObservedGate:
         except NotRegistered:  # nobody is there
             told = None
         except AlignmentError as error:
-            log.log(logging.DEBUG if self._failed else logging.WARNING, "mode observe: the group cannot be asked: %s", error)
+            log.log(
+                logging.DEBUG if self._failed else logging.WARNING, "mode observe: the group cannot be asked: %s", error
+            )
             self._failed = True
             return
         self._compare(span, told)

@@ -1,18 +1,21 @@
 """A query on any source, held as a whole: its batches wait until the group allows them.
 
-What such a query reads nobody plans. Spark has decided on a batch before its event times can be seen, so what can wait is the batch, on
-its way to the user's function.
+What such a query reads nobody plans. Spark has decided on a batch before its event times can be
+seen, so what can wait is the batch, on its way to the user's function.
 
-**The rule.** A batch with event times `lowest` to `highest` goes on once the group's ceiling is at least `lowest`. So it begins within the
-drift, and goes beyond the ceiling by its own span at most: the source's options say how much a batch holds.
+**The rule.** A batch with event times `lowest` to `highest` goes on once the group's ceiling is at
+least `lowest`. So it begins within the drift, and goes beyond the ceiling by its own span at most:
+the source's options say how much a batch holds.
 
-**What is reported.** Nothing that is still to come, this batch included, is older than min(lowest, top - disorder), where `top` is the
-highest event time so far, this batch's included. While a batch waits or is worked on the watermark is that - 1, and what the next report
-can reach is the batch's `highest`. Behind it the watermark is top - disorder - 1. A group's drift is above the disorder, so a gate that
-holds its group finds its own batch below the ceiling: whenever somebody has a batch, somebody may go on.
+**What is reported.** Nothing that is still to come, this batch included, is older than min(lowest,
+top - disorder), where `top` is the highest event time so far, this batch's included. While a batch
+waits or is worked on the watermark is that - 1, and what the next report can reach is the batch's
+`highest`. Behind it the watermark is top - disorder - 1. A group's drift is above the disorder, so
+a gate that holds its group finds its own batch below the ceiling: whenever somebody has a batch,
+somebody may go on.
 
-**Idle.** Nobody can see whether the source has more. Where no batch with an event time has come for `idle_timeout` since it was due, the
-gate holds nobody until the next one comes.
+**Idle.** Nobody can see whether the source has more. Where no batch with an event time has come for
+`idle_timeout` since it was due, the gate holds nobody until the next one comes.
 """
 
 import logging
@@ -22,7 +25,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from lockgate import watermark
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import AlignmentError, HeldTooLong
@@ -64,7 +67,8 @@ class GatedRun(Protocol):
 
 
 class Gate:
-    """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds. `shown`: where its numbers are, if anywhere.
+    """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds.
+    `shown`: where its numbers are, if anywhere.
 
     `view`: what the batch that is worked on was let through by; None where it has no event times.
     """
@@ -98,8 +102,9 @@ class Gate:
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None]) -> None:
-        """Waits until a batch may be handed on; one without event times (None) may at once. `step`: waits a moment, and raises what
-        ends the wait. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
+        """Waits until a batch may be handed on; one without event times (None) may at once. `step`:
+        waits a moment, and raises what ends the wait. Raises `Fenced`, `CoordinatorRefused`,
+        `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -121,7 +126,9 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """The batch that was admitted has been worked on. Raises nothing: it is done, and the next one raises."""
+        """The batch that was admitted has been worked on. Raises nothing: it is done, and the next
+        one raises.
+        """
         with self._lock:
             self._busy = False
             if self._held is None:
@@ -136,7 +143,9 @@ class Gate:
                 self._say()
 
     def watch(self) -> None:
-        """Ticks until the run has ended, and closes the gate. Takes a thread of its own for that."""
+        """Ticks until the run has ended, and closes the gate. Takes a thread of its own for
+        that.
+        """
         try:
             while not self.run.ends_within(_LOOK_AGAIN_S):
                 self.tick()
@@ -147,7 +156,9 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """The run has ended: its reader reports that it is finished, or parks; one that `failed` keeps its lease for its restart."""
+        """The run has ended: its reader reports that it is finished, or parks; one that `failed`
+        keeps its lease for its restart.
+        """
         with self._lock:
             standing = self._standing()
         if self._shown is not None:
@@ -186,7 +197,12 @@ class Gate:
         try:
             self.membership.exchange({0: standing})
         except AlignmentError as error:
-            log.debug("group %s: %s was not heard between two batches: %s", self.membership.group, self.membership.source, error)
+            log.debug(
+                "group %s: %s was not heard between two batches: %s",
+                self.membership.group,
+                self.membership.source,
+                error,
+            )
 
     # -- what a user sees --
 
@@ -201,7 +217,9 @@ class Gate:
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
         """`held_s`: for how long the batch has been held so far; None: it goes on."""
         if self._shown is not None:
-            self._shown.show({**gauges(view), "heldByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)})
+            self._shown.show(
+                {**gauges(view), "heldByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
+            )
 
     def _describe(self, span: Span, ceiling: int, waited: bool) -> BatchAlignment:
         told = self.membership.last
@@ -243,7 +261,9 @@ class OpenGates:
             return next((gate for key, gate in self._gates.items() if key[0] == query_id and not gate.closed), None)
 
     def see_out(self) -> None:
-        """To be called at the end of the process: the last report of those whose run has ended may be under way."""
+        """To be called at the end of the process: the last report of those whose run has ended may
+        be under way.
+        """
         for gate in list(self._gates.values()):
             gate.see_out()
 

@@ -1,15 +1,16 @@
 """The numbers of a run as gauges, for Spark's metrics system.
 
-What lastProgress has of them keeps its name there, `alignmentPausedMs` as `pausedMs`, so that there is one list (`metrics`); over several
-sources it is the sum of what is a source's own, else the most. To these come event times, in ms since the epoch, which progress shows as
-text; yes is 1 and no is 0. What is not known, or has no bound, is None: a gauge without a value.
+What lastProgress has of them keeps its name there, `alignmentPausedMs` as `pausedMs`, so that there
+is one list (`metrics`); over several sources it is the sum of what is a source's own, else the
+most. To these come event times, in ms since the epoch, which progress shows as text; yes is 1 and
+no is 0. What is not known, or has no bound, is None: a gauge without a value.
 """
 
 from collections.abc import Mapping
 from typing import Protocol
 
 from lockgate import watermark
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark.group.outage import Coordination
 from lockgate_spark.planning.metrics import figures
 from lockgate_spark.planning.view import BatchAlignment

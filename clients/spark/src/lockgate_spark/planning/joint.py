@@ -1,7 +1,9 @@
-"""One plan for all sources of a run: what is unread, how far it would get alone, what the group allows, where it is cut.
+"""One plan for all sources of a run: what is unread, how far it would get alone, what the group
+allows, where it is cut.
 
-A query reports where it stands at the entry of each plan, and hears the ceiling for it. What this keeps: no plan is made above the ceiling
-that its readers were last told, but for what Kafka is about to delete (`retention`).
+A query reports where it stands at the entry of each plan, and hears the ceiling for it. What this
+keeps: no plan is made above the ceiling that its readers were last told, but for what Kafka is
+about to delete (`retention`).
 """
 
 import time
@@ -10,12 +12,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from lockgate import watermark
-from lockgate.events import SplitReport, WatermarkAlignmentEvent
-from lockgate.events import SplitState as ReportedState
-from lockgate.planner import Bounds, Head, Limit, Plan, SplitState
-from lockgate.search import Curve
-from lockgate.survey import Survey
-from lockgate.windows import Windows
+from lockgate.plan.draft import Survey
+from lockgate.plan.model import Bounds, Head, Limit, Plan, SplitState
+from lockgate.plan.search import Curve
+from lockgate.plan.windows import Windows
+from lockgate.wire.events import SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import SplitState as ReportedState
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.group.membership import Membership, Standing
@@ -62,7 +64,9 @@ class JointPlanner:
 
     @property
     def slices(self) -> Slices | None:
-        """The event-time slices, where batches are cut so. Not before Spark has opened all sources."""
+        """The event-time slices, where batches are cut so. Not before Spark has opened all
+        sources.
+        """
         if self._slices is None and self._alignment.slice is not None and not self._alignment.observes:
             logged = {i: offsets for i in self._sources if (offsets := self._run.logged_offsets(i)) is not None}
             size, zone = milliseconds("Alignment(slice)", self._alignment.slice), self._alignment.slice_zone
@@ -97,7 +101,9 @@ class JointPlanner:
             ceiling = self._ceiling()
         self._producers.held(survey, int(self._clock() * 1000), in_group=self._membership is not None)
         plan = self._cut(survey, ceiling)
-        while not unread.confirm(plan.target, {key: made.next for key, made in plan.splits.items() if made.next is not None}):
+        while not unread.confirm(
+            plan.target, {key: made.next for key, made in plan.splits.items() if made.next is not None}
+        ):
             assert self._found is not None
             survey = self._search(unread, self._found[0])
             plan = self._cut(survey, ceiling)
@@ -107,7 +113,9 @@ class JointPlanner:
         return replace(plan, look_ups=self._asked() - asked), time.perf_counter() - began
 
     def carry_out(self, plan: Plan[Key], seconds: float) -> dict[int, Offsets]:
-        """Where each source's batch ends by the plan, which the logs, the slices and the account take note of."""
+        """Where each source's batch ends by the plan, which the logs, the slices and the account
+        take note of.
+        """
         assert self._found is not None
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
         stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
@@ -129,7 +137,9 @@ class JointPlanner:
 
     @property
     def disorder(self) -> int:
-        """How far out of order (ms) records of one split are taken to be: as was promised, else as was seen."""
+        """How far out of order (ms) records of one split are taken to be: as was promised, else as
+        was seen.
+        """
         return self._bounds().disorder
 
     def standings(self) -> dict[int, Standing] | None:
@@ -146,7 +156,9 @@ class JointPlanner:
     # -- inside --
 
     def _standings(self) -> dict[int, Standing]:
-        """Each source is a reader of its own, with its own watermark and the reach of the joint plan."""
+        """Each source is a reader of its own, with its own watermark and the reach of the joint
+        plan.
+        """
         assert self._found is not None
         _, unread, survey = self._found
         reach = self._reach(survey)
@@ -163,7 +175,9 @@ class JointPlanner:
                 )
                 for split, position in positions.items()
             }
-            lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)  # without a split it holds nobody
+            lowest = min(
+                (split.watermark for split in splits.values()), default=watermark.MAX
+            )  # without a split it holds nobody
             standings[i] = Standing(lowest, reach if reach is not None and reach > lowest else None, splits)
         return standings
 
@@ -171,7 +185,9 @@ class JointPlanner:
         now = self._clock()
         unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
         if self._found is None:
-            check_event_time(self._run, (source.event_time is not None for source in self._sources.values()), self._alignment)
+            check_event_time(
+                self._run, (source.event_time is not None for source in self._sources.values()), self._alignment
+            )
             warn_at_start(self._run, unread, self._bounds())
             self.account.begin(self._run)
             self._producers.begin(self._bounds().max_drift)
@@ -195,7 +211,8 @@ class JointPlanner:
         budgets = {i: source.budget for i, source in self._sources.items()}
         apart_ms = 0 if self._membership is None else int(self._membership.update_interval_s * 1000)
         confirmed = False
-        while not confirmed:  # a few times more for each source at most, whose look-ups have found what is no record
+        # a few times more for each source at most, whose look-ups have found what is no record
+        while not confirmed:
             backlogs = unread.backlogs()
             if self._alignment.disorder is None:
                 backlogs = careful(backlogs, self._sources, bounds)

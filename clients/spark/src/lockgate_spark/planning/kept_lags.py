@@ -1,14 +1,16 @@
-"""What the producers of a query's splits have shown, kept beside its checkpoint: a restart begins with what the run before had learned.
+"""What the producers of a query's splits have shown, kept beside its checkpoint: a restart begins
+with what the run before had learned.
 
-A text holds, by source and split, what was shown and when, and where the log ended at the last look. A file system that does not take it
-is warned of once, and stops nothing: the next run begins with care again.
+A text holds, by source and split, what was shown and when, and where the log ended at the last
+look. A file system that does not take it is warned of once, and stops nothing: the next run begins
+with care again.
 """
 
 import json
 import logging
 from collections.abc import Mapping
 
-from lockgate.producer_lag import ProducerLag
+from lockgate.plan.producer_lag import ProducerLag
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.slices import Memory
 
@@ -32,7 +34,9 @@ class KeptLags:
             self._fail("read", error)
 
     def lag(self, key: Key, limit: int) -> ProducerLag | None:
-        """What the producer of a split had shown; None where the split is new. `limit`: as in `ProducerLag`."""
+        """What the producer of a split had shown; None where the split is new. `limit`: as in
+        `ProducerLag`.
+        """
         found = self._found.get(str(key[0]), {}).get(key[1])
         return None if found is None else ProducerLag.restored(limit, *found)
 
@@ -61,4 +65,8 @@ class KeptLags:
 
     def _fail(self, what: str, error: Exception) -> None:
         self._failed = True
-        log.warning("what the producers have shown cannot be %s beside the checkpoint, so that a restart learns it anew: %s", what, error)
+        log.warning(
+            "what the producers have shown cannot be %s beside the checkpoint, so that a restart learns it anew: %s",
+            what,
+            error,
+        )

@@ -1,4 +1,6 @@
-"""What a run says of records that are left out of the alignment for their event time: one warning a split, and a count at the end."""
+"""What a run says of records that are left out of the alignment for their event time: one warning a
+split, and a count at the end.
+"""
 
 import logging
 from collections import Counter
@@ -28,12 +30,15 @@ class LeftOut:
                 self._warned.add((i, split))
                 topic, _, partition = split.rpartition("-")
                 log.warning(
-                    "topic %s, partition %s: the record at offset %d %s. It and others like it are left out of the alignment. Spark's own"
+                    "topic %s, partition %s: the record at offset %d %s. It and others like it are left out of "
+                    "the alignment. Spark's own"
                     " watermark is not spared unless the query filters such records before withWatermark",
                     topic,
                     partition,
                     record.offset,
-                    _described(record.event_time, source.log.credible.latest, alignment.future_bound, alignment.past_bound),
+                    _described(
+                        record.event_time, source.log.credible.latest, alignment.future_bound, alignment.past_bound
+                    ),
                 )
 
     def count(self, split: str, records: int) -> None:
@@ -44,7 +49,10 @@ class LeftOut:
     def sum_up(self) -> None:
         """Logs how many there were in each split."""
         if self._records:
-            log.info("left out of the alignment, at least: %s", ", ".join(f"{split} {n}" for split, n in sorted(self._records.items())))
+            log.info(
+                "left out of the alignment, at least: %s",
+                ", ".join(f"{split} {n}" for split, n in sorted(self._records.items())),
+            )
 
 
 def _described(event_time: int, latest: int, future_bound: Duration | None, past_bound: Duration | None) -> str:

@@ -1,7 +1,9 @@
-"""What a query's progress tells of its alignment: `lastProgress["sources"][…]["metrics"]`, and a line in the log when something changed.
+"""What a query's progress tells of its alignment: `lastProgress["sources"][…]["metrics"]`, and a
+line in the log when something changed.
 
-Spark asks a source for its metrics once for each progress that it makes known, after the batch; so this is where both belong, and no
-listener is needed. Spark takes text for values; durations are in ms, event times as ISO 8601.
+Spark asks a source for its metrics once for each progress that it makes known, after the batch; so
+this is where both belong, and no listener is needed. Spark takes text for values; durations are in
+ms, event times as ISO 8601.
 """
 
 import json
@@ -9,7 +11,7 @@ import logging
 from collections.abc import Mapping
 
 from lockgate import watermark
-from lockgate.planner import Limit
+from lockgate.plan.model import Limit
 from lockgate_spark.planning.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
@@ -72,7 +74,10 @@ class ChangeLog:
             return
         self._told, self._told_at = now, view.planned_at
         log.info(
-            "%s to %s, limited by %s%s; %d of %d splits paused, the longest for %d s; first unread records %d s apart; planned in %d ms",
+            (
+                "%s to %s, limited by %s%s; %d of %d splits paused, the longest for %d s; first unread records %d s "
+                "apart; planned in %d ms"
+            ),
             "aligned" if view.applied else "mode observe: would be aligned",
             watermark.iso(view.target),
             view.limit.value,
@@ -86,7 +91,9 @@ class ChangeLog:
 
 
 class Behind:
-    """One line where a split of its own keeps a query behind the clock, and one in ten minutes while that goes on."""
+    """One line where a split of its own keeps a query behind the clock, and one in ten minutes
+    while that goes on.
+    """
 
     def __init__(self) -> None:
         self._by: str | None = None

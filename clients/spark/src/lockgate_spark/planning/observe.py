@@ -1,4 +1,6 @@
-"""The account of a run in mode observe: what Spark read by itself, against what would have been planned."""
+"""The account of a run in mode observe: what Spark read by itself, against what would have been
+planned.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -9,7 +11,9 @@ log = logging.getLogger("lockgate")
 
 
 class Observed:
-    """Batches of one run, source by source, and how many offsets they hold that a plan would have left for later."""
+    """Batches of one run, source by source, and how many offsets they hold that a plan would have
+    left for later.
+    """
 
     def __init__(self) -> None:
         self._batches = self._ahead = self._offsets_ahead = 0
@@ -19,7 +23,9 @@ class Observed:
         """Notes where Spark's batch ends, beside the plan's."""
         if all(start.get(split) == end for split, end in native.items()):
             return
-        ahead = sum(max(0, end - max(planned[split], start.get(split, 0))) for split, end in native.items() if split in planned)
+        ahead = sum(
+            max(0, end - max(planned[split], start.get(split, 0))) for split, end in native.items() if split in planned
+        )
         self._batches += 1
         self._ahead += ahead > 0
         self._offsets_ahead += ahead

@@ -1,11 +1,14 @@
 """Streams that nobody aligned, in a query that is aligned.
 
-**Under one watermark.** Spark's watermark follows the highest event time of all that `withWatermark` is put on. So a stream that is not
-aligned moves it past the aligned ones' rows as freely as without alignment, and past its own. Kafka's could be aligned: that is refused,
-as a watermark on another event time is, or warned of where that was chosen. What `align` cannot take is only warned of.
+**Under one watermark.** Spark's watermark follows the highest event time of all that
+`withWatermark` is put on. So a stream that is not aligned moves it past the aligned ones' rows as
+freely as without alignment, and past its own. Kafka's could be aligned: that is refused, as a
+watermark on another event time is, or warned of where that was chosen. What `align` cannot take is
+only warned of.
 
-**Under watermarks of their own.** Spark goes by the lowest of them, so that an unaligned stream makes no aligned row late; its own may be,
-as natively. With `multipleWatermarkPolicy=max` it goes by the highest.
+**Under watermarks of their own.** Spark goes by the lowest of them, so that an unaligned stream
+makes no aligned row late; its own may be, as natively. With `multipleWatermarkPolicy=max` it goes
+by the highest.
 """
 
 import logging
@@ -19,9 +22,11 @@ log = logging.getLogger("lockgate")
 
 
 def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
-    """Whether the watermarks follow aligned streams alone. `highest`: Spark takes the highest of them.
+    """Whether the watermarks follow aligned streams alone. `highest`: Spark takes the highest of
+    them.
 
-    Raises `UnsupportedQuery` where a Kafka source that was left out shares a watermark with an aligned one, unless that is to be warned of.
+    Raises `UnsupportedQuery` where a Kafka source that was left out shares a watermark with an
+    aligned one, unless that is to be warned of.
     """
     beside = any(each.aligned for each in watermarks)
     for each in watermarks:
@@ -31,12 +36,17 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
             elif beside and highest:
                 _under_the_highest(each, stream)
             elif beside and stream.reader is not None:
-                log.info("%s is not aligned, and its own rows can be late, as without alignment. %s", stream.text, _aligned(stream))
+                log.info(
+                    "%s is not aligned, and its own rows can be late, as without alignment. %s",
+                    stream.text,
+                    _aligned(stream),
+                )
 
 
 def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -> None:
     told = (
-        f'withWatermark("{found.column}", …) stands on aligned streams and on one that is not: {stream.text}. It follows whichever is'
+        f'withWatermark("{found.column}", …) stands on aligned streams and on one that is not: {stream.text}. It '
+        "follows whichever is"
         " ahead, so that rows of the others, and of that one, can be late and dropped."
     )
     if stream.reader is None:
@@ -49,7 +59,8 @@ def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -
 
 def _under_the_highest(found: QueryWatermark, stream: Unaligned) -> None:
     log.warning(
-        '%s is not aligned, and Spark goes by the highest watermark (%s=max): withWatermark("%s", …) on it can make rows of the aligned'
+        '%s is not aligned, and Spark goes by the highest watermark (%s=max): withWatermark("%s", …) on it can '
+        "make rows of the aligned"
         " streams late. %s",
         stream.text,
         POLICY,

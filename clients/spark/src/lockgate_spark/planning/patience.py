@@ -1,20 +1,24 @@
-"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a batch that would be small is put off, and for how long at most.
+"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a batch that would be small is put off, and for how
+long at most.
 
-A plan is for all sources together, or they would come apart. So it is put off while no source has enough for itself; what the
-others have comes along then. The delay counts from the last batch, and the first batch waits for nothing, both as in Spark's own
-source. Waiting has to bring more: where the budget or the group is what limits, nothing is put off.
+A plan is for all sources together, or they would come apart. So it is put off while no source has
+enough for itself; what the others have comes along then. The delay counts from the last batch, and
+the first batch waits for nothing, both as in Spark's own source. Waiting has to bring more: where
+the budget or the group is what limits, nothing is put off.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from lockgate.planner import Limit, Plan
+from lockgate.plan.model import Limit, Plan
 from lockgate_spark.logs.unread import Key
 
 
 class Least(NamedTuple):
-    """What a batch of one source should hold, in offsets, and how long that is waited for, in ms."""
+    """What a batch of one source should hold, in offsets, and how long that is waited for, in
+    ms.
+    """
 
     offsets: int
     delay_ms: int
@@ -28,14 +32,19 @@ class Patience:
         self._last_batch: float | None = None
 
     def put_off(self, plan: Plan[Key], now: float) -> Plan[Key]:
-        """The plan, or one that reads nothing where it is too small yet. One that reads something is taken for begun."""
+        """The plan, or one that reads nothing where it is too small yet. One that reads something
+        is taken for begun.
+        """
         sizes = _sizes(plan)
         if not any(sizes.values()):
             return plan
         if self._last_batch is not None and plan.limit in (Limit.END, Limit.HORIZON):
             waited_ms = (now - self._last_batch) * 1000
             if all(self._is_short(source, size, waited_ms) for source, size in sizes.items() if size):
-                return replace(plan, splits={key: split._replace(end=split.position, next=None) for key, split in plan.splits.items()})
+                return replace(
+                    plan,
+                    splits={key: split._replace(end=split.position, next=None) for key, split in plan.splits.items()},
+                )
         self._last_batch = now
         return plan
 

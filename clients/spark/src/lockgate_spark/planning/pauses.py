@@ -1,7 +1,8 @@
-"""What a user sees of waiting: one line when the group stops the query and one when it goes on, never one a poll.
+"""What a user sees of waiting: one line when the group stops the query and one when it goes on,
+never one a poll.
 
-Whoever is faster than the others stops for a moment after each of its batches. That is how a group works and worth no line; a pause that
-lasts is. Who was told that it began is told that it ended.
+Whoever is faster than the others stops for a moment after each of its batches. That is how a group
+works and worth no line; a pause that lasts is. Who was told that it began is told that it ended.
 """
 
 import logging
@@ -9,8 +10,8 @@ import time
 from collections.abc import Callable
 
 from lockgate import watermark
-from lockgate.events import WatermarkAlignmentEvent
-from lockgate.planner import Limit, Plan
+from lockgate.plan.model import Limit, Plan
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.group.outage import Coordination
 from lockgate_spark.logs.unread import Key
@@ -36,12 +37,16 @@ class Pauses:
             self.goes_on(plan.target if plan.offsets else None)
 
     def goes_on(self, target: int | None) -> None:
-        """The group does not stop the query. `target`: how far it goes, ms; None: it has nothing to read."""
+        """The group does not stop the query. `target`: how far it goes, ms; None: it has nothing to
+        read.
+        """
         if self._since is None:
             return
         if self._told:
             went_on = "has nothing to read any more" if target is None else f"goes on to {watermark.iso(target)}"
-            log.info("group %s: %s %s, after %.1f s", self._of.group, self._of.source, went_on, self._now() - self._since)
+            log.info(
+                "group %s: %s %s, after %.1f s", self._of.group, self._of.source, went_on, self._now() - self._since
+            )
         self._since, self._told = None, False
 
     def stands(self, ceiling: int) -> None:
@@ -57,7 +62,9 @@ class Pauses:
                 self._of.source,
                 watermark.iso(ceiling),
                 lasted_s,
-                "the coordinator cannot be reached" if self._of.coordination is Coordination.HOLDING else held_by(self._of.last),
+                "the coordinator cannot be reached"
+                if self._of.coordination is Coordination.HOLDING
+                else held_by(self._of.last),
             )
 
 

@@ -1,16 +1,20 @@
-"""Paused splits at the edge of their topic's retention: what Kafka is about to delete is let go above the ceiling.
+"""Paused splits at the edge of their topic's retention: what Kafka is about to delete is let go
+above the ceiling.
 
-**The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's retention is left to it: of
-`retention.ms` by its timestamp, of `retention.bytes` by the bytes behind it, estimated from the size of its log. Of a paused split the
-records in danger are read, up to the first that is not, within what the plan leaves of the source's budget; there it is paused again.
+**The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
+retention is left to it: of `retention.ms` by its timestamp, of `retention.bytes` by the bytes
+behind it, estimated from the size of its log. Of a paused split the records in danger are read, up
+to the first that is not, within what the plan leaves of the source's budget; there it is paused
+again.
 
-**The trade.** What is not read will be lost for certain. What is read early lifts Spark's watermark, to no more than (now − retention.ms
-+ margin) − delay: rows that are late because of it are themselves as near to their deletion, unless their topic keeps records for
-longer. So no more is let go than what is in danger.
+**The trade.** What is not read will be lost for certain. What is read early lifts Spark's
+watermark, to no more than (now − retention.ms + margin) − delay: rows that are late because of it
+are themselves as near to their deletion, unless their topic keeps records for longer. So no more is
+let go than what is in danger.
 
-Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as long as one before it is, and Kafka's
-look-up by time answers just that: the first offset at which something is safe. What lies in one segment with safe records is let go
-earlier than it must be.
+Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as
+long as one before it is, and Kafka's look-up by time answers just that: the first offset at which
+something is safe. What lies in one segment with safe records is let go earlier than it must be.
 """
 
 import logging
@@ -19,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from lockgate.planner import Head, Plan, SplitPlan, SplitState
+from lockgate.plan.model import Head, Plan, SplitPlan, SplitState
 from lockgate.watermark import MAX
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.indexed import IndexedSplitLog
@@ -35,7 +39,9 @@ _TOLD_AGAIN_MS = 600_000
 
 
 def share(name: str, value: object) -> float:
-    """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that names the option `name`."""
+    """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that
+    names the option `name`.
+    """
     try:
         found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
     except ValueError:
@@ -47,20 +53,26 @@ def share(name: str, value: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Where the records of a source that are in danger end, by split, as looked up at `asked_at` (wall clock in ms)."""
+    """Where the records of a source that are in danger end, by split, as looked up at `asked_at`
+    (wall clock in ms).
+    """
 
     asked_at: int
     safe_from: Offsets
 
 
 class Retention:
-    """What one run lets go. `margin`: the share of the retention in which a record is in danger; 0 lets nothing go."""
+    """What one run lets go. `margin`: the share of the retention in which a record is in danger; 0
+    lets nothing go.
+    """
 
     def __init__(self, margin: float) -> None:
         self._margin = margin
         self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
-        self._planned: dict[Key, tuple[SplitPlan, int]] = {}  # by the last plan: what it would have been, and the offsets let go
+        self._planned: dict[
+            Key, tuple[SplitPlan, int]
+        ] = {}  # by the last plan: what it would have been, and the offsets let go
         self._told_at: dict[Key, int] = {}
         self._let_go: Counter[str] = Counter()
 
@@ -88,15 +100,21 @@ class Retention:
 
     def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
         """The view of the plan that is carried out, with what it lets go; tells and counts that."""
-        kept = {key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position}
+        kept = {
+            key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position
+        }
         for key, (made, offsets) in kept.items():
             self._let_go[key[1]] += offsets
             self._tell(key, made, offsets, int(view.planned_at * 1000))
         if not kept:
             return view
         names = {split for _, split in kept}
-        splits = tuple(replace(s, let_go=kept[s.source, s.split][1]) if (s.source, s.split) in kept else s for s in view.splits)
-        return replace(view, splits=splits, let_go=tuple(sorted(names)), resumed=tuple(s for s in view.resumed if s not in names))
+        splits = tuple(
+            replace(s, let_go=kept[s.source, s.split][1]) if (s.source, s.split) in kept else s for s in view.splits
+        )
+        return replace(
+            view, splits=splits, let_go=tuple(sorted(names)), resumed=tuple(s for s in view.resumed if s not in names)
+        )
 
     def sum_up(self) -> None:
         """Logs how many offsets were let go, by split."""
@@ -117,7 +135,8 @@ class Retention:
         topic, _, partition = key[1].rpartition("-")
         config = self._configs[key[0]].of(topic)
         log.warning(
-            "topic %s, partition %s: let go from offset %d to %d though it is paused, for Kafka %s (%s). Rows that are older may be late."
+            "topic %s, partition %s: let go from offset %d to %d though it is paused, for Kafka %s (%s). Rows "
+            "that are older may be late."
             " It is paused because others are behind; keep the topic's records for longer, or help those",
             topic,
             partition,
@@ -143,7 +162,9 @@ def _safe_from(source: KafkaSplitLog, ends: Offsets, configs: TopicConfigs, marg
 
 
 def _safe_by_size(source: KafkaSplitLog, most: Mapping[str, int], configs: TopicConfigs, margin: float) -> Offsets:
-    """The same for splits of which at `most` so many bytes are kept, as if all records of a log had one size."""
+    """The same for splits of which at `most` so many bytes are kept, as if all records of a log had
+    one size.
+    """
     if not most:
         return {}
     sizes, begins, ends = source.sizes(), source.begins(), source.uncommitted_ends()

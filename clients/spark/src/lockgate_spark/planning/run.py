@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from lockgate.windows import Zone
+from lockgate.plan.windows import Zone
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.planning.slices import Memory
 from lockgate_spark.planning.start import Checkpointed
@@ -29,10 +29,14 @@ class Run(Checkpointed, Protocol):
         """Where the checkpoint's last batch ends for this source; None without one."""
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Where the next batch of this source starts; None where the source is read for the first time."""
+        """Where the next batch of this source starts; None where the source is read for the first
+        time.
+        """
 
     def memory(self, name: str = "") -> Memory:
         """What is kept beside the checkpoint, under this name."""
 
     def zone(self, name: str | None) -> Zone:
-        """The clocks of a time zone, by Spark's name for it; None: of the session's. Raises `ConfigurationError` for an unknown one."""
+        """The clocks of a time zone, by Spark's name for it; None: of the session's. Raises
+        `ConfigurationError` for an unknown one.
+        """

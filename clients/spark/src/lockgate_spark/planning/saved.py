@@ -1,13 +1,16 @@
-"""An estimate of the rows that alignment has saved: how many would have been late, had Spark split the budget of each batch by backlog.
+"""An estimate of the rows that alignment has saved: how many would have been late, had Spark split
+the budget of each batch by backlog.
 
-**The game.** Beside every aligned batch a native one is played: `maxOffsetsPerTrigger` is shared among the partitions in proportion to
-what each has left, as Spark's Kafka source does it. What such a batch has read last lifts a watermark as Spark's would be lifted, and what
-it has read at or below the watermark of the batch before it would have been late.
+**The game.** Beside every aligned batch a native one is played: `maxOffsetsPerTrigger` is shared
+among the partitions in proportion to what each has left, as Spark's Kafka source does it. What such
+a batch has read last lifts a watermark as Spark's would be lifted, and what it has read at or below
+the watermark of the batch before it would have been late.
 
-**What it knows.** The event times are those that the plans have met anyway: each split's first unread record at every batch boundary, and
-the last one in its log where that was asked for. Between them a log is taken for even and in order. Where the native query would
-be ahead of the aligned one little is known yet; so a batch is counted when the aligned query has read all of it, or has no room to wait.
-Nothing is asked of Kafka for this.
+**What it knows.** The event times are those that the plans have met anyway: each split's first
+unread record at every batch boundary, and the last one in its log where that was asked for. Between
+them a log is taken for even and in order. Where the native query would be ahead of the aligned one
+little is known yet; so a batch is counted when the aligned query has read all of it, or has no room
+to wait. Nothing is asked of Kafka for this.
 """
 
 import math
@@ -16,7 +19,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lockgate.planner import Head, Plan
+from lockgate.plan.model import Head, Plan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key
@@ -34,17 +37,24 @@ class Operator:
 
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Those of a query; None where it has none, or one stands on event times that no plan sees. `in_payload`: by source, whether that
-        is where its event time is aligned by.
+        """Those of a query; None where it has none, or one stands on event times that no plan sees.
+        `in_payload`: by source, whether that is where its event time is aligned by.
         """
         for origin in (origin for each in found for origin in each.origins):
             if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
                 return None
-        return tuple(cls(frozenset(o.source for o in each.origins if o.source is not None), each.delay_ms) for each in found) or None
+        return (
+            tuple(
+                cls(frozenset(o.source for o in each.origins if o.source is not None), each.delay_ms) for each in found
+            )
+            or None
+        )
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
-    """Where Spark's Kafka source would end a batch, given where the last one did and where the logs do."""
+    """Where Spark's Kafka source would end a batch, given where the last one did and where the logs
+    do.
+    """
     left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
     total = sum(left.values())
     if budget is None:
@@ -72,7 +82,9 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """The event time at an offset; that of the nearest record beyond what is known. None where nothing is."""
+        """The event time at an offset; that of the nearest record beyond what is known. None where
+        nothing is.
+        """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
             return self._times[min(after, len(self._times) - 1)] if self._times else None
@@ -99,8 +111,8 @@ class EventTimes:
 
 
 class RowsSaved:
-    """The game beside one run. `rows`: the estimate so far. `highest`: whether Spark takes the highest of several watermarks; `stored`: its
-    watermark (ms) in the checkpoint.
+    """The game beside one run. `rows`: the estimate so far. `highest`: whether Spark takes the
+    highest of several watermarks; `stored`: its watermark (ms) in the checkpoint.
     """
 
     def __init__(self, operators: Sequence[Operator], *, highest: bool = False, stored: int = 0) -> None:
@@ -108,23 +120,32 @@ class RowsSaved:
         self._operators, self._choose = operators, max if highest else min
         self._sources = frozenset().union(*(operator.sources for operator in operators))
         self._own = [0] * len(operators)  # each operator's watermark
-        self._filter = self._watermark = stored  # what the next batch is filtered with, and what is in force after the last one
+        self._filter = self._watermark = (
+            stored  # what the next batch is filtered with, and what is in force after the last one
+        )
         self._read: dict[Key, int] = {}  # by the aligned query
         self._played: dict[Key, int] = {}  # by the native one
         self._start_again({})
 
     def follow(
-        self, plan: Plan[Key], ends: Mapping[int, Offsets], budgets: Mapping[int, int | None], met: Iterable[tuple[Key, Head]], fixed: bool
+        self,
+        plan: Plan[Key],
+        ends: Mapping[int, Offsets],
+        budgets: Mapping[int, int | None],
+        met: Iterable[tuple[Key, Head]],
+        fixed: bool,
     ) -> None:
-        """Plays on beside a plan that is carried out. `ends`: of the logs, by source; `met`: records that are known, beside those that the
-        plan ends at; `fixed`: the ends are where the run will end.
+        """Plays on beside a plan that is carried out. `ends`: of the logs, by source; `met`:
+        records that are known, beside those that the plan ends at; `fixed`: the ends are where the
+        run will end.
         """
         logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
         if any(self._played.get(key, 0) > end for key, end in logs.items()) or any(
             self._read.get(k, 0) > p.position for k, p in plans.items()
         ):
-            self._start_again({key: made.position for key, made in plans.items()})  # a topic was made anew
+            # a topic was made anew
+            self._start_again({key: made.position for key, made in plans.items()})
         self._read = {key: made.end for key, made in plans.items()}
         self._played = {key: self._played.get(key, made.position) for key, made in plans.items()}
         self._learn(met)
@@ -156,11 +177,15 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """One native batch; without data it has no rows, and lets the next one be filtered with the last watermark."""
+        """One native batch; without data it has no rows, and lets the next one be filtered with the
+        last watermark.
+        """
         batch = {}
         for i in self._sources:
             positions = {split: position for (source, split), position in self._played.items() if source == i}
-            for split, end in native_ends(positions, {split: logs[i, split] for split in positions}, budgets.get(i)).items():
+            for split, end in native_ends(
+                positions, {split: logs[i, split] for split in positions}, budgets.get(i)
+            ).items():
                 if end > positions[split]:
                     batch[i, split] = positions[split], end
                     self._played[i, split] = end

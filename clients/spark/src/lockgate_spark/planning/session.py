@@ -1,12 +1,14 @@
-"""The planning of one query run: all its aligned sources together, as Spark asks for them one by one.
+"""The planning of one query run: all its aligned sources together, as Spark asks for them one by
+one.
 
-Spark asks each source in turn where the next batch ends. The first in Spark's order leads: when it is asked, the plan for all is
-made, and the others are answered from it; so whatever a batch holds was planned together. What is done is the `start` that Spark
-passes (a batch is committed to its sources only when the next one is built); of the others it is what they were last answered,
-and after a restart the end of the last batch in the checkpoint's offset log.
+Spark asks each source in turn where the next batch ends. The first in Spark's order leads: when it
+is asked, the plan for all is made, and the others are answered from it; so whatever a batch holds
+was planned together. What is done is the `start` that Spark passes (a batch is committed to its
+sources only when the next one is built); of the others it is what they were last answered, and
+after a restart the end of the last batch in the checkpoint's offset log.
 
-While nothing may be read a plan answers `start`, and Spark asks again; under `Trigger.AvailableNow` Spark would take that for the end
-of the data, so there the plan waits as long as the query runs.
+While nothing may be read a plan answers `start`, and Spark asks again; under `Trigger.AvailableNow`
+Spark would take that for the end of the data, so there the plan waits as long as the query runs.
 """
 
 import logging
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lockgate import watermark
-from lockgate.planner import Limit, Plan
+from lockgate.plan.model import Limit, Plan
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import HeldTooLong
@@ -36,12 +38,16 @@ log = logging.getLogger("lockgate")
 
 STEP_MS = 100  # a waiting plan looks this often whether the query still runs
 _SHOW_S = 1.0  # and its gauges move this often
-_SOON_S = 1.0  # a record stamped ahead of the clock by less is waited for: Spark would take "nothing yet" for the end of the data
+# a record stamped ahead of the clock by less is waited for: Spark would take "nothing yet" for the
+# end of the data
+_SOON_S = 1.0
 _STALLED_S = 2.0  # a horizon that stands still for so long will not rise in this run
 
 
 class Session:
-    """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown, if anywhere."""
+    """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
+    if anywhere.
+    """
 
     def __init__(
         self,
@@ -53,7 +59,8 @@ class Session:
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
-        self.progress_fails = False  # what the executors reported last was not taken, and it was said so
+        # what the executors reported last was not taken, and it was said so
+        self.progress_fails = False
         self._planner = JointPlanner(alignment, run, membership, self.sources, clock)
         self._clock, self._gauges = clock, gauges
         self._shown: BatchAlignment | None = None
@@ -82,7 +89,9 @@ class Session:
 
     @property
     def slice(self) -> BatchSlice | None:
-        """Of the batch in hand, be it one that Spark replays; None where it is not known, or batches are not cut so."""
+        """Of the batch in hand, be it one that Spark replays; None where it is not known, or
+        batches are not cut so.
+        """
         if self.view is not None:
             return self.view.slice
         return None if self._planner.slices is None else self._planner.slices.replayed
@@ -93,8 +102,8 @@ class Session:
         self._open += 1
 
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
-        """Where the next batch of source `index` ends, given where the last one did. `budget`: offsets, None for no limit; `least`: what
-        is worth a batch.
+        """Where the next batch of source `index` ends, given where the last one did. `budget`:
+        offsets, None for no limit; `least`: what is worth a batch.
         """
         self.sources[index].budget = budget
         self._patience.least[index] = least
@@ -127,20 +136,23 @@ class Session:
             self._gauges.show(late_gauges(sum(self._late.values())))
 
     def close(self) -> None:
-        """To be called by each source when the query ends. The last one reports that the readers are finished, unless the run
-        failed: then they keep their leases for the run that follows.
+        """To be called by each source when the query ends. The last one reports that the readers
+        are finished, unless the run failed: then they keep their leases for the run that follows.
         """
         self._open -= 1
         if self._open <= 0:
             self.end()
 
     def end(self) -> None:
-        """The end, whoever still reads. Of a run that cannot begin Spark stops no source, so that one is to be ended by this."""
+        """The end, whoever still reads. Of a run that cannot begin Spark stops no source, so that
+        one is to be ended by this.
+        """
         if self._closed.is_set():
             return
         self._closed.set()
         self._planner.sum_up()
-        # Each is closed, whatever the others say: a lease that is kept on would hold the group for ever.
+        # Each is closed, whatever the others say: a lease that is kept on would hold the group for
+        # ever.
         for close in (self._leave, self._hide, *(source.log.close for source in self.sources.values())):
             try:
                 close()
@@ -182,7 +194,9 @@ class Session:
             self._gauges.show(gauges(view))
 
     def _show_waiting(self, plan: Plan[Key], seconds: float) -> None:
-        """A plan that is not carried out, while the query waits for a better one: what it found unread was told of before."""
+        """A plan that is not carried out, while the query waits for a better one: what it found
+        unread was told of before.
+        """
         now = self._clock()
         if self._gauges is None or (self._shown is not None and 0 <= now - self._shown.planned_at < _SHOW_S):
             return
@@ -191,7 +205,9 @@ class Session:
         self._show(replace(view, coordinator=None if self.membership is None else self.membership.coordination))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Notes what a source was answered. Where all its topics are gone Spark keeps the offsets that it has."""
+        """Notes what a source was answered. Where all its topics are gone Spark keeps the offsets
+        that it has.
+        """
         if offsets or index not in self._served:
             self._served[index] = offsets
 
@@ -201,11 +217,14 @@ class Session:
         return self.run.start_offsets(index) or self.sources[index].initial()
 
     def _held(self, plan: Plan[Key]) -> bool:
-        waits = bool(plan.paused) and plan.limit is not Limit.SLICE  # an open window is left to the next run
+        # an open window is left to the next run
+        waits = bool(plan.paused) and plan.limit is not Limit.SLICE
         return plan.offsets == 0 and waits and self.run.is_active() and not self.alignment.observes
 
     def _wait(self, positions: dict[int, Offsets], plan: Plan[Key], seconds: float) -> tuple[Plan[Key], float]:
-        """One step, or until the next trigger is due: news before it would find nobody. Under AvailableNow for as long as it takes."""
+        """One step, or until the next trigger is due: news before it would find nobody. Under
+        AvailableNow for as long as it takes.
+        """
         interval_s = 0.0 if self.run.available_now else self.run.interval_s
         since = risen = time.monotonic()
         horizon = plan.ceiling
@@ -225,14 +244,17 @@ class Session:
                 horizon, risen = plan.ceiling, now
             if now - risen > _STALLED_S:
                 log.warning(
-                    "what is newer than %s is left to the next run: a live split may still bring older records", watermark.iso(plan.ceiling)
+                    "what is newer than %s is left to the next run: a live split may still bring older records",
+                    watermark.iso(plan.ceiling),
                 )
                 break
             self._check_hold(now - since, plan)
         return plan, seconds
 
     def _comes_soon(self, plan: Plan[Key]) -> bool:
-        """Whether a horizon that rises with the clock gets to an unread record while live producers may be behind, not in 2099."""
+        """Whether a horizon that rises with the clock gets to an unread record while live producers
+        may be behind, not in 2099.
+        """
         return _first_held(plan) - plan.ceiling <= self.alignment.bounds.idle_timeout
 
     def _pause(self, seconds: float) -> None:
@@ -252,14 +274,17 @@ class Session:
         most = self.alignment.max_hold
         if most is not None and held_s * 1000 > milliseconds("Alignment(max_hold)", most):
             raise HeldTooLong(
-                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is {most!r};"
+                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is "
+                f"{most!r};"
                 f" {held_by(None if self.membership is None else self.membership.last)}"
             )
 
 
 def _first_held(plan: Plan[Key]) -> int:
     """Event time (ms) of the first record that a plan leaves unread."""
-    return min((split.next.event_time for split in plan.splits.values() if split.next is not None), default=watermark.MAX)
+    return min(
+        (split.next.event_time for split in plan.splits.values() if split.next is not None), default=watermark.MAX
+    )
 
 
 def _nearly(plan: Plan[Key]) -> bool:

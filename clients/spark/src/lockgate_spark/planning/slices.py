@@ -1,8 +1,10 @@
-"""Event-time slices of one run: where its batches are cut, and what each of them holds. The rule is in `lockgate.slices`.
+"""Event-time slices of one run: where its batches are cut, and what each of them holds. The rule is
+in `lockgate.plan.slices`.
 
-A batch that Spark replays from the checkpoint was planned by a run that is gone. So that it is told the same, the last two slices are
-kept beside the checkpoint, each with the offsets where its batch begins and ends, and up to where windows are torn (`torn`). A slice is
-kept before Spark logs those offsets: what was kept last may never have become a batch, what was kept before it has.
+A batch that Spark replays from the checkpoint was planned by a run that is gone. So that it is told
+the same, the last two slices are kept beside the checkpoint, each with the offsets where its batch
+begins and ends, and up to where windows are torn (`torn`). A slice is kept before Spark logs those
+offsets: what was kept last may never have become a batch, what was kept before it has.
 """
 
 import json
@@ -12,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from lockgate import watermark
-from lockgate.events import WatermarkAlignmentEvent
-from lockgate.planner import Plan
-from lockgate.slices import Slice, plan_slice, slice_of
-from lockgate.survey import Survey
-from lockgate.windows import Windows
+from lockgate.plan.draft import Survey
+from lockgate.plan.model import Plan
+from lockgate.plan.slices import Slice, plan_slice, slice_of
+from lockgate.plan.windows import Windows
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
@@ -47,9 +49,11 @@ class Memory(Protocol):
 class BatchSlice:
     """The windows that a batch holds: event times `start` to `end` (exclusive), ms.
 
-    `complete`: the windows are whole in this batch, nothing that may have been theirs was deleted or lies before what the query reads, and
-    behind the cuts no record of theirs was seen, as far as `disorder` reaches. `missing_from`: the splits of which earlier records may be
-    missing; `stragglers_in`: those in which older records come later, looked for where nothing else speaks against it.
+    `complete`: the windows are whole in this batch, nothing that may have been theirs was deleted
+    or lies before what the query reads, and behind the cuts no record of theirs was seen, as far as
+    `disorder` reaches. `missing_from`: the splits of which earlier records may be missing;
+    `stragglers_in`: those in which older records come later, looked for where nothing else speaks
+    against it.
     """
 
     start: int
@@ -59,11 +63,15 @@ class BatchSlice:
     stragglers_in: tuple[str, ...] = ()
 
     def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """The rows of `batch` that lie in the slice. `event_time`: a column, or any expression that gives a timestamp."""
+        """The rows of `batch` that lie in the slice. `event_time`: a column, or any expression that
+        gives a timestamp.
+        """
         return batch.where(self._condition(event_time))
 
     def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """All its other rows: of windows that were handed out before, as a rule. To be merged; they must never overwrite anything."""
+        """All its other rows: of windows that were handed out before, as a rule. To be merged; they
+        must never overwrite anything.
+        """
         return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
 
     def _condition(self, event_time: str) -> str:
@@ -80,7 +88,8 @@ class _Kept:
     torn: ByKey | None = None
 
     def text(self) -> str:
-        return json.dumps({**asdict(self), "complete": self.shown.complete})  # by which an earlier version reads it
+        # by which an earlier version reads it
+        return json.dumps({**asdict(self), "complete": self.shown.complete})
 
     @classmethod
     def parse(cls, text: str) -> "_Kept | None":
@@ -96,14 +105,19 @@ class _Kept:
 
 
 class Slices:
-    """The slices of one run. `logged`: where the checkpoint's last batch ends, None without one; `sources`: those of the run."""
+    """The slices of one run. `logged`: where the checkpoint's last batch ends, None without one;
+    `sources`: those of the run.
+    """
 
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
         self.windows = windows
         self._memory, self._sources = memory, sources
         kept = [one for text in memory.read() if (one := _Kept.parse(text)) is not None]
-        self._last = next((one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None)
-        # What was kept of the checkpoint's last batch is not to be written over before the next batch is logged.
+        self._last = next(
+            (one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None
+        )
+        # What was kept of the checkpoint's last batch is not to be written over before the next
+        # batch is logged.
         self._number = self._last.number if self._last is not None else max((one.number for one in kept), default=0)
         self._begun_without = bool(logged) and self._last is None
         self._handed_out = max((one.slice.end for one in kept), default=watermark.MIN)
@@ -117,22 +131,36 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the checkpoint's last batch, where it is known. What was deleted since it was planned is missing from it."""
+        """The slice of the checkpoint's last batch, where it is known. What was deleted since it
+        was planned is missing from it.
+        """
         if self._last is not None and self._replayed is None:
-            gone = tuple(sorted({split for i, source in self._sources.items() for split in _deleted(source, i, self._last)}))
+            gone = tuple(
+                sorted({split for i, source in self._sources.items() for split in _deleted(source, i, self._last)})
+            )
             shown = self._last.shown
-            self._replayed = replace(shown, complete=False, missing_from=tuple(sorted({*shown.missing_from, *gone}))) if gone else shown
+            self._replayed = (
+                replace(shown, complete=False, missing_from=tuple(sorted({*shown.missing_from, *gone})))
+                if gone
+                else shown
+            )
             self._tell(self._replayed)
         return self._replayed
 
     def look(self, survey: Survey[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Looks at what the plans that follow begin with. `disorder`: ms; `now`: wall clock in ms."""
+        """Looks at what the plans that follow begin with. `disorder`: ms; `now`: wall clock in
+        ms.
+        """
         self._seen = Seen(unread, survey.heads, disorder, now)
         self._torn.look(self._seen)
 
     def plan(self, survey: Survey[Key], ceiling: int, told: WatermarkAlignmentEvent | None) -> Plan[Key]:
-        """The plan under the group's ceiling that ends where a window does. `told`: the coordinator's last answer."""
-        holds_group = told is not None and min(survey.watermarks.values(), default=watermark.MAX) <= told.group_watermark
+        """The plan under the group's ceiling that ends where a window does. `told`: the
+        coordinator's last answer.
+        """
+        holds_group = (
+            told is not None and min(survey.watermarks.values(), default=watermark.MAX) <= told.group_watermark
+        )
         plan = plan_slice(survey, ceiling, self.windows, holds_group, self._whole_from(survey.first))
         if plan.offsets == 0 or self._seen is None or not self._torn.look_at_begins(self._seen):
             return plan
@@ -140,12 +168,14 @@ class Slices:
 
     def reach(self, survey: Survey[Key]) -> int:
         """How far (ms) the next batch gets if the group's ceiling is left out."""
-        alone = plan_slice(survey, watermark.MAX, self.windows, holds_group=False, whole_from=self._whole_from(survey.first))
+        alone = plan_slice(
+            survey, watermark.MAX, self.windows, holds_group=False, whole_from=self._whole_from(survey.first)
+        )
         return min(survey.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
-        """What the plan's batch holds, kept before the batch is logged; None where it holds nothing. `first`: event time (ms) of the first
-        unread record.
+        """What the plan's batch holds, kept before the batch is logged; None where it holds
+        nothing. `first`: event time (ms) of the first unread record.
         """
         if plan.offsets == 0:
             return None
@@ -154,7 +184,9 @@ class Slices:
         missing = self._torn.by(cut.start, disorder)
         late: set[str] = set()
         if cut.whole and not missing:
-            late = late.union(*(out_of_order(s.log, cut.end, ends[i], unread.ends[i], disorder) for i, s in unread.sources.items()))
+            late = late.union(
+                *(out_of_order(s.log, cut.end, ends[i], unread.ends[i], disorder) for i, s in unread.sources.items())
+            )
         shown = BatchSlice(cut.start, cut.end, cut.whole and not missing and not late, missing, tuple(sorted(late)))
         self._torn.took(ends, cut.start, disorder)
         self._number += 1
@@ -164,17 +196,22 @@ class Slices:
         return shown
 
     def _whole_from(self, first: int) -> int:
-        """Where the first window begins that can be whole; MIN where that is at the start of the next slice."""
+        """Where the first window begins that can be whole; MIN where that is at the start of the
+        next slice.
+        """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
         amid = (before is not None and before.unfinished) or self.windows.begin(start) != start
-        whole_from = self._torn.whole_from(self.windows.end(start) if amid else start, 0 if self._seen is None else self._seen.disorder)
+        whole_from = self._torn.whole_from(
+            self.windows.end(start) if amid else start, 0 if self._seen is None else self._seen.disorder
+        )
         return whole_from if whole_from > start else watermark.MIN
 
     def _before(self, first: int) -> Slice | None:
         if self._begun_without:
             begun = max(first, self._handed_out)
-            return Slice(begun, begun + 1, whole=False, unfinished=True)  # who knows what of that window was read
+            # who knows what of that window was read
+            return Slice(begun, begun + 1, whole=False, unfinished=True)
         return None if self._last is None else self._last.slice
 
     def _tell(self, shown: BatchSlice) -> None:
@@ -182,7 +219,8 @@ class Slices:
         if news := [split for split in shown.missing_from if split not in self._told]:
             self._told.update(news)
             log.warning(
-                "event times from %s to %s are not complete: earlier records of %s were deleted, or lie before the offset at which this"
+                "event times from %s to %s are not complete: earlier records of %s were deleted, or lie before "
+                "the offset at which this"
                 " query begins to read",
                 watermark.iso(shown.start),
                 watermark.iso(shown.end),

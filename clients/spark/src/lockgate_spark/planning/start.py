@@ -1,10 +1,12 @@
-"""What a query is told once, when its first plan is made: rows that are lost already, a watermark delay that is too short, and a
-watermark on another event time than the one that is aligned.
+"""What a query is told once, when its first plan is made: rows that are lost already, a watermark
+delay that is too short, and a watermark on another event time than the one that is aligned.
 
-**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; why, stands in `lockgate.planner`. Where event time
-is in the payload a batch may hold records that are later than its target by `disorder` (`logs.crossing`), and `max_drift + disorder ≤
-delay` is wanted. `delay` is that of the query's own `withWatermark`, which is known once the query runs. Of several Spark takes the lowest
-watermark, and the longest delay counts; with `multipleWatermarkPolicy=max` the shortest.
+**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; why, stands
+in `lockgate.plan.model`. Where event time is in the payload a batch may hold records that are later
+than its target by `disorder` (`logs.crossing`), and `max_drift + disorder ≤ delay` is wanted.
+`delay` is that of the query's own `withWatermark`, which is known once the query runs. Of several
+Spark takes the lowest watermark, and the longest delay counts; with `multipleWatermarkPolicy=max`
+the shortest.
 """
 
 import logging
@@ -13,7 +15,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from lockgate import watermark
-from lockgate.planner import Bounds
+from lockgate.plan.model import Bounds
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import readable
 from lockgate_spark.errors import UnsupportedQuery
@@ -39,7 +41,9 @@ class Checkpointed(Protocol):
 
 
 def delay_of(run: Checkpointed) -> int | None:
-    """How far (ms) Spark's watermark stays behind what the aligned sources have brought; None where the query has none on them."""
+    """How far (ms) Spark's watermark stays behind what the aligned sources have brought; None where
+    the query has none on them.
+    """
     delays = [each.delay_ms for each in run.watermarks() if each.aligned]
     if not delays:
         return None
@@ -54,9 +58,10 @@ def needed_delay(bounds: Bounds, in_payload: bool) -> int:
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
-    """The query's bounds. Where the user gave no `max_drift` it is what the watermark delay leaves, if that is less than the default; in a
-    group the group's value rules. Where the user gave no `disorder` it is what was `seen`, up to half of the drift. `idle_timeout` is what
-    producers do, of which a delay says nothing.
+    """The query's bounds. Where the user gave no `max_drift` it is what the watermark delay leaves,
+    if that is less than the default; in a group the group's value rules. Where the user gave no
+    `disorder` it is what was `seen`, up to half of the drift. `idle_timeout` is what producers do,
+    of which a delay says nothing.
     """
     set_by_user = alignment.bounds
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -72,13 +77,17 @@ def own_bounds(
 
 
 class TooShort:
-    """Warns where the delay of a run is too short for what its plans go by; once more where that has doubled."""
+    """Warns where the delay of a run is too short for what its plans go by; once more where that
+    has doubled.
+    """
 
     def __init__(self) -> None:
         self._told = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
-        """`delay`: of the query's watermark, ms; None without one. `in_payload`: that is where event time is."""
+        """`delay`: of the query's watermark, ms; None without one. `in_payload`: that is where
+        event time is.
+        """
         needed = needed_delay(bounds, in_payload)
         if delay is not None and delay < needed and needed >= 2 * self._told:
             self._told = needed
@@ -91,7 +100,8 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
     lost = 0 if stored is None else rows_below(unread, stored)
     if stored is not None and lost:
         log.warning(
-            "the checkpoint's watermark is %s already: %d unread offsets lie at or below it, and Spark will drop what is late of them."
+            "the checkpoint's watermark is %s already: %d unread offsets lie at or below it, and Spark will drop "
+            "what is late of them."
             " Alignment does not undo that; a new checkpoint reads them",
             watermark.iso(stored),
             lost,
@@ -105,7 +115,8 @@ def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
     beside = bounds.disorder if in_payload else 0
     out_of_order = f", beside a disorder of {readable(beside)} in the payload" if beside else ""
     told = (
-        f"the query's watermark delay is {readable(delay)}, and max_drift is {readable(bounds.max_drift)}{out_of_order}: rows can be late"
+        f"the query's watermark delay is {readable(delay)}, and max_drift is "
+        f"{readable(bounds.max_drift)}{out_of_order}: rows can be late"
         f" and dropped. Make the delay at least {readable(needed_delay(bounds, in_payload))}"
     )
     if delay - beside > bounds.disorder:
@@ -118,7 +129,8 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
     everywhere = all(origin.aligned for each in run.watermarks() for origin in each.origins)
     if len(delays) > 1 and everywhere and not run.takes_highest() and min(delays) >= bounds.max_drift:
         log.info(
-            "the query has %d watermarks, and Spark goes by the lowest: a source that falls silent stalls the state of all. Its sources are"
+            "the query has %d watermarks, and Spark goes by the lowest: a source that falls silent stalls the "
+            "state of all. Its sources are"
             " aligned together, so that %s=max loses nothing and does not stall; it takes effect with a new checkpoint",
             len(delays),
             POLICY,
@@ -126,8 +138,9 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Whether what is aligned is what the query's watermarks stand on, and all of it. `payloads`: of each source whether its event time is
-    in the payload. Raises `UnsupportedQuery`, or warns where that was chosen.
+    """Whether what is aligned is what the query's watermarks stand on, and all of it. `payloads`:
+    of each source whether its event time is in the payload. Raises `UnsupportedQuery`, or warns
+    where that was chosen.
     """
     kinds = set(payloads)
     for each in run.watermarks():
@@ -139,12 +152,21 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
 
 def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:
     aligned = "Alignment(event_time)" if text == KAFKAS else "Kafka's record timestamp"
-    told = f'withWatermark("{found.column}", …) stands on {text}, and what is aligned is {aligned}: its rows can be late and dropped'
+    told = (
+        f'withWatermark("{found.column}", …) stands on {text}, and what is aligned is {aligned}: its rows can be '
+        "late and dropped"
+    )
     if alignment.observes or alignment.other_event_time == "warn":
         log.warning("%s", told)
         return
-    what = "leave event_time out" if text == KAFKAS else "set Alignment(event_time=…) to that expression over Kafka's columns"
-    raise UnsupportedQuery(f'{told}. Put the watermark on what is aligned, or {what}; Alignment(other_event_time="warn") lets it be')
+    what = (
+        "leave event_time out"
+        if text == KAFKAS
+        else "set Alignment(event_time=…) to that expression over Kafka's columns"
+    )
+    raise UnsupportedQuery(
+        f'{told}. Put the watermark on what is aligned, or {what}; Alignment(other_event_time="warn") lets it be'
+    )
 
 
 def rows_below(unread: Unread, event_time: int) -> int:
@@ -152,5 +174,7 @@ def rows_below(unread: Unread, event_time: int) -> int:
     unread.heads()
     above = unread.first_after(event_time)
     ends = {(i, split): end for i, of_source in unread.ends.items() for split, end in of_source.items()}
-    starts = {(i, split): position for i, of_source in unread.positions.items() for split, position in of_source.items()}
+    starts = {
+        (i, split): position for i, of_source in unread.positions.items() for split, position in of_source.items()
+    }
     return sum((above[key].offset if key in above else end) - starts[key] for key, end in ends.items())

@@ -1,22 +1,25 @@
-"""Up to which event time windows are torn: records of theirs were deleted, or lie before what the query reads.
+"""Up to which event time windows are torn: records of theirs were deleted, or lie before what the
+query reads.
 
-**The rule.** A split is read without a gap where its next batch begins at the offset at which the last one ended, or at offset 0, and its
-log begins no later. Elsewhere something is missing: `startingTimestamp` or `startingOffsets` began amid the log, retention or
-`delete_records` took what was not read yet, or a query without slices read it. What is missing can be as late as
+**The rule.** A split is read without a gap where its next batch begins at the offset at which the
+last one ended, or at offset 0, and its log begins no later. Elsewhere something is missing:
+`startingTimestamp` or `startingOffsets` began amid the log, retention or `delete_records` took what
+was not read yet, or a query without slices read it. What is missing can be as late as
 
 * the last record before the offset, as far as the log still holds it (`logs.before`),
 * else the first one that is left,
 * else the clock: of a log that holds nothing and begins above 0 nobody knows what it held.
 
-`disorder` is added. A window that begins at or below that may lack records; one that begins above it does not.
+`disorder` is added. A window that begins at or below that may lack records; one that begins above
+it does not.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lockgate import watermark
-from lockgate.planner import Head
-from lockgate.windows import Windows
+from lockgate.plan.model import Head
+from lockgate.plan.windows import Windows
 from lockgate_spark.logs.before import highest_before
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
@@ -27,7 +30,9 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a survey found. `heads`: of each split the first unread record. `disorder`: ms. `now`: wall clock in ms."""
+    """What a survey found. `heads`: of each split the first unread record. `disorder`: ms. `now`:
+    wall clock in ms.
+    """
 
     unread: Unread
     heads: Mapping[Key, Head]
@@ -36,13 +41,16 @@ class Seen:
 
 
 class Torn:
-    """Of one run. `upto`: event times (ms) by split, without the disorder; `ends`: where the last batch before this run ended."""
+    """Of one run. `upto`: event times (ms) by split, without the disorder; `ends`: where the last
+    batch before this run ended.
+    """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:
         self.upto = upto
         self._windows = windows
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
-        self._begins: dict[Key, int] = {}  # where a log was known to begin when its gap was looked at
+        # where a log was known to begin when its gap was looked at
+        self._begins: dict[Key, int] = {}
 
     def look(self, seen: Seen) -> None:
         """Looks at splits that begin elsewhere than where the last batch ended."""
@@ -56,35 +64,63 @@ class Torn:
         news = False
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.begins(), seen.unread.positions[i]
-            gone = [split for split, at in positions.items() if begins[split] > max(at, self._begins.get((i, split), 0))]
+            gone = [
+                split for split, at in positions.items() if begins[split] > max(at, self._begins.get((i, split), 0))
+            ]
             if gone:
                 self._measure(i, gone, begins, seen)
                 news = True
         return news
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Notes the batch that was planned: its ends, and the event time (ms) at which its slice starts."""
+        """Notes the batch that was planned: its ends, and the event time (ms) at which its slice
+        starts.
+        """
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
-        kept = {i: {split: at for split, at in upto.items() if watermark.add(at, disorder) >= start} for i, upto in self.upto.items()}
+        kept = {
+            i: {split: at for split, at in upto.items() if watermark.add(at, disorder) >= start}
+            for i, upto in self.upto.items()
+        }
         self.upto = {i: upto for i, upto in kept.items() if upto}
 
     def by(self, start: int, disorder: int) -> tuple[str, ...]:
         """Splits of which records may be missing at or above `start` (ms)."""
-        return tuple(sorted({split for upto in self.upto.values() for split, at in upto.items() if watermark.add(at, disorder) >= start}))
+        return tuple(
+            sorted(
+                {
+                    split
+                    for upto in self.upto.values()
+                    for split, at in upto.items()
+                    if watermark.add(at, disorder) >= start
+                }
+            )
+        )
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Where the first window begins, at `start` (ms) or above it, of which nothing is missing."""
-        last = max((watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN)
+        """Where the first window begins, at `start` (ms) or above it, of which nothing is
+        missing.
+        """
+        last = max(
+            (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN
+        )
         return start if last < start else self._windows.end(last)
 
     def _measure(self, i: int, splits: Iterable[str], begins: Offsets, seen: Seen) -> None:
         source, positions = seen.unread.sources[i], {split: seen.unread.positions[i][split] for split in splits}
         above = {split: at for split, at in positions.items() if at > begins[split]}
-        found = highest_before(source.log, begins, above, seen.disorder, lambda event_time: self._windows.end(event_time) - 1)
+        found = highest_before(
+            source.log, begins, above, seen.disorder, lambda event_time: self._windows.end(event_time) - 1
+        )
         open_ = {split: max(at, begins[split]) for split, at in positions.items() if max(at, begins[split]) > 0}
         upto = {split: before for split, before in found.items() if before is not None}
-        untold = {split: at for split, at in open_.items() if split not in upto and not (split in found and begins[split] == 0)}
-        upto |= {split: seen.now if first is None else first for split, first in _first(source, i, untold, seen).items()}
+        untold = {
+            split: at
+            for split, at in open_.items()
+            if split not in upto and not (split in found and begins[split] == 0)
+        }
+        upto |= {
+            split: seen.now if first is None else first for split, first in _first(source, i, untold, seen).items()
+        }
         known = self.upto.setdefault(i, {})
         known |= {split: max(at, known.get(split, watermark.MIN)) for split, at in upto.items()}
         for split, at in positions.items():
@@ -92,9 +128,13 @@ class Torn:
 
 
 def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int | None]:
-    """The event time (ms) of the first record at or behind each of these offsets; None where there is none."""
+    """The event time (ms) of the first record at or behind each of these offsets; None where there
+    is none.
+    """
     heads = {split: seen.heads.get((i, split)) for split in starts}
-    found = {split: head.event_time for split, head in heads.items() if head is not None and head.offset >= starts[split]}
+    found = {
+        split: head.event_time for split, head in heads.items() if head is not None and head.offset >= starts[split]
+    }
     ends = seen.unread.ends[i]
     unknown = {split: (at, ends[split]) for split, at in starts.items() if split not in found and at < ends[split]}
     readings = source.log.find(source.log.credible, unknown) if unknown else {}

@@ -1,4 +1,6 @@
-"""What a query's own `withWatermark`s stand on, as `jvm.watermarks` finds it in the query's plan."""
+"""What a query's own `withWatermark`s stand on, as `jvm.watermarks` finds it in the query's
+plan.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +10,9 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """A stream that is not aligned. `text`: as Spark names it. `reader`: the code that reads it, where it is Kafka and could be aligned."""
+    """A stream that is not aligned. `text`: as Spark names it. `reader`: the code that reads it,
+    where it is Kafka and could be aligned.
+    """
 
     text: str
     reader: str | None = None
@@ -16,9 +20,9 @@ class Unaligned:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a column is made of in one source. `aligned`: the source is. `column`: its column that is passed through as it is, else None.
-    `text`: as SQL. `source`: the index of that source, where it is aligned; None where it is made of several. `unaligned`: the streams
-    under it that are not.
+    """What a column is made of in one source. `aligned`: the source is. `column`: its column that
+    is passed through as it is, else None. `text`: as SQL. `source`: the index of that source, where
+    it is aligned; None where it is made of several. `unaligned`: the streams under it that are not.
     """
 
     aligned: bool

@@ -1,1 +1,3 @@
-"""Who may do what, and how often: tokens, roles, groups. It knows no store, no rule of alignment, and no framework."""
+"""Who may do what, and how often: tokens, roles, groups. It knows no store, no rule of alignment,
+and no framework.
+"""

@@ -1,7 +1,7 @@
 """The guard before the service: whatever has no token that may do it never reaches the application.
 
-It stands outside of everything else, also of the lean way of reports, and is passed by each request: so it looks up and compares, and
-parses nothing twice.
+It stands outside of everything else, also of the lean way of reports, and is passed by each
+request: so it looks up and compares, and parses nothing twice.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,9 @@ Denial = Unauthorized | Forbidden | TooManyRequests
 class Guard:
     """ASGI middleware. `answer` makes the response to a request of this path that was denied so."""
 
-    def __init__(self, app: ASGIApp, keyring: Keyring, rate: RateLimit | None, answer: Callable[[str, Exception], ASGIApp]) -> None:
+    def __init__(
+        self, app: ASGIApp, keyring: Keyring, rate: RateLimit | None, answer: Callable[[str, Exception], ASGIApp]
+    ) -> None:
         self._app = app
         self._keyring = keyring
         self._rate = rate
@@ -67,11 +69,17 @@ class Guard:
         if authorization is None:
             return Unauthorized("this needs a token: send it as Authorization: Bearer TOKEN")
         found = self._keyring.find(authorization)
-        return found if found is not None else Unauthorized("the Authorization header holds no token that is known here: Bearer TOKEN")
+        return (
+            found
+            if found is not None
+            else Unauthorized("the Authorization header holds no token that is known here: Bearer TOKEN")
+        )
 
 
 def _routed(scope: Scope) -> str:
-    """The path that the router matches: below the one where the application is mounted, if it is."""
+    """The path that the router matches: below the one where the application is mounted, if it
+    is.
+    """
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):

@@ -1,8 +1,10 @@
-"""The tokens in force: those of the environment, and those of a file that is read again whenever it has changed.
+"""The tokens in force: those of the environment, and those of a file that is read again whenever it
+has changed.
 
-**Nothing leaks through time.** A header is looked up among those that were good before, by its SHA-256: how far two digests agree says
-nothing about the token. What is not among them is compared, again by its digest, with *every* token's by `hmac.compare_digest`, without an
-end at the first that fits.
+**Nothing leaks through time.** A header is looked up among those that were good before, by its
+SHA-256: how far two digests agree says nothing about the token. What is not among them is compared,
+again by its digest, with *every* token's by `hmac.compare_digest`, without an end at the first that
+fits.
 
 **Nothing is kept** but digests: neither a token nor a header that held one.
 """
@@ -20,7 +22,9 @@ LOOK_EVERY_S = 1.0
 """How often, at most, the file is looked at."""
 
 MOST_KNOWN = 1_024
-"""Good headers that are remembered. A token can be written in a few ways (`bearer`, more blanks), so there may be more than tokens."""
+"""Good headers that are remembered. A token can be written in a few ways (`bearer`, more blanks),
+so there may be more than tokens.
+"""
 
 VARIABLE = "LOCKGATE_TOKENS"
 
@@ -30,7 +34,9 @@ _Signature = tuple[int, int, int]
 
 
 class Keyring:
-    """`file` may change, `listed` is `role=token,…`. `clock` gives monotonic seconds. Raises `InvalidTokens` if they cannot be used."""
+    """`file` may change, `listed` is `role=token,…`. `clock` gives monotonic seconds. Raises
+    `InvalidTokens` if they cannot be used.
+    """
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:
         self._file = file
@@ -57,14 +63,17 @@ class Keyring:
         for token in self._tokens:
             if hmac.compare_digest(token.digest, digest):
                 found = token
-        if found is not None:  # what is not good is never kept: guesses cost no memory and push nobody out
+        # what is not good is never kept: guesses cost no memory and push nobody out
+        if found is not None:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[header] = found
         return found
 
     def _look(self, file: Path) -> None:
-        """On a broken or missing file the tokens that were good stay in force, and that is said once for each such file."""
+        """On a broken or missing file the tokens that were good stay in force, and that is said
+        once for each such file.
+        """
         self._looks_at = self._clock() + LOOK_EVERY_S
         signature = _signature(file)
         if signature == self._signature:
@@ -81,7 +90,9 @@ class Keyring:
 
 
 def _signature(file: Path) -> _Signature | None:
-    """Time, size and inode: a file written in place changes the first two, one moved over it, or a link to another, the last."""
+    """Time, size and inode: a file written in place changes the first two, one moved over it, or a
+    link to another, the last.
+    """
     try:
         found = os.stat(file)
     except OSError:

@@ -1,14 +1,20 @@
-"""How often a token may ask: a token bucket for each, which holds two seconds' worth of requests."""
+"""How often a token may ask: a token bucket for each, which holds two seconds' worth of
+requests.
+"""
 
 import math
 from collections.abc import Callable
 
 MOST_BUCKETS = 1_024
-"""Above this the full ones are dropped: a bucket is full after two seconds of silence, and then as good as none."""
+"""Above this the full ones are dropped: a bucket is full after two seconds of silence, and then as
+good as none.
+"""
 
 
 class RateLimit:
-    """`rate` requests a second for each key, `2 * rate` at once. `clock` gives monotonic seconds."""
+    """`rate` requests a second for each key, `2 * rate` at once. `clock` gives monotonic
+    seconds.
+    """
 
     def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self.rate = rate
@@ -24,7 +30,9 @@ class RateLimit:
             return math.ceil((1 - level) / self.rate)
         self._buckets[key] = (level - 1, now)
         if len(self._buckets) > MOST_BUCKETS:
-            self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._level(bucket, now) < self._burst}
+            self._buckets = {
+                key: bucket for key, bucket in self._buckets.items() if self._level(bucket, now) < self._burst
+            }
         return 0
 
     def __len__(self) -> int:

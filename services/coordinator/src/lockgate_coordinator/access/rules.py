@@ -1,7 +1,9 @@
-"""Which role a request needs, and whose group it touches. What stands in no rule needs the role `admin`.
+"""Which role a request needs, and whose group it touches. What stands in no rule needs the role
+`admin`.
 
-Judged is the decoded path, the one that the router matches: no spelling of it can mean one thing here and another there. A path in
-which anything is doubled, missing or added is not the path of a rule.
+Judged is the decoded path, the one that the router matches: no spelling of it can mean one thing
+here and another there. A path in which anything is doubled, missing or added is not the path of a
+rule.
 """
 
 from dataclasses import dataclass
@@ -13,7 +15,9 @@ from lockgate_coordinator.access.tokens import Role
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`everything`: the answer tells of all groups. `forced_by`: the query's member that only an `admin` may set."""
+    """`everything`: the answer tells of all groups. `forced_by`: the query's member that only an
+    `admin` may set.
+    """
 
     role: Role
     everything: bool = False
@@ -48,7 +52,9 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """The rule of a request, and the group that it touches (None: no one group). `path` is decoded, `query` is not."""
+    """The rule of a request, and the group that it touches (None: no one group). `path` is decoded,
+    `query` is not.
+    """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
     rule = _BY_SHAPE.get(_shape(method, parts), _UNKNOWN)
@@ -58,7 +64,9 @@ def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
-    """The path with its names taken out: the group, then the source, then the subtask. An empty name is no name."""
+    """The path with its names taken out: the group, then the source, then the subtask. An empty
+    name is no name.
+    """
     for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
         if place < len(parts) and parts[place]:
             parts[place] = "*"
@@ -72,7 +80,9 @@ def _shape_of_rule(rule: str) -> _Shape:
 
 def _is_forced(name: str, query: bytes) -> bool:
     """Whatever a value is taken for, only this one is surely none: `false`."""
-    return any(key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    return any(
+        key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    )
 
 
 _BY_SHAPE: Final = {_shape_of_rule(rule): found for rule, found in RULES.items()}

@@ -1,4 +1,6 @@
-"""Tokens in a TOML file, `[[token]] name= sha256= role= groups=[…]`, and in an environment variable, `role=token,role=token`."""
+"""Tokens in a TOML file, `[[token]] name= sha256= role= groups=[…]`, and in an environment
+variable, `role=token,role=token`.
+"""
 
 import re
 import sys
@@ -21,7 +23,9 @@ _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """The tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the field, and holds nothing that stands there."""
+    """The tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the field,
+    and holds nothing that stands there.
+    """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -40,8 +44,12 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
-    """The tokens of `role=token,role=token`; no token may touch fewer than all groups. Raises `InvalidTokens`."""
-    return tuple(_listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1))
+    """The tokens of `role=token,role=token`; no token may touch fewer than all groups. Raises
+    `InvalidTokens`.
+    """
+    return tuple(
+        _listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1)
+    )
 
 
 def _listed(where: str, entry: str) -> Token:
@@ -49,12 +57,17 @@ def _listed(where: str, entry: str) -> Token:
     if not equals or role not in ROLES:
         raise InvalidTokens(f"{where}: must be ROLE=TOKEN, the role one of {ROLE_NAMES}")
     if len(token) < SHORTEST_TOKEN or not TOKEN.fullmatch(token):
-        raise InvalidTokens(f"{where}: the token must be {SHORTEST_TOKEN} or more of A-Z a-z 0-9 . _ ~ + / -; `lockgate token` makes one")
+        raise InvalidTokens(
+            f"{where}: the token must be {SHORTEST_TOKEN} or more of A-Z a-z 0-9 . _ ~ + / -; `lockgate token` "
+            "makes one"
+        )
     return Token(where, digest_of(token.encode()), ROLES[role])
 
 
 def _where(error: Exception) -> str:
-    """The line of a fault of syntax. The parser's own text is left out, since it may repeat what it stumbled over."""
+    """The line of a fault of syntax. The parser's own text is left out, since it may repeat what it
+    stumbled over.
+    """
     line = re.search(r"line \d+, column \d+|end of document", str(error))
     return f"a fault of syntax at {line[0]}" if line else "a fault of syntax"
 
@@ -95,7 +108,10 @@ class _Entry:
         if groups is None:
             return None
         if not isinstance(groups, list) or not groups or not valid_groups(groups):
-            self._refuse("groups", "must be a list of names, each of them a group's or its beginning and *; for all groups leave it out")
+            self._refuse(
+                "groups",
+                "must be a list of names, each of them a group's or its beginning and *; for all groups leave it out",
+            )
         return tuple(groups)
 
     def _refuse(self, field: str, expected: str) -> NoReturn:

@@ -1,6 +1,7 @@
 """Tokens: 256 random bits each, of which the service keeps the SHA-256 alone.
 
-A fast hash is enough: what makes slow ones necessary are passwords that can be guessed, and of 256 random bits nobody guesses any.
+A fast hash is enough: what makes slow ones necessary are passwords that can be guessed, and of 256
+random bits nobody guesses any.
 """
 
 import hashlib
@@ -33,7 +34,9 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """The tokens cannot be used as they were given. The text names the place, the field and what is expected; never what stands there."""
+    """The tokens cannot be used as they were given. The text names the place, the field and what is
+    expected; never what stands there.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ class Token:
 
 
 def new_token() -> str:
-    """A token that nobody has seen. Its beginning lets a scanner for secrets find one that went astray."""
+    """A token that nobody has seen. Its beginning lets a scanner for secrets find one that went
+    astray.
+    """
     return f"lockgate_{secrets.token_urlsafe(32)}"
 
 
@@ -61,7 +66,9 @@ def digest_of(token: bytes) -> bytes:
 
 
 def stanza(token: Token) -> str:
-    """The token's entry in a file, for one that is valid: its name holds nothing that TOML would need quoted."""
+    """The token's entry in a file, for one that is valid: its name holds nothing that TOML would
+    need quoted.
+    """
     lines = ["[[token]]", f'name = "{token.name}"', f'sha256 = "{token.digest.hex()}"', f'role = "{token.role}"']
     if token.groups is not None:
         lines.append(f"groups = [{_quoted(token.groups)}]")

@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
-from lockgate.codec import alignment_to_json
 from lockgate.watermark import MAX
+from lockgate.wire.codec import alignment_to_json
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
@@ -18,9 +18,14 @@ router = APIRouter(prefix="/v1/groups/{group}/alignment", tags=["alignment"])
 
 EVENTS = {
     "description": "Server-Sent Events, each a WatermarkAlignmentEvent",
-    "content": {"text/event-stream": {"schema": ref("ServerSentEvent")}},  # before OpenAPI 3.2 the schema is that of one event
+    "content": {
+        "text/event-stream": {"schema": ref("ServerSentEvent")}
+    },  # before OpenAPI 3.2 the schema is that of one event
 }
-ANSWERS: Responses = {200: answer("The event", "WatermarkAlignmentEvent"), 204: answer("Its revision is still not above `after`")}
+ANSWERS: Responses = {
+    200: answer("The event", "WatermarkAlignmentEvent"),
+    204: answer("Its revision is still not above `after`"),
+}
 
 
 @router.get("", **route("unknown-group", answers=ANSWERS))
@@ -41,10 +46,16 @@ async def events(
     coordinator: TheCoordinator,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Server-Sent Events: the event at once, unless it is that of `Last-Event-ID`, then each newer one; a comment at least every 15 s."""
+    """Server-Sent Events: the event at once, unless it is that of `Last-Event-ID`, then each newer
+    one; a comment at least every 15 s.
+    """
     return EventStream(await coordinator.follow(group, _revision(last_event_id)))
 
 
 def _revision(last_event_id: str | None) -> int:
-    """What is no revision of ours is as good as none: a stream begins then with the event that holds."""
-    return int(last_event_id) if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id) else BEFORE_ALL
+    """What is no revision of ours is as good as none: a stream begins then with the event that
+    holds.
+    """
+    return (
+        int(last_event_id) if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id) else BEFORE_ALL
+    )

@@ -1,7 +1,9 @@
-"""Reports at the speed of a compiled decoder, straight into core's events; anything out of the ordinary is left to core's codec.
+"""Reports at the speed of a compiled decoder, straight into core's events; anything out of the
+ordinary is left to core's codec.
 
-`msgspec` checks types, not what the protocol says beyond them, so ranges and names are looked at here. None means "not plainly a report":
-a fault, a null, a number beyond 64 bits, text that is not ASCII. The codec then says what it is.
+`msgspec` checks types, not what the protocol says beyond them, so ranges and names are looked at
+here. None means "not plainly a report": a fault, a null, a number beyond 64 bits, text that is not
+ASCII. The codec then says what it is.
 """
 
 from dataclasses import dataclass
@@ -9,9 +11,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from lockgate.codec import BATCH_LIMIT
-from lockgate.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.codec import BATCH_LIMIT
+from lockgate.wire.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState
 
 T = TypeVar("T")
 

@@ -1,11 +1,13 @@
-"""What a route adds to the OpenAPI document: the body that it takes, what it answers, and every problem that it may answer with."""
+"""What a route adds to the OpenAPI document: the body that it takes, what it answers, and every
+problem that it may answer with.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
 
-from lockgate.fields import Json
+from lockgate.wire.fields import Json
 from lockgate_coordinator.api.errors import TABLE, Problem
 from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_of, record, ref
 
@@ -13,7 +15,9 @@ Responses = dict[int | str, dict[str, Any]]
 """What FastAPI takes as the answers of a route, by their status."""
 
 EVERYWHERE = frozenset({401, 403, 429, 503})
-"""The statuses that every route below /v1 may answer with: they come from what all of them share, access and the store."""
+"""The statuses that every route below /v1 may answer with: they come from what all of them share,
+access and the store.
+"""
 
 HEADERS: Mapping[int, tuple[str, Json]] = {
     401: ("WWW-Authenticate", TEXT),
@@ -44,19 +48,26 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 
 
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
-    """The arguments of a route's decorator: what it answers, and which types of problems it may answer with by its own doing.
+    """The arguments of a route's decorator: what it answers, and which types of problems it may
+    answer with by its own doing.
 
-    What all routes share is added. A route with a `body` may also find it too large, and with `names` in its path one of them may
-    hold a slash, so that no route is found at all.
+    What all routes share is added. A route with a `body` may also find it too large, and with
+    `names` in its path one of them may hold a slash, so that no route is found at all.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("too-large",))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
-    extra = {} if body is None else {"requestBody": {"required": True, "content": {"application/json": {"schema": ref(body)}}}}
+    extra = (
+        {}
+        if body is None
+        else {"requestBody": {"required": True, "content": {"application/json": {"schema": ref(body)}}}}
+    )
     return {"responses": {**answers, **refusals(rows, *((404,) if names else ()))}, "openapi_extra": extra}
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """The problem documents by their status; `router`: the statuses that the router answers with where nothing matches."""
+    """The problem documents by their status; `router`: the statuses that the router answers with
+    where nothing matches.
+    """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
     for row in rows:
         by_status.setdefault(row.status, []).append(model(row.type))
@@ -69,21 +80,30 @@ def model(kind: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Adds the schemas to the document of `app`, and takes back that a parameter could be null: in a URL nothing is."""
+    """Adds the schemas to the document of `app`, and takes back that a parameter could be null: in
+    a URL nothing is.
+    """
     without = app.openapi
 
     def with_schemas() -> dict[str, Any]:
         document = without()
-        document["components"] = {"schemas": {**SCHEMAS, **_problems()}, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
-        document["security"] = [{"token": []}, {}]  # where the service was given no tokens, none is wanted
+        document["components"] = {
+            "schemas": {**SCHEMAS, **_problems()},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        }
+        # where the service was given no tokens, none is wanted
+        document["security"] = [{"token": []}, {}]
         for operation in (each for path in document["paths"].values() for each in path.values()):
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
-            if "application/json" in operation["responses"].get("422", {}).get("content", {}):  # FastAPI's own: no route answers so
+            if "application/json" in operation["responses"].get("422", {}).get(
+                "content", {}
+            ):  # FastAPI's own: no route answers so
                 del operation["responses"]["422"]
         return document
 
-    app.openapi = with_schemas  # type: ignore[method-assign]  # FastAPI's own way to extend the document
+    # FastAPI's own way to extend the document
+    app.openapi = with_schemas  # type: ignore[method-assign]
 
 
 def _refusal(status: int, models: list[str]) -> Json:
@@ -101,7 +121,9 @@ def _refusal(status: int, models: list[str]) -> Json:
 def _problems() -> dict[str, Json]:
     found = {model(row.type): _problem(row.type, row.status, row.title) for row in TABLE.values()}
     found[NO_ROUTE] = _problem_of("about:blank", {"status": {"enum": [404, 405]}})
-    rejections = [_problem(row.type, row.status, row.title, of_batch=True) for row in TABLE.values() if row.type in REJECTIONS]
+    rejections = [
+        _problem(row.type, row.status, row.title, of_batch=True) for row in TABLE.values() if row.type in REJECTIONS
+    ]
     return {**found, "Rejection": {"anyOf": rejections}}
 
 
@@ -118,4 +140,6 @@ def _problem_of(kind: str, members: Json, *, of_batch: bool = False) -> Json:
 
 def _without_null(schema: Json) -> Json:
     forms = [form for form in schema.get("anyOf", ()) if form != NULL]
-    return {**{key: value for key, value in schema.items() if key != "anyOf"}, **forms[0]} if len(forms) == 1 else schema
+    return (
+        {**{key: value for key, value in schema.items() if key != "anyOf"}, **forms[0]} if len(forms) == 1 else schema
+    )

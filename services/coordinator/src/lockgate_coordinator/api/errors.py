@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup, UnknownReader, UnknownSource
-from lockgate.fields import Json
+from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.service.announcer import TooManyWatchers
 from lockgate_coordinator.service.turns import PreconditionFailed
@@ -44,24 +44,41 @@ TABLE: Mapping[type[Exception], Problem] = {
     UnknownGroup: Problem(404, "unknown-group", "There is no such group"),
     UnknownSource: Problem(404, "unknown-source", "The group has no such source"),
     UnknownReader: Problem(404, "unknown-reader", "The source has no such reader"),
-    StaleEpoch: Problem(409, "stale-epoch", "The epoch is not the newest", lambda error: {"current_epoch": error.current_epoch}),
+    StaleEpoch: Problem(
+        409, "stale-epoch", "The epoch is not the newest", lambda error: {"current_epoch": error.current_epoch}
+    ),
     ReaderBusy: Problem(409, "reader-busy", "Another owner's lease lives", lambda error: {"owner": error.owner}),
     PreconditionFailed: Problem(412, "precondition-failed", "The configuration is not the one that the request names"),
     BodyTooLarge: Problem(413, "too-large", "The body is too large"),
-    Unauthorized: Problem(401, "unauthorized", "A token is needed", headers=lambda error: {"WWW-Authenticate": "Bearer"}),
+    Unauthorized: Problem(
+        401, "unauthorized", "A token is needed", headers=lambda error: {"WWW-Authenticate": "Bearer"}
+    ),
     Forbidden: Problem(403, "forbidden", "The token may not do this"),
     TooManyRequests: Problem(
-        429, "too-many-requests", "The token asks too often", headers=lambda error: {"Retry-After": str(error.retry_after_s)}
+        429,
+        "too-many-requests",
+        "The token asks too often",
+        headers=lambda error: {"Retry-After": str(error.retry_after_s)},
     ),
-    TooManyWatchers: Problem(503, "too-many-subscribers", "As many wait here as may", headers=lambda error: {"Retry-After": "5"}),
-    StoreUnavailable: Problem(503, "store-unavailable", "The store does not answer", headers=lambda error: {"Retry-After": "1"}),
+    TooManyWatchers: Problem(
+        503, "too-many-subscribers", "As many wait here as may", headers=lambda error: {"Retry-After": "5"}
+    ),
+    StoreUnavailable: Problem(
+        503, "store-unavailable", "The store does not answer", headers=lambda error: {"Retry-After": "1"}
+    ),
 }
 
 
 def described(error: Exception) -> Json:
     """The problem's members without `instance`; also what a rejected report of a batch carries."""
     row = TABLE[type(error)]
-    return {"type": f"urn:lockgate:{row.type}", "title": row.title, "status": row.status, "detail": str(error), **row.more(error)}
+    return {
+        "type": f"urn:lockgate:{row.type}",
+        "title": row.title,
+        "status": row.status,
+        "detail": str(error),
+        **row.more(error),
+    }
 
 
 def problem(path: str, error: Exception) -> Response:
@@ -70,7 +87,9 @@ def problem(path: str, error: Exception) -> Response:
 
 
 def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int, list[str]]:
-    """Of the reports of a batch: how many were accepted, and the types of the problems of the others."""
+    """Of the reports of a batch: how many were accepted, and the types of the problems of the
+    others.
+    """
     return reports - len(rejected), [TABLE[type(error)].type for _, error in rejected]
 
 
@@ -95,19 +114,33 @@ def _of_validation(request: Request, error: Exception) -> Response:
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """What the router says: no such route, or not with this method. RFC 9457 calls what has no type of its own about:blank."""
+    """What the router says: no such route, or not with this method. RFC 9457 calls what has no type
+    of its own about:blank.
+    """
     assert isinstance(error, HTTPException)
-    said = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": f"{request.method} {request.url.path}"}
+    said = {
+        "type": "about:blank",
+        "title": error.detail,
+        "status": error.status_code,
+        "detail": f"{request.method} {request.url.path}",
+    }
     return _answer(request.url.path, said, error.headers or {})
 
 
 def _of_a_fault(request: Request, error: Exception) -> Response:
-    said = {"type": "about:blank", "title": "Internal Server Error", "status": 500, "detail": "a fault of the service: see its log"}
+    said = {
+        "type": "about:blank",
+        "title": "Internal Server Error",
+        "status": 500,
+        "detail": "a fault of the service: see its log",
+    }
     return _answer(request.url.path, said, {})
 
 
 def _answer(path: str, said: Json, headers: Mapping[str, str]) -> Response:
-    """ASCII, so that text which UTF-8 cannot carry, repeated from a request, does not break the answer."""
+    """ASCII, so that text which UTF-8 cannot carry, repeated from a request, does not break the
+    answer.
+    """
     text = json.dumps({**said, "instance": path})
     return _ProblemResponse(text, said["status"], headers, media_type="application/problem+json", kind=_kind(said))
 
@@ -115,7 +148,11 @@ def _answer(path: str, said: Json, headers: Mapping[str, str]) -> Response:
 def _kind(said: Json) -> str:
     """The last word of its type; of one without a type, its status in words."""
     kind = str(said["type"])
-    return HTTPStatus(said["status"]).phrase.lower().replace(" ", "-") if kind == "about:blank" else kind.removeprefix("urn:lockgate:")
+    return (
+        HTTPStatus(said["status"]).phrase.lower().replace(" ", "-")
+        if kind == "about:blank"
+        else kind.removeprefix("urn:lockgate:")
+    )
 
 
 class _ProblemResponse(Response):

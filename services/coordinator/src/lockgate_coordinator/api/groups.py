@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
-from lockgate.codec import config_from_json, config_to_json
 from lockgate.errors import UnknownGroup, UnknownSource
-from lockgate.group import Group
-from lockgate.readers import ReaderKey
+from lockgate.group.group import Group
+from lockgate.group.readers import ReaderKey
 from lockgate.watermark import MAX
+from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import Body, Digits, GroupName, Limit, SourceName, TheCoordinator, Visible
 from lockgate_coordinator.service.coordinator import Coordinator, Precondition
@@ -20,7 +20,9 @@ router = APIRouter(prefix="/v1/groups", tags=["groups"])
 
 NAMES_AT_ONCE = 1_000
 Tags = Annotated[str | None, Header()]
-AfterReader = Annotated[str, Query(pattern=r"^[A-Za-z0-9._:-]{1,255}/[0-9]{1,19}$", description="SOURCE/SUBTASK, the `next` of a page")]
+AfterReader = Annotated[
+    str, Query(pattern=r"^[A-Za-z0-9._:-]{1,255}/[0-9]{1,19}$", description="SOURCE/SUBTASK, the `next` of a page")
+]
 
 CONFIGURED: Responses = {
     200: answer("The group had been there", "GroupConfig", ETAG),
@@ -41,7 +43,9 @@ async def configure(
 async def listed(
     coordinator: TheCoordinator, visible: Visible, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = ""
 ) -> Response:
-    """Groups in the order of their names, from the one above `after`; `next` is the `after` of the next page."""
+    """Groups in the order of their names, from the one above `after`; `next` is the `after` of the
+    next page.
+    """
     names = await _visible_names(coordinator, visible, after, limit + 1)
     items = []
     for name in names[:limit]:
@@ -54,8 +58,12 @@ async def listed(
 
 
 @router.get("/{group}", **route("unknown-group", answers={200: answer("The group", "InspectedGroup", ETAG)}))
-async def one(group: GroupName, coordinator: TheCoordinator, limit: Limit = 100, after: AfterReader | None = None) -> Response:
-    """The group with a page of its readers, by source and subtask. The `ETag` is the configuration's."""
+async def one(
+    group: GroupName, coordinator: TheCoordinator, limit: Limit = 100, after: AfterReader | None = None
+) -> Response:
+    """The group with a page of its readers, by source and subtask. The `ETag` is the
+    configuration's.
+    """
     turn = await coordinator.look(group)
     found = inspected(turn.group, turn.event, turn.now_ms, limit=limit, after=None if after is None else _reader(after))
     return JSONResponse(found, headers={"ETag": _etag(turn.group.config_version)})
@@ -67,7 +75,10 @@ async def forget(group: GroupName, coordinator: TheCoordinator) -> None:
     await coordinator.forget(group)
 
 
-@router.get("/{group}/sources/{source}", **route("unknown-group", "unknown-source", answers={200: answer("The source", "InspectedSource")}))
+@router.get(
+    "/{group}/sources/{source}",
+    **route("unknown-group", "unknown-source", answers={200: answer("The source", "InspectedSource")}),
+)
 async def source(
     group: GroupName,
     source: SourceName,
@@ -87,8 +98,12 @@ def _reader(after: str) -> ReaderKey:
     return source, int(subtask)
 
 
-async def _visible_names(coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int) -> list[str]:
-    """The first `wanted` names above `after` that may be known; so many are looked at for each step, however few are visible."""
+async def _visible_names(
+    coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int
+) -> list[str]:
+    """The first `wanted` names above `after` that may be known; so many are looked at for each
+    step, however few are visible.
+    """
     found = list[str]()
     while True:
         names = await coordinator.names(after, max(wanted, NAMES_AT_ONCE))
@@ -103,7 +118,9 @@ def _etag(version: int) -> str:
 
 
 def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
-    """RFC 9110, 13.1: `If-Match` needs the group as one of those named, `If-None-Match` as none of them; `*` is any."""
+    """RFC 9110, 13.1: `If-Match` needs the group as one of those named, `If-None-Match` as none of
+    them; `*` is any.
+    """
 
     def holds(group: Group | None) -> bool:
         if if_match is not None and not _named(group, if_match):

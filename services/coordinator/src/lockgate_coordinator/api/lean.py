@@ -1,7 +1,9 @@
-"""The lean way of reports, by far the most frequent requests: past the framework, and into the very same rules.
+"""The lean way of reports, by far the most frequent requests: past the framework, and into the very
+same rules.
 
-What is not plainly a report goes the full way through the application, which knows what to say about it. So there is one contract, and
-the routes of the full way are the ones in the OpenAPI document.
+What is not plainly a report goes the full way through the application, which knows what to say
+about it. So there is one contract, and the routes of the full way are the ones in the OpenAPI
+document.
 """
 
 import re
@@ -10,9 +12,9 @@ from functools import lru_cache
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lockgate.codec import alignment_to_json
 from lockgate.errors import Refused
-from lockgate.events import WatermarkAlignmentEvent
+from lockgate.wire.codec import alignment_to_json
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.api.errors import described, judged, problem
 from lockgate_coordinator.api.parts import BODY_LIMIT
@@ -43,7 +45,8 @@ class LeanReports:
             return
         message = await receive()
         messages = await _all(message, receive) if message.get("more_body") else [message]
-        if messages[-1]["type"] != "http.request":  # cut off: what has come may look like a whole report
+        # cut off: what has come may look like a whole report
+        if messages[-1]["type"] != "http.request":
             await self._app(scope, _again(messages, receive), send)
             return
         body = message.get("body", b"") if len(messages) == 1 else b"".join(each.get("body", b"") for each in messages)
@@ -90,7 +93,9 @@ def _announces_too_much(scope: Scope) -> bool:
 
 
 async def _all(first: Message, receive: Receive) -> list[Message]:
-    """The messages of the request; not all of them if it is too large, or cut off: the application is to find that itself."""
+    """The messages of the request; not all of them if it is too large, or cut off: the application
+    is to find that itself.
+    """
     messages, size = [first], len(first.get("body", b""))
     while messages[-1].get("more_body") and size <= BODY_LIMIT:
         messages.append(await receive())

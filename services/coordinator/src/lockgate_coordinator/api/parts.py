@@ -1,4 +1,6 @@
-"""What the routes take: names, the coordinator, and a body parsed by hand, since numbers of 64 bits have to come through exactly."""
+"""What the routes take: names, the coordinator, and a body parsed by hand, since numbers of 64 bits
+have to come through exactly.
+"""
 
 import json
 import re
@@ -37,19 +39,25 @@ def _true_or_false(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits)
-"""For numbers in paths and queries. It stands behind their bounds, or the OpenAPI document would not have those."""
+"""For numbers in paths and queries. It stands behind their bounds, or the OpenAPI document would
+not have those.
+"""
 
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
 Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """How many items a page may have."""
 
 
-async def _coordinator(request: Request) -> Coordinator:  # not async it would be run on a thread, which costs more than the request
+async def _coordinator(
+    request: Request,
+) -> Coordinator:  # not async it would be run on a thread, which costs more than the request
     return cast("Coordinator", request.app.state.coordinator)
 
 
 async def _body(request: Request) -> object:
-    """The body as JSON. Does not begin to read one that says it is over the limit, and stops at the limit whatever it says."""
+    """The body as JSON. Does not begin to read one that says it is over the limit, and stops at the
+    limit whatever it says.
+    """
     parts, size = list[bytes](), _announced(request)
     if size > BODY_LIMIT:
         raise BodyTooLarge(_TOO_LARGE)

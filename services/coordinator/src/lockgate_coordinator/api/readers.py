@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse
 
-from lockgate.codec import answer_to_json, registration_from_json
 from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
+from lockgate.wire.codec import answer_to_json, registration_from_json
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Body, Digits, Flag, GroupName, SourceName, TheCoordinator
 

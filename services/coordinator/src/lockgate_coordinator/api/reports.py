@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from lockgate.codec import alignment_to_json, progress_from_json, report_from_json, reports_from_json
+from lockgate.wire.codec import alignment_to_json, progress_from_json, report_from_json, reports_from_json
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.errors import described, judged
 from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator

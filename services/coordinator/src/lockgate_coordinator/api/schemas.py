@@ -1,15 +1,26 @@
-"""The JSON Schemas of all that goes over the wire, as core's codec and the inspection take and give it.
+"""The JSON Schemas of all that goes over the wire, as core's codec and the inspection take and give
+it.
 
-Written down rather than derived: a dataclass knows neither the range of a number, nor what may be null, nor what is refused when it
-is unknown. tests/protocol/test_document.py holds them against the codec, tests/protocol/test_schemas.py against real answers.
+Written down rather than derived: a dataclass knows neither the range of a number, nor what may be
+null, nor what is refused when it is unknown. tests/protocol/test_document.py holds them against the
+codec, tests/protocol/test_schemas.py against real answers.
 """
 
 from typing import Any
 
-from lockgate.codec import BATCH_LIMIT
-from lockgate.events import CONFIG_FLOORS, MAX_HOLD_FLOOR, CatchUp, GroupConfig, Mode, OnLostReader, OnMaxHold, SplitState
-from lockgate.fields import Json
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.codec import BATCH_LIMIT
+from lockgate.wire.events import (
+    CONFIG_FLOORS,
+    MAX_HOLD_FLOOR,
+    CatchUp,
+    GroupConfig,
+    Mode,
+    OnLostReader,
+    OnMaxHold,
+    SplitState,
+)
+from lockgate.wire.fields import Json
 
 NAME_PATTERN = "^[A-Za-z0-9._:-]{1,255}$"
 
@@ -56,7 +67,9 @@ def _with_iso(*names: str) -> Json:
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 
 
-TIME = integer(description="ms since the Unix epoch; the least value is MIN (none yet), the greatest MAX (never holds anybody)")
+TIME = integer(
+    description="ms since the Unix epoch; the least value is MIN (none yet), the greatest MAX (never holds anybody)"
+)
 COUNT = integer(0)
 SUBTASK = integer(0)
 EPOCH = integer(1)
@@ -65,7 +78,10 @@ DEFAULT = GroupConfig()
 _CONFIG = record(
     {},
     {
-        **{key: integer(CONFIG_FLOORS[key], default=getattr(DEFAULT, key)) for key in ("max_drift_ms", "update_interval_ms", "lease_ms")},
+        **{
+            key: integer(CONFIG_FLOORS[key], default=getattr(DEFAULT, key))
+            for key in ("max_drift_ms", "update_interval_ms", "lease_ms")
+        },
         "on_lost_reader": one_of(OnLostReader, default=DEFAULT.on_lost_reader.value),
         "mode": one_of(Mode, default=DEFAULT.mode.value),
         "catch_up": one_of(CatchUp, default=DEFAULT.catch_up.value),
@@ -106,7 +122,10 @@ _READER = record(
         "epoch": EPOCH,
         "owner": TEXT,
         "attributes": {"type": "object", "additionalProperties": TEXT},
-        "state": {"type": "string", "enum": ["registered", "active", "idle", "parked", "finished", "passed_over", "lost"]},
+        "state": {
+            "type": "string",
+            "enum": ["registered", "active", "idle", "parked", "finished", "passed_over", "lost"],
+        },
         **_with_iso("watermark"),
         "drift_ms": or_null(integer()),
         "reach": or_null(TIME),
@@ -126,11 +145,21 @@ SCHEMAS: dict[str, Json] = {
     "GroupConfig": _CONFIG,
     "SplitReport": _SPLIT,
     "ReportedWatermarkEvent": _REPORT,
-    "ReportOfBatch": {**_REPORT, "properties": {"source": NAME, **_REPORT["properties"]}, "required": ["source", *_REPORT["required"]]},
+    "ReportOfBatch": {
+        **_REPORT,
+        "properties": {"source": NAME, **_REPORT["properties"]},
+        "required": ["source", *_REPORT["required"]],
+    },
     "Reports": record({"reports": list_of(ref("ReportOfBatch"), maxItems=BATCH_LIMIT)}),
     "SplitProgress": record({"watermark": TIME, "position": COUNT, "rows": COUNT}),
     "ProgressEvent": record(
-        {"subtask": SUBTASK, "epoch": EPOCH, "batch_id": COUNT, "attempt": COUNT, "splits": by_name(ref("SplitProgress"))},
+        {
+            "subtask": SUBTASK,
+            "epoch": EPOCH,
+            "batch_id": COUNT,
+            "attempt": COUNT,
+            "splits": by_name(ref("SplitProgress")),
+        },
     ),
     "ReaderRegistrationEvent": record(
         {"subtask": SUBTASK},

@@ -1,8 +1,9 @@
-"""Server-Sent Events: a response that goes on for as long as its reader wants, the group exists and the service runs.
+"""Server-Sent Events: a response that goes on for as long as its reader wants, the group exists and
+the service runs.
 
-A reader that does not keep up is never waited for. The server's buffer takes 64 KiB for it, then `send` does not return; meanwhile
-nothing is queued, and when it returns the newest event is sent. One that takes nothing at all is hung up on by the system, as
-`server.listen` asks it to.
+A reader that does not keep up is never waited for. The server's buffer takes 64 KiB for it, then
+`send` does not return; meanwhile nothing is queued, and when it returns the newest event is sent.
+One that takes nothing at all is hung up on by the system, as `server.listen` asks it to.
 """
 
 import asyncio
@@ -14,8 +15,8 @@ from functools import lru_cache
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
-from lockgate.codec import alignment_to_json
-from lockgate.events import WatermarkAlignmentEvent
+from lockgate.wire.codec import alignment_to_json
+from lockgate.wire.events import WatermarkAlignmentEvent
 
 HEARTBEAT = b": nothing new\n\n"
 HEADERS = [

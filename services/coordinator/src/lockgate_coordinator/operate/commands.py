@@ -30,12 +30,17 @@ EVERY_S = 2.0
 """How often --watch looks again."""
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many readers to show.")]
-After = Annotated[str | None, typer.Option("--after", help="Show the readers after this one: SOURCE/SUBTASK, or with --source SUBTASK.")]
+After = Annotated[
+    str | None,
+    typer.Option("--after", help="Show the readers after this one: SOURCE/SUBTASK, or with --source SUBTASK."),
+]
 OfSource = Annotated[str | None, typer.Option("--source", help="Show the readers of this source alone.")]
 Splits = Annotated[bool, typer.Option("--splits", help="Show the readers' splits too.")]
 
 
-def groups(url: Url = DEFAULT_URL, token_file: TokenFile = None, ca: Ca = None, as_json: AsJson = False, watch: Watch = False) -> None:
+def groups(
+    url: Url = DEFAULT_URL, token_file: TokenFile = None, ca: Ca = None, as_json: AsJson = False, watch: Watch = False
+) -> None:
     """List the groups: how far each is, how far its readers may go, and who holds it."""
     _not_both(as_json, watch)
     with asking(url, token_file, ca) as service:
@@ -57,12 +62,18 @@ def describe(
     as_json: AsJson = False,
     watch: Watch = False,
 ) -> None:
-    """Show one group: its rules, who holds it, and each reader with its state, lease and the age of its last progress."""
+    """Show one group: its rules, who holds it, and each reader with its state, lease and the age of
+    its last progress.
+    """
     _not_both(as_json, watch)
     with asking(url, token_file, ca) as service:
         try:
             if as_json:
-                _print_json(service.group(group, limit, after) if source is None else service.source(group, source, limit, after))
+                _print_json(
+                    service.group(group, limit, after)
+                    if source is None
+                    else service.source(group, source, limit, after)
+                )
                 return
             _show(lambda width: _described(service, group, source, splits, limit, after, width), watch=watch)
         except NotFound as fault:
@@ -77,9 +88,17 @@ def evict(
     token_file: TokenFile = None,
     ca: Ca = None,
 ) -> None:
-    """Take a reader out of its group, whatever its epoch: it no longer counts until it registers again."""
+    """Take a reader out of its group, whatever its epoch: it no longer counts until it registers
+    again.
+    """
     with asking(url, token_file, ca) as service:
-        _done(service, lambda: service.evict(group, source, subtask), f"reader {source}/{subtask} is out of {group}", group, source)
+        _done(
+            service,
+            lambda: service.evict(group, source, subtask),
+            f"reader {source}/{subtask} is out of {group}",
+            group,
+            source,
+        )
 
 
 def leave(
@@ -91,9 +110,17 @@ def leave(
     token_file: TokenFile = None,
     ca: Ca = None,
 ) -> None:
-    """Say for a reader that it leaves: done only if the epoch is still its newest, so not to a successor."""
+    """Say for a reader that it leaves: done only if the epoch is still its newest, so not to a
+    successor.
+    """
     with asking(url, token_file, ca) as service:
-        _done(service, lambda: service.leave(group, source, subtask, epoch), f"reader {source}/{subtask} has left {group}", group, source)
+        _done(
+            service,
+            lambda: service.leave(group, source, subtask, epoch),
+            f"reader {source}/{subtask} has left {group}",
+            group,
+            source,
+        )
 
 
 def forget(
@@ -103,14 +130,18 @@ def forget(
     token_file: TokenFile = None,
     ca: Ca = None,
 ) -> None:
-    """Delete a group with its configuration and all its readers. Readers that live register again, and it begins anew."""
+    """Delete a group with its configuration and all its readers. Readers that live register again,
+    and it begins anew.
+    """
     if not yes:
         typer.confirm(f"forget group {group} at {url}, with its configuration and all its readers?", abort=True)
     with asking(url, token_file, ca) as service:
         _done(service, lambda: service.forget(group), f"group {group} is forgotten", group, None)
 
 
-def _described(service: Service, group: str, source: str | None, splits: bool, limit: int, after: str | None, width: int) -> RenderableType:
+def _described(
+    service: Service, group: str, source: str | None, splits: bool, limit: int, after: str | None, width: int
+) -> RenderableType:
     found = service.group(group, limit, after if source is None else None)
     names = [source] if source is not None else [each["source"] for each in found["sources"]] if splits else None
     if names is None:

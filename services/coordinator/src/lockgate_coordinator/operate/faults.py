@@ -1,4 +1,6 @@
-"""What goes wrong between an operator and the service: one line each, which says where, what, and what to do."""
+"""What goes wrong between an operator and the service: one line each, which says where, what, and
+what to do.
+"""
 
 
 class Fault(Exception):

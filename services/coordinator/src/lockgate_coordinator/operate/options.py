@@ -1,4 +1,6 @@
-"""The options that the operator's commands share. A token comes from a file or the environment, for everybody may read the process list."""
+"""The options that the operator's commands share. A token comes from a file or the environment, for
+everybody may read the process list.
+"""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from lockgate.events import NAME, NAME_RULE
+from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_coordinator.operate.faults import Fault
 from lockgate_coordinator.operate.service import Service
 
@@ -37,7 +39,9 @@ def _name(value: str) -> str:
     return value
 
 
-Url = Annotated[str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="Where the coordinator listens.")]
+Url = Annotated[
+    str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="Where the coordinator listens.")
+]
 TokenFile = Annotated[
     Path | None,
     typer.Option(
@@ -49,7 +53,9 @@ TokenFile = Annotated[
         help=f"Holds the token; without it {TOKEN} does.",
     ),
 ]
-Ca = Annotated[Path | None, typer.Option("--ca", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM.")]
+Ca = Annotated[
+    Path | None, typer.Option("--ca", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print what the service answers, for programs.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds, until Ctrl-C.")]
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name)]

@@ -25,12 +25,18 @@ HINTS: Mapping[int, str] = {
 
 
 class Service:
-    """A coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is no file of certificates."""
+    """A coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is no file
+    of certificates.
+    """
 
-    def __init__(self, url: str, token: str | None = None, ca: str | None = None, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, token: str | None = None, ca: str | None = None, transport: httpx.BaseTransport | None = None
+    ) -> None:
         self._token = token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S, verify=_trust(ca), transport=transport)
+        self._http = httpx.Client(
+            base_url=url, headers=headers, timeout=TIMEOUT_S, verify=_trust(ca), transport=transport
+        )
 
     def groups(self) -> Json:
         """All groups, whatever number of pages they come in."""
@@ -48,7 +54,9 @@ class Service:
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
         """One source with up to `limit` of its readers above subtask `after`, and their splits."""
-        return self._json(f"/v1/groups/{group}/sources/{source}", limit=limit, **({} if after is None else {"after": after}))
+        return self._json(
+            f"/v1/groups/{group}/sources/{source}", limit=limit, **({} if after is None else {"after": after})
+        )
 
     def evict(self, group: str, source: str, subtask: int) -> None:
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
@@ -67,8 +75,12 @@ class Service:
                 return Fault(f"{fault}; {_there_is('groups', near)}")
             found = self.group(group, PAGE)["sources"]
             if fault.kind == "unknown-source":
-                return Fault(f"{fault}; {_there_is('sources', _near(source or '', (each['source'] for each in found)))}")
-            subtasks = [str(reader["subtask"]) for each in found if each["source"] == source for reader in each["readers"]]
+                return Fault(
+                    f"{fault}; {_there_is('sources', _near(source or '', (each['source'] for each in found)))}"
+                )
+            subtasks = [
+                str(reader["subtask"]) for each in found if each["source"] == source for reader in each["readers"]
+            ]
             return Fault(f"{fault}; {_there_is('subtasks', subtasks[:10])}")
         except Fault:  # the token may not list
             return fault
@@ -80,7 +92,9 @@ class Service:
     def __enter__(self) -> "Service":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _json(self, path: str, **params: Any) -> Json:
@@ -90,14 +104,19 @@ class Service:
         except ValueError:
             body = None
         if not isinstance(body, dict) or "next" not in body:
-            raise Fault(f"{self._http.base_url} does not answer as lockgate {version('lockgate-coordinator')} does: {self._said_version()}")
+            raise Fault(
+                f"{self._http.base_url} does not answer as lockgate {version('lockgate-coordinator')} does: "
+                f"{self._said_version()}"
+            )
         return body
 
     def _send(self, method: str, path: str, **params: Any) -> httpx.Response:
         try:
             answer = self._http.request(method, path, params=params)
         except httpx.HTTPError as error:
-            raise Unreachable(f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?") from error
+            raise Unreachable(
+                f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?"
+            ) from error
         if answer.is_success:
             return answer
         raise self._refusal(answer)
@@ -108,7 +127,9 @@ class Service:
             problem = answer.json()
             kind, detail = str(problem["type"]).removeprefix("urn:lockgate:"), str(problem["detail"])
         except (ValueError, LookupError, TypeError):
-            return Fault(f"{self._http.base_url} answers {status}, and not as a lockgate coordinator does: is --url right?")
+            return Fault(
+                f"{self._http.base_url} answers {status}, and not as a lockgate coordinator does: is --url right?"
+            )
         if self._token:
             detail = detail.replace(self._token, "…")  # somebody in between may quote the request
         if status == 404 and kind == "about:blank":

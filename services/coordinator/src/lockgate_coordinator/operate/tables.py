@@ -50,7 +50,9 @@ def groups_table(groups: Json) -> RenderableType:
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
-    """One group: what it is at, who holds it, and the readers of `sources`, which are parts of answers of the service."""
+    """One group: what it is at, who holds it, and the readers of `sources`, which are parts of
+    answers of the service.
+    """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), Text()]
     parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
@@ -67,9 +69,17 @@ def _head(group: Json) -> RenderableType:
     table.add_row("ceiling", dated(event["max_desired_watermark"], now))
     if "would_be" in event:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
-    table.add_row("drift", f"{span(group['drift_ms'])} of {span(config['max_drift_ms'])}, catching up {config['catch_up']}")
-    hold = "" if config["max_hold_ms"] is None else f", who waits over {span(config['max_hold_ms'])}: {config['on_max_hold']}"
-    table.add_row("rules", f"{config['mode']}, lost readers {config['on_lost_reader']} after {span(config['lease_ms'])}{hold}")
+    table.add_row(
+        "drift", f"{span(group['drift_ms'])} of {span(config['max_drift_ms'])}, catching up {config['catch_up']}"
+    )
+    hold = (
+        ""
+        if config["max_hold_ms"] is None
+        else f", who waits over {span(config['max_hold_ms'])}: {config['on_max_hold']}"
+    )
+    table.add_row(
+        "rules", f"{config['mode']}, lost readers {config['on_lost_reader']} after {span(config['lease_ms'])}{hold}"
+    )
     table.add_row("created", dated(group["created_at"], now))
     table.add_row("readers", str(group["readers"]))
     return table
@@ -77,7 +87,9 @@ def _head(group: Json) -> RenderableType:
 
 def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
     owned = wide and any(reader["owner"] for _, reader in readers)
-    table = _table("reader", "state", "watermark", "drift", "held", "lease", "progress", "batch", *(["owner"] if owned else []))
+    table = _table(
+        "reader", "state", "watermark", "drift", "held", "lease", "progress", "batch", *(["owner"] if owned else [])
+    )
     for source, reader in readers:
         age = reader["progress_age_ms"]
         cells: list[str | Text] = [
@@ -98,9 +110,15 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
     table = _table("reader", "split", "state", "watermark", "drift", "position")
     for source, reader in readers:
         for name, split in reader.get("splits", {}).items():
-            place = "–" if split["position"] is None else f"{split['position']}" + ("" if split["end"] is None else f" of {split['end']}")
+            place = (
+                "–"
+                if split["position"] is None
+                else f"{split['position']}" + ("" if split["end"] is None else f" of {split['end']}")
+            )
             where = moment(split["watermark"])
-            table.add_row(f"{source}/{reader['subtask']}", name, _coloured(split["state"]), where, span(split["drift_ms"]), place)
+            table.add_row(
+                f"{source}/{reader['subtask']}", name, _coloured(split["state"]), where, span(split["drift_ms"]), place
+            )
     return table
 
 
@@ -114,13 +132,17 @@ def _coloured(state: str) -> Text:
 
 
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
-    """How to see the rest, where a page is not all: of one source that was asked for, or of the group."""
+    """How to see the rest, where a page is not all: of one source that was asked for, or of the
+    group.
+    """
     after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
     return [] if after is None else [Text(f"there are more: --after {after}, or a greater --limit", style="italic")]
 
 
 def _table(*columns: str) -> Table:
-    """Numbers to the right. Times and lengths of time are never cut; a name that is too long is folded."""
+    """Numbers to the right. Times and lengths of time are never cut; a name that is too long is
+    folded.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")

@@ -54,13 +54,19 @@ def who_holds(group: Json) -> str:
     event = group["alignment"]
     would = "would be" if group["config"]["mode"] == "observe" else "is"
     if group["waiting_for"]:
-        return f"Everybody waits for the first report of {_listed(group['waiting_for'])}, expected by the configuration."
+        return (
+            f"Everybody waits for the first report of {_listed(group['waiting_for'])}, expected by the configuration."
+        )
     if not event["held_by"]:
         started = event["group_watermark"] != MIN
-        return f"Nobody {would} held: " + ("all readers are idle, finished, lost or gone." if started else "no reader has reported yet.")
+        return f"Nobody {would} held: " + (
+            "all readers are idle, finished, lost or gone." if started else "no reader has reported yet."
+        )
     names = [_placed(held) for held in event["held_by"]]
     ceiling = event.get("would_be", event["max_desired_watermark"])
-    limit = "" if ceiling == MAX else f"; nobody {'would go' if would == 'would be' else 'goes'} beyond {moment(ceiling)}"
+    limit = (
+        "" if ceiling == MAX else f"; nobody {'would go' if would == 'would be' else 'goes'} beyond {moment(ceiling)}"
+    )
     return f"The group {would} held by {_listed(names)} at {moment(event['group_watermark'])}{limit}."
 
 

@@ -1,1 +1,3 @@
-"""Between API and store: turns of a group, waiting for a change, looking into a group. The rules are core's."""
+"""Between API and store: turns of a group, waiting for a change, looking into a group. The rules
+are core's.
+"""

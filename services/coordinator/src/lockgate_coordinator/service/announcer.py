@@ -1,12 +1,14 @@
 """Announcing: who waits for a group's next revision is woken by it, wherever it comes from.
 
-A revision moves by a command here (`announce`), by a command at another process, or by time alone, when a lease, a wait or a new
-group's grace ends. For each group that somebody watches one follower looks again at the next deadline and, where other processes
-share the store, twice in each update interval: a look at an unchanged group is one short question, and needs nothing to be set up
-again after the store was away. Nobody watches: nobody looks.
+A revision moves by a command here (`announce`), by a command at another process, or by time alone,
+when a lease, a wait or a new group's grace ends. For each group that somebody watches one follower
+looks again at the next deadline and, where other processes share the store, twice in each update
+interval: a look at an unchanged group is one short question, and needs nothing to be set up again
+after the store was away. Nobody watches: nobody looks.
 
-Nothing is queued for anybody. A watcher that is woken takes the newest event, and one that was busy meanwhile finds it when it comes
-back: so a slow one misses what is outdated, costs no memory, and delays nobody.
+Nothing is queued for anybody. A watcher that is woken takes the newest event, and one that was busy
+meanwhile finds it when it comes back: so a slow one misses what is outdated, costs no memory, and
+delays nobody.
 """
 
 import asyncio
@@ -15,16 +17,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from lockgate.alignment import next_deadline
 from lockgate.errors import Refused
-from lockgate.events import WatermarkAlignmentEvent
+from lockgate.group.alignment import next_deadline
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_coordinator.service.turns import Turn
 from lockgate_coordinator.store import StoreUnavailable
 
 log = logging.getLogger("lockgate")
 
 HEARTBEAT_S = 10.0
-"""How often a follower of an unchanged group is told that nothing has changed: proxies cut what is silent for longer."""
+"""How often a follower of an unchanged group is told that nothing has changed: proxies cut what is
+silent for longer.
+"""
 
 LOOK_AGAIN_S = 1.0
 """How soon a store that was away is asked again."""
@@ -56,8 +60,9 @@ class _Watcher:
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """One group that somebody watches. `failure` is why the last look failed, without its traceback: the frames there hold this, and
-    whoever is told of it would add his. `poked`: look now.
+    """One group that somebody watches. `failure` is why the last look failed, without its
+    traceback: the frames there hold this, and whoever is told of it would add his. `poked`: look
+    now.
     """
 
     watchers: set[_Watcher] = field(default_factory=set)
@@ -77,7 +82,9 @@ class _Watch:
 
 
 class Announcer:
-    """`look` evaluates a group now, and announces what it finds. `shared`: other processes may change groups. `limit`: of watchers."""
+    """`look` evaluates a group now, and announces what it finds. `shared`: other processes may
+    change groups. `limit`: of watchers.
+    """
 
     def __init__(self, look: Callable[[str], Awaitable[Turn]], *, shared: bool, limit: int) -> None:
         self.watchers = 0
@@ -107,7 +114,8 @@ class Announcer:
             watch.poked.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """The first event above revision `after`; None when the time ran out or the service ends. Raises what `look` raises.
+        """The first event above revision `after`; None when the time ran out or the service ends.
+        Raises what `look` raises.
 
         Raises `TooManyWatchers`.
         """
@@ -133,7 +141,8 @@ class Announcer:
                 timer.cancel()
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The newest event whenever it is above what was given before, and None at each heartbeat. Ends with the group or the service.
+        """The newest event whenever it is above what was given before, and None at each heartbeat.
+        Ends with the group or the service.
 
         A store that is away is waited for: the follower is told of nothing, for nothing is known.
         """
@@ -154,7 +163,9 @@ class Announcer:
     def check_room(self) -> None:
         """Raises `TooManyWatchers` if as many wait as may."""
         if self.watchers >= self._limit:
-            raise TooManyWatchers(f"{self._limit} streams and long polls wait here already: ask again later, or another coordinator")
+            raise TooManyWatchers(
+                f"{self._limit} streams and long polls wait here already: ask again later, or another coordinator"
+            )
 
     def close(self) -> None:
         """Ends all waiting at once, as if the time had run out."""
@@ -185,7 +196,9 @@ class Announcer:
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """A group that is gone ends its watch with all its watchers: whoever asks again begins a new one."""
+        """A group that is gone ends its watch with all its watchers: whoever asks again begins a
+        new one.
+        """
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:

@@ -1,7 +1,7 @@
 """The coordinator: every command of the protocol, as load, core's rule, commit.
 
-Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this one is any number of processes over one store, and
-none of them holds anything that the others need.
+Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this one is any number of
+processes over one store, and none of them holds anything that the others need.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from lockgate import commands
 from lockgate.errors import InvalidMessage, Refused, UnknownGroup
-from lockgate.events import (
+from lockgate.group import commands
+from lockgate.group.group import Group, create, replace_config
+from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
     ReaderRegistrationEvent,
@@ -19,7 +20,6 @@ from lockgate.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
-from lockgate.group import Group, create, replace_config
 from lockgate_coordinator.service.announcer import Announcer
 from lockgate_coordinator.service.turns import PreconditionFailed, Reports, Turn, Turns
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
@@ -46,13 +46,19 @@ def _unseen(group: str, source: str, subtask: int) -> AbstractContextManager[Non
 
 
 class Coordinator:
-    """All methods raise `Refused` for what core's rules refuse and `StoreUnavailable` when the store does not answer.
+    """All methods raise `Refused` for what core's rules refuse and `StoreUnavailable` when the
+    store does not answer.
 
-    `evicting` is entered while a reader (group, source, subtask) is evicted: afterwards nothing tells that it did not leave by itself.
+    `evicting` is entered while a reader (group, source, subtask) is evicted: afterwards nothing
+    tells that it did not leave by itself.
     """
 
     def __init__(
-        self, store: Store, evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unseen, *, max_watchers: int = 10_000
+        self,
+        store: Store,
+        evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unseen,
+        *,
+        max_watchers: int = 10_000,
     ) -> None:
         self._store = store
         self._evicting = evicting
@@ -60,14 +66,18 @@ class Coordinator:
         self._turns = Turns(store, self._announcer.announce)
 
     async def configure(self, name: str, config: GroupConfig, precondition: Precondition) -> Configured:
-        """Creates the group or gives it another configuration. Raises `PreconditionFailed` if `precondition` says no."""
+        """Creates the group or gives it another configuration. Raises `PreconditionFailed` if
+        `precondition` says no.
+        """
         created = False
 
         def command(loaded: Loaded, group: Group | None) -> Group:
             nonlocal created
             if not precondition(group):
                 raise PreconditionFailed(
-                    "there is no such group yet" if group is None else "the group has another configuration: GET it first"
+                    "there is no such group yet"
+                    if group is None
+                    else "the group has another configuration: GET it first"
                 )
             created = group is None
             if group is None:
@@ -122,7 +132,9 @@ class Coordinator:
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
         """Each report is judged alone. Answers the event and what was rejected, with its index."""
-        rejected: dict[int, InvalidMessage | Refused] = {i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)}
+        rejected: dict[int, InvalidMessage | Refused] = {
+            i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)
+        }
         places = [index for index in range(len(reports)) if index not in rejected]
         turn = await self._turns.take(name, Reports([item for item in reports if not isinstance(item, InvalidMessage)]))
         rejected |= {places[index]: refusal for index, refusal in turn.refusals.items()}
@@ -144,7 +156,8 @@ class Coordinator:
         return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The event, if its revision is not `after` itself, then each newer one; None is a heartbeat.
+        """The event, if its revision is not `after` itself, then each newer one; None is a
+        heartbeat.
 
         Raises what `look` raises, and `TooManyWatchers`, at once and not with the first event.
         """

@@ -1,15 +1,17 @@
-"""Groups in figures, for a scrape: every reader is looked at once, a few at a time, and reports go on in between.
+"""Groups in figures, for a scrape: every reader is looked at once, a few at a time, and reports go
+on in between.
 
-A group of 100,000 readers cannot be looked through at once while reports wait. So after each `AT_ONCE` readers and splits the others get
-their turn, and then the group is looked at again: the figures of one group are those of a few moments, each reader's own are of one.
+A group of 100,000 readers cannot be looked through at once while reports wait. So after each
+`AT_ONCE` readers and splits the others get their turn, and then the group is looked at again: the
+figures of one group are those of a few moments, each reader's own are of one.
 """
 
 import asyncio
 
 from lockgate.errors import Refused
-from lockgate.events import SplitState
-from lockgate.readers import Reader, ReaderKey
+from lockgate.group.readers import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import SplitState
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.inspection import state_of
 from lockgate_coordinator.service.turns import Turn
@@ -21,7 +23,9 @@ MOST_GROUPS = 1_000
 """How many groups are told of one by one, the first by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
-"""How many sources of a group are told of one by one; the others' figures are together under OTHER."""
+"""How many sources of a group are told of one by one; the others' figures are together under
+OTHER.
+"""
 
 MOST_NAMED_SPLITS = 10_000
 """How many splits are told of one by one, over all groups, where that is wanted at all."""
@@ -34,7 +38,9 @@ LOOKS_AT_ONCE = 16
 
 
 async def find(coordinator: Coordinator, *, name_splits: bool) -> Found:
-    """All groups, each evaluated once. Where the store does not answer, what was found until then."""
+    """All groups, each evaluated once. Where the store does not answer, what was found until
+    then.
+    """
     found = Found()
     left = MOST_NAMED_SPLITS if name_splits else 0
     try:
@@ -63,7 +69,9 @@ async def _look(coordinator: Coordinator, name: str) -> Turn | None:
 
 async def _figures(coordinator: Coordinator, turn: Turn, most_named: int) -> GroupFigures:
     group, event = turn.group, turn.event
-    figures = GroupFigures(group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing))
+    figures = GroupFigures(
+        group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing)
+    )
     looked_at = 0
     for key in list(group.readers):
         reader = turn.group.readers.get(key)
@@ -89,7 +97,11 @@ def _count(figures: GroupFigures, turn: Turn, key: ReaderKey, reader: Reader, mo
         source.overdue += reader.overdue
     if reported is None:
         return 0
-    if state == "active" and MIN < reported.watermark < MAX and (source.foremost is None or reported.watermark > source.foremost):
+    if (
+        state == "active"
+        and MIN < reported.watermark < MAX
+        and (source.foremost is None or reported.watermark > source.foremost)
+    ):
         source.foremost = reported.watermark
     for name, split in reported.splits.items():
         figures.splits[SplitState(split.state).value] += 1

@@ -1,4 +1,5 @@
-"""A group, its sources, readers and splits for a person to look at: pure, from a group and the time.
+"""A group, its sources, readers and splits for a person to look at: pure, from a group and the
+time.
 
 ISO strings stand next to the numbers and never in their place.
 """
@@ -6,16 +7,18 @@ ISO strings stand next to the numbers and never in their place.
 import heapq
 from itertools import groupby
 
-from lockgate.codec import alignment_to_json, config_to_json, split_to_json
-from lockgate.events import SplitReport, WatermarkAlignmentEvent
-from lockgate.fields import Json
-from lockgate.group import Group
-from lockgate.leases import has_finished, is_lost, is_parked, lease_ends
-from lockgate.readers import Reader, ReaderKey, effective_watermark
+from lockgate.group.group import Group
+from lockgate.group.leases import has_finished, is_lost, is_parked, lease_ends
+from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.watermark import MAX, MIN, add, iso
+from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
+from lockgate.wire.events import SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.fields import Json
 
 DRIFT_LIMIT = 10_000
-"""Of a larger group the list does not say the drift: it would have to look at all readers, while reports wait."""
+"""Of a larger group the list does not say the drift: it would have to look at all readers, while
+reports wait.
+"""
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
@@ -32,8 +35,12 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     }
 
 
-def inspected(group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None) -> Json:
-    """A whole group: its configuration, the event that holds, and `limit` of its readers above `after`, without their splits."""
+def inspected(
+    group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
+) -> Json:
+    """A whole group: its configuration, the event that holds, and `limit` of its readers above
+    `after`, without their splits.
+    """
     page = heapq.nsmallest(limit + 1, group.readers if after is None else (key for key in group.readers if key > after))
     shown = page[:limit]
     return {
@@ -56,7 +63,9 @@ def inspected(group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limi
 
 
 def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Json:
-    """One source with `limit` of its readers above subtask `after` and their splits; no `readers` if nobody has registered for it."""
+    """One source with `limit` of its readers above subtask `after` and their splits; no `readers`
+    if nobody has registered for it.
+    """
     above = -1 if after is None else after
     page = heapq.nsmallest(limit + 1, (key for key in group.readers if key[0] == source and key[1] > above))
     shown = page[:limit]
@@ -101,7 +110,9 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """One word for where a reader stands: registered, active, idle, parked, finished, passed_over or lost."""
+    """One word for where a reader stands: registered, active, idle, parked, finished, passed_over
+    or lost.
+    """
     if is_lost(reader, group.config, now_ms):
         return "lost"
     reported = reader.reported

@@ -1,10 +1,12 @@
-"""Turns: recall or load, the commands that are waiting, evaluate, commit; and again with what stood in the way of the commit.
+"""Turns: recall or load, the commands that are waiting, evaluate, commit; and again with what stood
+in the way of the commit.
 
-Commands for one group that come while a turn is under way wait and make the next turn together: one evaluation and one commit, mostly
-one round trip, for all of them. So a burst of reports costs a few turns and not one each, and two processes seldom meet. Each command
-is judged alone: a refused one takes nothing from the others. All are answered with the event of their turn, so each answer takes its
-own command into account. Nobody is answered before it is stored, or, where nothing changes, before the store has said that this is how
-it stands.
+Commands for one group that come while a turn is under way wait and make the next turn together: one
+evaluation and one commit, mostly one round trip, for all of them. So a burst of reports costs a few
+turns and not one each, and two processes seldom meet. Each command is judged alone: a refused one
+takes nothing from the others. All are answered with the event of their turn, so each answer takes
+its own command into account. Nobody is answered before it is stored, or, where nothing changes,
+before the store has said that this is how it stands.
 """
 
 import asyncio
@@ -14,22 +16,26 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, groupby
 from typing import cast
 
-from lockgate.alignment import evaluate
-from lockgate.commands import report_all
 from lockgate.errors import Refused, UnknownGroup
-from lockgate.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate.group import Group
-from lockgate.leases import first_lease_end, silent_ms
+from lockgate.group.alignment import evaluate
+from lockgate.group.commands import report_all
+from lockgate.group.group import Group
+from lockgate.group.leases import first_lease_end, silent_ms
+from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.store.base import CLAIMED_MS
 
 Change = Callable[[Loaded, Group | None], Group | None]
-"""From what was loaded (its time and its version) and the group as the commands before have left it to the group after this one."""
+"""From what was loaded (its time and its version) and the group as the commands before have left it
+to the group after this one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The most frequent command by far: all that stand next to each other make one new group together, and not one each."""
+    """The most frequent command by far: all that stand next to each other make one new group
+    together, and not one each.
+    """
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
 
@@ -37,25 +43,37 @@ class Reports:
 Command = Change | Reports
 
 ATTEMPTS = 100
-"""How often a turn is tried. Of processes that collide one always gets through, so this many in a row means something is wrong."""
+"""How often a turn is tried. Of processes that collide one always gets through, so this many in a
+row means something is wrong.
+"""
 
 CONTENDED_S = 1.0
-"""For how long after a lost turn or a refused claim others are taken to be at work in the group. Then busy turns claim it first."""
+"""For how long after a lost turn or a refused claim others are taken to be at work in the group.
+Then busy turns claim it first.
+"""
 
 CLAIM_FROM = 4
-"""How many commands are worth a claim: it may have to wait for others, and a refused commit of fewer costs less than that."""
+"""How many commands are worth a claim: it may have to wait for others, and a refused commit of
+fewer costs less than that.
+"""
 
 CLAIM_ATTEMPTS = 20
 """How often a claim is tried before a turn goes on without it."""
 
 GATHER_LOOKS = 16
-"""How often the event loop may look at its connections before a turn, while each look brings more commands to go with it."""
+"""How often the event loop may look at its connections before a turn, while each look brings more
+commands to go with it.
+"""
 
 HOPE_S = 0.002
-"""For how long those that were just answered are hoped for: some round trips to a Redis nearby, and little to a reader."""
+"""For how long those that were just answered are hoped for: some round trips to a Redis nearby, and
+little to a reader.
+"""
 
 HEAVY = 500
-"""From how many reports on, or of how many readers that may all have to be looked at, a turn asks for the time before it begins."""
+"""From how many reports on, or of how many readers that may all have to be looked at, a turn asks
+for the time before it begins.
+"""
 
 
 class PreconditionFailed(Exception):
@@ -64,7 +82,8 @@ class PreconditionFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A command's outcome: the group right after it, the group after the whole turn, and the event that holds now.
+    """A command's outcome: the group right after it, the group after the whole turn, and the event
+    that holds now.
 
     `refusals`: what refuses some of its reports, by their index.
     """
@@ -103,7 +122,9 @@ class _Hoped:
 
 
 class Turns:
-    """One turn at a time for each group. `committed` is told each turn's outcome before the commands' callers are."""
+    """One turn at a time for each group. `committed` is told each turn's outcome before the
+    commands' callers are.
+    """
 
     def __init__(self, store: Store, committed: Callable[[Turn], None]) -> None:
         self._store = store
@@ -117,7 +138,9 @@ class Turns:
         self._took_s = 0.0  # the last turn, of whichever group
 
     async def take(self, name: str, command: Command) -> Turn:
-        """Raises what the command raises, `UnknownGroup` if it leaves no group, and `StoreUnavailable`."""
+        """Raises what the command raises, `UnknownGroup` if it leaves no group, and
+        `StoreUnavailable`.
+        """
         future: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(name, [])
         waiting.append((command, future))
@@ -157,9 +180,11 @@ class Turns:
         return len(waiting)
 
     async def _gathered(self, name: str, answered: int) -> bool:
-        """Whether there is anything to do, once a look at all connections has brought no further command.
+        """Whether there is anything to do, once a look at all connections has brought no further
+        command.
 
-        Where a turn is a round trip, whoever was just answered is hoped for: it comes again sooner than another turn would be over.
+        Where a turn is a round trip, whoever was just answered is hoped for: it comes again sooner
+        than another turn would be over.
         """
         if answered and self._store.shared:
             self._hoped[name] = hoped = _Hoped(answered + len(self._waiting.get(name, ())))
@@ -173,7 +198,9 @@ class Turns:
         return name in self._waiting
 
     async def _claimed(self, name: str) -> None:
-        """A turn that would outlast our claim is for the next one: it would lose against whoever claims then."""
+        """A turn that would outlast our claim is for the next one: it would lose against whoever
+        claims then.
+        """
         loop = asyncio.get_running_loop()
         if loop.time() + self._took_s < self._ours.get(name, 0.0):
             return
@@ -216,7 +243,9 @@ class Turns:
         raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
 
     async def _stored(self, loaded: Loaded, group: Group | None) -> Loaded | None:
-        """None if `group` stands in the store now; else what stands there instead. Where nothing has changed there is nothing to store."""
+        """None if `group` stands in the store now; else what stands there instead. Where nothing
+        has changed there is nothing to store.
+        """
         if group is not None and group is not loaded.group:
             return await self._store.commit(loaded, group)
         return None if loaded.sure else await self._store.load(loaded.name)
@@ -238,7 +267,9 @@ def _outcome(own: _Own, turn: Turn) -> Turn | Exception:
 
 
 def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[_Own]]:
-    """The group after all commands. For each the group right after it, or what refuses it; for reports what refuses each of them."""
+    """The group after all commands. For each the group right after it, or what refuses it; for
+    reports what refuses each of them.
+    """
     group, owns = loaded.group, list[_Own]()
     for are_reports, run in groupby(commands, key=_is_reports):
         if are_reports:
@@ -261,7 +292,9 @@ def _is_reports(command: Command) -> bool:
 
 
 def _is_heavy(commands: list[Command], recalled: Loaded) -> bool:
-    """What takes so long that a recalled time would be outdated before the commit, and all the work done twice."""
+    """What takes so long that a recalled time would be outdated before the commit, and all the work
+    done twice.
+    """
     group = recalled.group
     if group is not None and len(group.readers) > HEAVY:
         first = first_lease_end(group)

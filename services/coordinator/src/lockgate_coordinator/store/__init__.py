@@ -1,4 +1,6 @@
-"""Where groups are kept: one contract (`base`), in memory or in Redis. This factory alone knows `store.redis`."""
+"""Where groups are kept: one contract (`base`), in memory or in Redis. This factory alone knows
+`store.redis`.
+"""
 
 import os
 from collections.abc import Mapping
@@ -12,9 +14,11 @@ EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redi
 
 
 def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Store:
-    """A store by its address; the forms of a Redis's are in `addresses`, which may take a password out of `environment`.
+    """A store by its address; the forms of a Redis's are in `addresses`, which may take a password
+    out of `environment`.
 
-    Raises `InvalidStoreAddress`, whose text names what is wrong with the address and holds nothing of it but a scheme.
+    Raises `InvalidStoreAddress`, whose text names what is wrong with the address and holds nothing
+    of it but a scheme.
     """
     scheme, colon, _ = address.partition("://")
     if not colon:

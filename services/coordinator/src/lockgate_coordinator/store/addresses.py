@@ -1,13 +1,16 @@
-"""The address of a Redis, taken apart: which servers, how they are reached, and what proves who asks.
+"""The address of a Redis, taken apart: which servers, how they are reached, and what proves who
+asks.
 
 redis://[USER:PASSWORD@]HOST[:PORT][/DB]                                      one server
 redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]…/SERVICE[/DB]        the master that these Sentinels name
 redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]…                      a Redis Cluster, by some of its nodes
 
-`rediss` in the place of `redis` is the same over TLS. A part with special characters is percent-encoded. Options stand behind a `?`:
-redis-py's own for TLS, and the credentials of the Sentinels. A password may come from the environment instead, where `ps` does not show it.
+`rediss` in the place of `redis` is the same over TLS. A part with special characters is
+percent-encoded. Options stand behind a `?`: redis-py's own for TLS, and the credentials of the
+Sentinels. A password may come from the environment instead, where `ps` does not show it.
 
-No text that leaves this module repeats a part of an address, since any part may turn out to be a piece of a password.
+No text that leaves this module repeats a part of an address, since any part may turn out to be a
+piece of a password.
 """
 
 from collections.abc import Mapping
@@ -52,7 +55,9 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """`tls` holds redis-py's own options, and is None without TLS; `service` and `sentinel` are of the form SENTINEL alone."""
+    """`tls` holds redis-py's own options, and is None without TLS; `service` and `sentinel` are of
+    the form SENTINEL alone.
+    """
 
     form: Form
     servers: tuple[tuple[str, int], ...]
@@ -71,7 +76,9 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Raises `InvalidStoreAddress`, which names the part that is wrong and what is expected there."""
+    """Raises `InvalidStoreAddress`, which names the part that is wrong and what is expected
+    there.
+    """
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
     try:
@@ -118,14 +125,19 @@ def _options(query: str) -> dict[str, str]:
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
     """The name tells most, unless a password with a `?` in it could have got here."""
-    return _wrong("options", f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known")
+    return _wrong(
+        "options",
+        f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known",
+    )
 
 
 def _tls(options: dict[str, str], scheme: str) -> dict[str, str | bool] | None:
     given: dict[str, str | bool] = {name: options.pop(name) for name in (*TLS_FILES, *TLS_CHOICES) if name in options}
     if not scheme.startswith("rediss"):
         if given:
-            raise _wrong("options", f"may have {next(iter(given))} over TLS alone: {scheme.replace('redis', 'rediss')}://")
+            raise _wrong(
+                "options", f"may have {next(iter(given))} over TLS alone: {scheme.replace('redis', 'rediss')}://"
+            )
         return None
     for name, value in given.items():
         if name in TLS_FILES and not Path(str(value)).is_file():
@@ -144,7 +156,9 @@ def _path(path: str, form: Form) -> tuple[str, int]:
     service = ""
     if form is Form.SENTINEL:
         if not steps:
-            raise _wrong("path", "must name the service that the Sentinels watch: redis+sentinel://HOST:PORT/SERVICE[/DB]")
+            raise _wrong(
+                "path", "must name the service that the Sentinels watch: redis+sentinel://HOST:PORT/SERVICE[/DB]"
+            )
         service = steps.pop(0)
     if form is Form.CLUSTER and steps:
         raise _wrong("path", "must be empty: a cluster has one database")
@@ -167,5 +181,9 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Only the names of parts and options that we know go into the text; those that we do not know must look like one."""
-    return InvalidStoreAddress(f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded")
+    """Only the names of parts and options that we know go into the text; those that we do not know
+    must look like one.
+    """
+    return InvalidStoreAddress(
+        f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
+    )

@@ -1,11 +1,13 @@
-"""Connections to a Redis of any form, through redis-py; what its driver raises leaves here as `StoreUnavailable`, with what to do.
+"""Connections to a Redis of any form, through redis-py; what its driver raises leaves here as
+`StoreUnavailable`, with what to do.
 
-A connection that is new may lead to another Redis than the last one did: restarted, or a replica that was promoted, and either may
-have lost what came last. So who remembers anything of a Redis asks `opened` whether it still speaks to the same one. It is counted
-where redis-py fetches the credentials, since every new connection of every kind of client does that.
+A connection that is new may lead to another Redis than the last one did: restarted, or a replica
+that was promoted, and either may have lost what came last. So who remembers anything of a Redis
+asks `opened` whether it still speaks to the same one. It is counted where redis-py fetches the
+credentials, since every new connection of every kind of client does that.
 
-The steps of a turn go over one connection of their own (`link`), where there is one server to speak to; the rest, and whatever goes wrong
-there, over redis-py's pool. In a cluster all do.
+The steps of a turn go over one connection of their own (`link`), where there is one server to speak
+to; the rest, and whatever goes wrong there, over redis-py's pool. In a cluster all do.
 """
 
 import asyncio
@@ -37,18 +39,24 @@ from lockgate_coordinator.store.base import StoreUnavailable
 from lockgate_coordinator.store.link import AskAgain, Link
 
 TIMEOUT_S = 2.0
-"""How long an answer may take, with all that has to be connected and waited for before it: shorter than a client's patience, longer
-than a slow moment. One clock for all of it: redis-py's `socket_timeout` would cost as much as the rest of a command, and is left out."""
+"""How long an answer may take, with all that has to be connected and waited for before it: shorter
+than a client's patience, longer than a slow moment. One clock for all of it: redis-py's
+`socket_timeout` would cost as much as the rest of a command, and is left out.
+"""
 
 AT_ONCE = 16
-"""How many commands are under way at most, and so how many connections are opened while none breaks."""
+"""How many commands are under way at most, and so how many connections are opened while none
+breaks.
+"""
 
 _ONCE_MORE = 1
 """A pooled connection may be of before a restart."""
 
 
 class Script:
-    """A Lua script of this package, from the files of these names one after the other. Raises nothing until it is run."""
+    """A Lua script of this package, from the files of these names one after the other. Raises
+    nothing until it is run.
+    """
 
     def __init__(self, *names: str) -> None:
         folder = files(__package__) / "scripts"
@@ -73,8 +81,11 @@ class Connections:
         """How many connections have been opened so far."""
         return self._greeter.greeted
 
-    async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False) -> Any:
-        """Its answer. The script is sent whole where it is not known (any more). All keys must have the same hash tag.
+    async def run(
+        self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
+    ) -> Any:
+        """Its answer. The script is sent whole where it is not known (any more). All keys must have
+        the same hash tag.
 
         `large`: the answer may be, and nobody else is to wait behind it.
         """
@@ -96,7 +107,9 @@ class Connections:
             await client.aclose()
 
     async def _quickly(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """By the link, if there is one. What fails there in any way is asked again: scripts compare before they set."""
+        """By the link, if there is one. What fails there in any way is asked again: scripts compare
+        before they set.
+        """
         loop = asyncio.get_running_loop()
         ends, link = loop.time() + TIMEOUT_S, self._link
         if link is not None and not link.ended and link.waiting < AT_ONCE:
@@ -109,7 +122,9 @@ class Connections:
         return await self._pooled(words, ends - loop.time())
 
     async def _pooled(self, words: tuple[str | bytes | int, ...], timeout_s: float) -> Any:
-        """By redis-py. Before, where there is no link any more, there is one again: whoever remembers anything forgets it but once."""
+        """By redis-py. Before, where there is no link any more, there is one again: whoever
+        remembers anything forgets it but once.
+        """
         try:
             with fail_after(timeout_s):
                 async with self._turnstile:
@@ -171,7 +186,8 @@ def _clients(address: RedisAddress, greeter: _Greeter) -> tuple[Any, list[Any]]:
     if address.form is Form.SERVER:
         ((host, port),) = address.servers
         return Redis(host=host, port=port, credential_provider=greeter, **common), []
-    sentinel = Sentinel(address.servers, sentinel_kwargs=asked, credential_provider=greeter, **common)  # type: ignore[no-untyped-call]  # as redis-py has it
+    # as redis-py has it
+    sentinel = Sentinel(address.servers, sentinel_kwargs=asked, credential_provider=greeter, **common)  # type: ignore[no-untyped-call]
     return sentinel.master_for(address.service), sentinel.sentinels
 
 
@@ -180,14 +196,19 @@ def _retry() -> Retry:
 
 
 def _told(error: Exception) -> str:
-    """What Redis or its driver says, and what to do. Errors whose text may quote the settings of a connection are told in our words."""
+    """What Redis or its driver says, and what to do. Errors whose text may quote the settings of a
+    connection are told in our words.
+    """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):
         return _told(cause)
     if isinstance(error, RedisClusterException):
         return "no cluster can be reached there; a Redis that is no cluster has the address redis://HOST:PORT/DB"
     if isinstance(error, MasterNotFoundError):
-        return "no Sentinel names a master of this service that answers: check its name, the Sentinels' credentials, and their TLS"
+        return (
+            "no Sentinel names a master of this service that answers: check its name, the Sentinels' "
+            "credentials, and their TLS"
+        )
     if isinstance(error, TimeoutError):
         return f"no answer within {TIMEOUT_S:g} s"
     said = str(error).rstrip(".") or type(error).__name__
@@ -198,7 +219,9 @@ def _advice(error: Exception) -> str:
     if isinstance(error, MovedError):
         return "It is a node of a Redis Cluster: the address must begin with redis+cluster://"
     if isinstance(error, ReadOnlyError):
-        return "It is a replica: the address must be the master's, or redis+sentinel://, whose Sentinels know the master"
+        return (
+            "It is a replica: the address must be the master's, or redis+sentinel://, whose Sentinels know the master"
+        )
     if isinstance(error, NoPermissionError):
         return "docs/operations.md, Redis, has the commands and keys that the user needs"
     if isinstance(error, AuthenticationError) or str(error).startswith(("NOAUTH", "WRONGPASS")):

@@ -1,9 +1,10 @@
-"""The keys in Redis, all under one prefix. A group's own keys have the group as hash tag, so they are one slot of a cluster; names
-cannot contain braces.
+"""The keys in Redis, all under one prefix. A group's own keys have the group as hash tag, so they
+are one slot of a cluster; names cannot contain braces.
 
 lockgate:groups              sorted set: the names of all groups, all with score 0, so in the order of their bytes
 lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON); `r:<subtask>:<source>` one reader each (JSON); `since`,
-                             the version from which on changes and removals are known. With `version` alone: a deleted group, which expires
+                             the version from which on changes and removals are known. With
+                             `version` alone: a deleted group, which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it last
 lockgate:{<group>}:removed   sorted set: the fields of readers that are gone, with the version that removed them, for a while
 lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
@@ -11,7 +12,7 @@ lockgate:{<group>}:queue     list: the processes that were refused a claim, in t
 lockgate:ready               written by the readiness check, expires at once
 """
 
-from lockgate.readers import ReaderKey
+from lockgate.group.readers import ReaderKey
 
 GROUPS = "lockgate:groups"
 READY = "lockgate:ready"

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from lockgate.group import Group
+from lockgate.group.group import Group
 
 KNOWN_GROUPS = 1_024
 """How many groups are kept; the one that was not seen for longest goes first."""
@@ -13,7 +13,8 @@ KNOWN_GROUPS = 1_024
 class Known:
     """A group at a version; `ahead_ms` is Redis's clock less our monotonic one.
 
-    `opened` is how many connections had been opened when it was seen. If there are more, they may lead to a Redis with another history.
+    `opened` is how many connections had been opened when it was seen. If there are more, they may
+    lead to a Redis with another history.
     """
 
     version: int

@@ -1,8 +1,10 @@
-"""One connection to a Redis that is kept and spoken to directly: a command costs less than half of what it costs through redis-py.
+"""One connection to a Redis that is kept and spoken to directly: a command costs less than half of
+what it costs through redis-py.
 
-redis-py connects, which is where TLS, users, databases and Sentinels are; then the link takes its transport over. Commands are written one
-behind the other and answered in that order. The link is for what goes well: what was answered by an error, or not at all since the
-connection broke, is to be asked again through redis-py, which knows what each of them means.
+redis-py connects, which is where TLS, users, databases and Sentinels are; then the link takes its
+transport over. Commands are written one behind the other and answered in that order. The link is
+for what goes well: what was answered by an error, or not at all since the connection broke, is to
+be asked again through redis-py, which knows what each of them means.
 """
 
 import asyncio
@@ -20,7 +22,9 @@ class AskAgain(Exception):
 
 
 class Link(asyncio.Protocol):
-    """Over the transport of a connection that nobody else uses. An answer may take `timeout_s` seconds; `left` is called at the end."""
+    """Over the transport of a connection that nobody else uses. An answer may take `timeout_s`
+    seconds; `left` is called at the end.
+    """
 
     def __init__(self, transport: asyncio.Transport, timeout_s: float, left: Callable[[], None]) -> None:
         self._transport = transport
@@ -83,7 +87,8 @@ class Link(asyncio.Protocol):
     def _refused(self, future: "asyncio.Future[Any]", said: str) -> None:
         if not future.done():
             future.set_exception(AskAgain())
-        if said.startswith("READONLY"):  # it is no master any more, so who the new one is has to be found out
+        # it is no master any more, so who the new one is has to be found out
+        if said.startswith("READONLY"):
             self.end()
 
     def _late(self) -> None:

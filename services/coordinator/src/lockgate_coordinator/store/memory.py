@@ -1,9 +1,11 @@
-"""Groups in this process's memory: for one coordinator, whose readers bring a lost store back by registering again."""
+"""Groups in this process's memory: for one coordinator, whose readers bring a lost store back by
+registering again.
+"""
 
 import time
 from collections.abc import Callable
 
-from lockgate.group import Group
+from lockgate.group.group import Group
 from lockgate_coordinator.store.base import Loaded
 
 

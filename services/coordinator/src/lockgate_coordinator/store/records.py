@@ -1,7 +1,8 @@
-"""A group as text: one record for the head, one for each reader, so that a report writes two records however large the group.
+"""A group as text: one record for the head, one for each reader, so that a report writes two
+records however large the group.
 
-A record is a JSON object of a value's own fields. So a replica of another version reads it: a field that it lacks has its default, and one
-that it does not know is left out.
+A record is a JSON object of a value's own fields. So a replica of another version reads it: a field
+that it lacks has its default, and one that it does not know is left out.
 """
 
 from collections.abc import Sequence
@@ -11,12 +12,14 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from lockgate.group import Group
-from lockgate.readers import Reader, Readers
+from lockgate.group.group import Group
+from lockgate.group.readers import Reader, Readers
 
 
 def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
-    """What `msgspec.defstruct` takes: name, type and, where there is one, default of each field of a dataclass."""
+    """What `msgspec.defstruct` takes: name, type and, where there is one, default of each field of
+    a dataclass.
+    """
     types = get_type_hints(kind)
     kept = [each for each in fields(kind) if each.name not in without]
     return [(each.name, types[each.name], *(() if each.default is MISSING else (each.default,))) for each in kept]
@@ -37,7 +40,9 @@ def head_to_text(group: Group) -> str:
 
 
 def reader_to_text(reader: Reader) -> str:
-    """With the fields that have their default: to fill them in takes a reader of the record longer than to read them."""
+    """With the fields that have their default: to fill them in takes a reader of the record longer
+    than to read them.
+    """
     return _encode(reader).decode()
 
 

@@ -1,8 +1,9 @@
 """Groups in Redis: for any number of coordinators, which agree through its versions and its clock.
 
-Every step is one script over the keys of one group, so it is atomic, and one round trip. A group is kept as it was last seen (`known`),
-so that a turn can begin with it instead of asking first, and so that an answer holds only what has changed since: both cost the same
-however large the group is. A refused commit brings what stands there instead, with Redis's time.
+Every step is one script over the keys of one group, so it is atomic, and one round trip. A group is
+kept as it was last seen (`known`), so that a turn can begin with it instead of asking first, and so
+that an answer holds only what has changed since: both cost the same however large the group is. A
+refused commit brings what stands there instead, with Redis's time.
 """
 
 import asyncio
@@ -10,8 +11,8 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any
 
-from lockgate.group import Group
-from lockgate.readers import Readers
+from lockgate.group.group import Group
+from lockgate.group.readers import Readers
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import RedisAddress
 from lockgate_coordinator.store.base import CLAIMED_MS, RECALLED_WITHIN_MS, Loaded, StoreUnavailable
@@ -20,12 +21,15 @@ from lockgate_coordinator.store.known import Known, KnownGroups, monotonic_ms
 from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
 
 REMEMBERED_MS = 3_600_000
-"""How long Redis keeps the last version of a deleted group, and which readers were removed: after that the clock alone is above
-whatever was given out, and who has not looked for so long reads the whole group."""
+"""How long Redis keeps the last version of a deleted group, and which readers were removed: after
+that the clock alone is above whatever was given out, and who has not looked for so long reads the
+whole group.
+"""
 
 AWAITED_MS = 40
-"""For how long the group is left, once a claim has ended, to whoever was refused one first: so that processes claim in turn, and wait for
-none that is dead."""
+"""For how long the group is left, once a claim has ended, to whoever was refused one first: so that
+processes claim in turn, and wait for none that is dead.
+"""
 
 DECODED_AT_ONCE = 500
 """How many readers are decoded in one go: some milliseconds."""
@@ -38,7 +42,9 @@ class RedisStore:
 
     def __init__(self, address: RedisAddress) -> None:
         self._connections = Connections(address)
-        self._load, self._commit, self._delete, self._claim = (Script("standing", step) for step in ("load", "commit", "delete", "claim"))
+        self._load, self._commit, self._delete, self._claim = (
+            Script("standing", step) for step in ("load", "commit", "delete", "claim")
+        )
         self._process = token_hex(8)
         self._ready = Script("ready")
         self._known = KnownGroups()
@@ -61,13 +67,16 @@ class RedisStore:
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
         name = loaded.name
         if loaded.group is None:
-            await self._connections.command("ZADD", keys.GROUPS, 0, name)  # first, so that no group is unlisted
+            # first, so that no group is unlisted
+            await self._connections.command("ZADD", keys.GROUPS, 0, name)
         opened, sent_ms = self._connections.opened, monotonic_ms()
         known = self._known.get(name, opened)
         answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group))
         if len(answer) == 2 and int(answer[0]) == loaded.next_version:
             self._known.keep(name, Known(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened))
-            if loaded.group is None:  # and once more: a delete of its predecessor may have taken it off the list meanwhile
+            if (
+                loaded.group is None
+            ):  # and once more: a delete of its predecessor may have taken it off the list meanwhile
                 await self._connections.command("ZADD", keys.GROUPS, 0, name)
             return None
         if known is None or self._connections.opened != opened:
@@ -75,7 +84,9 @@ class RedisStore:
         return await self._learned(name, answer, loaded.group, sent_ms, opened)
 
     async def delete(self, loaded: Loaded) -> bool:
-        """Off the list last, so that nothing is unlisted that is there; and on it again if a successor is, which may have been quicker."""
+        """Off the list last, so that nothing is unlisted that is there; and on it again if a
+        successor is, which may have been quicker.
+        """
         args = [loaded.version, loaded.last_version, REMEMBERED_MS]
         done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
         if done:
@@ -96,7 +107,10 @@ class RedisStore:
 
     async def names(self, after: str, limit: int) -> list[str]:
         low = f"({after}" if after else "-"
-        return [str(name) for name in await self._connections.command("ZRANGEBYLEX", keys.GROUPS, low, "+", "LIMIT", 0, limit)]
+        return [
+            str(name)
+            for name in await self._connections.command("ZRANGEBYLEX", keys.GROUPS, low, "+", "LIMIT", 0, limit)
+        ]
 
     async def ping(self) -> None:
         if not await self._connections.run(self._ready, [keys.READY], []):
@@ -105,7 +119,9 @@ class RedisStore:
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _learned(self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int) -> Loaded:
+    async def _learned(
+        self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int
+    ) -> Loaded:
         """What scripts/standing.lua answers to somebody who knows `base`."""
         version, now_ms, *news = answer
         group = await _group(name, news, base) if news else base
@@ -124,7 +140,16 @@ def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
             written += (keys.reader_field(key), reader_to_text(reader))
     claimed = "" if loaded.sure else loaded.now_ms
     head = head_to_text(group)
-    return [loaded.version, claimed, RECALLED_WITHIN_MS, loaded.next_version, head, REMEMBERED_MS, packed(removed), packed(written)]
+    return [
+        loaded.version,
+        claimed,
+        RECALLED_WITHIN_MS,
+        loaded.next_version,
+        head,
+        REMEMBERED_MS,
+        packed(removed),
+        packed(written),
+    ]
 
 
 def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
@@ -145,7 +170,9 @@ async def _group(name: str, news: Sequence[Any], base: Group | None) -> Group | 
 
 
 async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Readers:
-    """With those of these fields and records. Of a large group a part at a time, so that others are answered in between."""
+    """With those of these fields and records. Of a large group a part at a time, so that others are
+    answered in between.
+    """
     for first in range(0, len(records), DECODED_AT_ONCE):
         if first:
             await asyncio.sleep(0)

@@ -1,7 +1,9 @@
-"""Which changes of state lie between a group as it was loaded and as it was committed: pure, and O(readers that changed).
+"""Which changes of state lie between a group as it was loaded and as it was committed: pure, and
+O(readers that changed).
 
-A change of state is what a person wants to be told of: a reader comes, stops, is lost, is let go; a group is made, configured, deleted.
-Watermarks are no state: they move with every report, and who holds the group moves with them.
+A change of state is what a person wants to be told of: a reader comes, stops, is lost, is let go; a
+group is made, configured, deleted. Watermarks are no state: they move with every report, and who
+holds the group moves with them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,10 +11,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
-from lockgate.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
-from lockgate.group import Group
-from lockgate.leases import is_parked
-from lockgate.readers import Moved, Reader, ReaderKey, Readers
+from lockgate.group.group import Group
+from lockgate.group.leases import is_parked
+from lockgate.group.readers import Moved, Reader, ReaderKey, Readers
+from lockgate.wire.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
 
 NOBODY: AbstractSet[ReaderKey] = frozenset()
 
@@ -42,7 +44,9 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change; `source` and `subtask` are None where it is the group's. `details` are figures and free text, such as owners."""
+    """One change; `source` and `subtask` are None where it is the group's. `details` are figures
+    and free text, such as owners.
+    """
 
     kind: Kind
     group: str
@@ -58,11 +62,20 @@ def moved(before: Group | None, after: Group) -> list[Moved]:
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Whether nothing but watermarks has moved, of readers that neither wait nor rest: so it is with nearly all commits."""
+    """Whether nothing but watermarks has moved, of readers that neither wait nor rest: so it is
+    with nearly all commits.
+    """
     if before is None or before.config is not after.config or before.sources_seen != after.sources_seen:
         return False
     for _, old, new in readers:
-        if old is None or new is None or not _is_ordinary(old, new) or old.held_since is not None or old.lost or old.passed_over:
+        if (
+            old is None
+            or new is None
+            or not _is_ordinary(old, new)
+            or old.held_since is not None
+            or old.lost
+            or old.passed_over
+        ):
             return False
         if new.reported is not None and new.reported.idle:
             return False
@@ -72,10 +85,11 @@ def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bo
 def changes(
     before: Group | None, after: Group, readers: list[Moved], now_ms: int, evicted: AbstractSet[ReaderKey] = NOBODY
 ) -> Iterator[Change]:
-    """What has happened from `before` (None: there was no group) to `after`, whose `moved` readers these are.
+    """What has happened from `before` (None: there was no group) to `after`, whose `moved` readers
+    these are.
 
-    `now_ms` is the time of the commit by the store. `evicted`: the readers that an operator takes away; of the group alone it cannot be
-    told whose hand it was.
+    `now_ms` is the time of the commit by the store. `evicted`: the readers that an operator takes
+    away; of the group alone it cannot be told whose hand it was.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
@@ -86,7 +100,9 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Whether it is at most a report that moves a watermark, as nearly all are. A wait that goes on or ends is ordinary, too."""
+    """Whether it is at most a report that moves a watermark, as nearly all are. A wait that goes on
+    or ends is ordinary, too.
+    """
     said, says = old.reported, new.reported
     return (
         said is not None
@@ -115,23 +131,38 @@ def _of_group(before: Group | None, after: Group) -> Iterator[Change]:
     if before.config != after.config:
         old, new = _settings(before.config), _settings(after.config)
         differs = {key: {"from": old[key], "to": new[key]} for key in new if old[key] != new[key]}
-        yield Change(Kind.GROUP_CONFIGURED, name, None, None, "it was given another configuration", {"changed": differs})
+        yield Change(
+            Kind.GROUP_CONFIGURED, name, None, None, "it was given another configuration", {"changed": differs}
+        )
     if before.sources_missing and not after.sources_missing:
         still_expected = before.config.expected_sources == after.config.expected_sources
-        reason = "all expected sources have reported, or are waited for no longer" if still_expected else "no other source is expected now"
-        yield Change(Kind.COMMON_START, name, None, None, reason, {"expected_sources": list(after.config.expected_sources)})
+        reason = (
+            "all expected sources have reported, or are waited for no longer"
+            if still_expected
+            else "no other source is expected now"
+        )
+        yield Change(
+            Kind.COMMON_START, name, None, None, reason, {"expected_sources": list(after.config.expected_sources)}
+        )
 
 
 def _settings(config: GroupConfig) -> dict[str, object]:
     """As in JSON: an Enum is its word, a tuple a list."""
     values = {each.name: getattr(config, each.name) for each in fields(config)}
     return {
-        key: value.value if isinstance(value, Enum) else list(value) if isinstance(value, tuple) else value for key, value in values.items()
+        key: value.value if isinstance(value, Enum) else list(value) if isinstance(value, tuple) else value
+        for key, value in values.items()
     }
 
 
 def _of_reader(
-    before: Group | None, after: Group, key: ReaderKey, old: Reader | None, new: Reader | None, now_ms: int, evicted: AbstractSet[ReaderKey]
+    before: Group | None,
+    after: Group,
+    key: ReaderKey,
+    old: Reader | None,
+    new: Reader | None,
+    now_ms: int,
+    evicted: AbstractSet[ReaderKey],
 ) -> Iterator[_Told]:
     if new is None:
         if old is not None:
@@ -147,13 +178,21 @@ def _of_reader(
         yield Kind.RETURNED, _why_back(before, after, old, new, now_ms), {"silent_ms": new.heard_at - old.heard_at}
     if new.lost and not (old is not None and same and old.lost):
         silent = {"silent_ms": now_ms - new.heard_at, "on_lost_reader": after.config.on_lost_reader.value}
-        yield Kind.LOST, "it was parked, and its next run has not come" if is_parked(new) else "its lease has ended", silent
+        yield (
+            Kind.LOST,
+            "it was parked, and its next run has not come" if is_parked(new) else "its lease has ended",
+            silent,
+        )
     yield from _of_waits(before, after, old, new, now_ms)
 
 
 def _gone(old: Reader, *, by_operator: bool) -> _Told:
     details = {"epoch": old.epoch, "owner": old.owner}
-    return (Kind.EVICTED, "an operator evicted it", details) if by_operator else (Kind.LEFT, "it said that it leaves", details)
+    return (
+        (Kind.EVICTED, "an operator evicted it", details)
+        if by_operator
+        else (Kind.LEFT, "it said that it leaves", details)
+    )
 
 
 def _fenced(old: Reader, new: Reader) -> _Told:
@@ -161,7 +200,13 @@ def _fenced(old: Reader, new: Reader) -> _Told:
     return (
         Kind.FENCED,
         reason,
-        {"epoch": new.epoch, "owner": new.owner, "fenced_epoch": old.epoch, "fenced_owner": old.owner, "was_lost": old.lost},
+        {
+            "epoch": new.epoch,
+            "owner": new.owner,
+            "fenced_epoch": old.epoch,
+            "fenced_owner": old.owner,
+            "was_lost": old.lost,
+        },
     )
 
 
@@ -184,7 +229,11 @@ def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent 
             yield Kind.FINISHED, "it reported that it has finished", {}
     elif new.park_ms is not None:
         if not was_parked or was_finished:
-            yield Kind.PARKED, "its run has ended, it counts until the next one", {"park_ms": new.park_ms, "watermark": new.watermark}
+            yield (
+                Kind.PARKED,
+                "its run has ended, it counts until the next one",
+                {"park_ms": new.park_ms, "watermark": new.watermark},
+            )
     elif new.idle:
         if not was_idle or was_finished or was_parked:
             yield Kind.IDLE, "it reported that it is idle", {}
@@ -203,25 +252,40 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Told]:
-    """Under `proceed` a wait that was too long begins again at once, and nobody is marked as overdue."""
+    """Under `proceed` a wait that was too long begins again at once, and nobody is marked as
+    overdue.
+    """
     limit = {"max_hold_ms": after.config.max_hold_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since
     if new.overdue and not (old is not None and old.overdue):
         waited = {} if since is None else {"waited_ms": now_ms - since}
         yield Kind.OVERDUE, "it waits for others longer than max_hold_ms", {**waited, **limit}
     elif old is not None and _was_let_go(after, old, new, now_ms) and old.held_since is not None:
-        yield Kind.OVERDUE, "it waited for others longer than max_hold_ms and is let go", {"waited_ms": now_ms - old.held_since, **limit}
+        yield (
+            Kind.OVERDUE,
+            "it waited for others longer than max_hold_ms and is let go",
+            {"waited_ms": now_ms - old.held_since, **limit},
+        )
     was_passed_over = old is not None and old.passed_over
     if new.passed_over and not was_passed_over:
         yield Kind.PASSED_OVER, "others waited for it longer than max_hold_ms", limit
     if was_passed_over and not new.passed_over:
         configured = before is not None and before.config != after.config
-        yield Kind.COUNTED, "the group was configured anew" if configured else "it is within max_drift_ms of the others again", {}
+        yield (
+            Kind.COUNTED,
+            "the group was configured anew" if configured else "it is within max_drift_ms of the others again",
+            {},
+        )
 
 
 def _was_let_go(after: Group, old: Reader, new: Reader, now_ms: int) -> bool:
     limit = after.config.max_hold_ms
-    if limit is None or after.config.on_max_hold is not OnMaxHold.PROCEED or old.held_since is None or new.held_since is None:
+    if (
+        limit is None
+        or after.config.on_max_hold is not OnMaxHold.PROCEED
+        or old.held_since is None
+        or new.held_since is None
+    ):
         return False
     got_on = old.reported is not None and new.reported is not None and new.reported.watermark > old.reported.watermark
     return new.held_since > old.held_since and now_ms - old.held_since >= limit and not got_on

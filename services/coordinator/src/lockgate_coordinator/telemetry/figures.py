@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lockgate.events import SplitReport
+from lockgate.wire.events import SplitReport
 
 
 @dataclass(slots=True)
@@ -17,9 +17,11 @@ class SourceFigures:
 
 @dataclass(slots=True)
 class GroupFigures:
-    """Readers and splits are counted by their state; `watermark` and `ceiling` are in ms, MIN and MAX among them.
+    """Readers and splits are counted by their state; `watermark` and `ceiling` are in ms, MIN and
+    MAX among them.
 
-    `named_splits` have their group's `watermark` to be compared with: source, subtask, split, and what was said of it.
+    `named_splits` have their group's `watermark` to be compared with: source, subtask, split, and
+    what was said of it.
     """
 
     name: str
@@ -35,7 +37,8 @@ class GroupFigures:
 
 @dataclass(slots=True)
 class Found:
-    """What a scrape found. `more`: there are groups beyond those; `answered`: the store did for all of them.
+    """What a scrape found. `more`: there are groups beyond those; `answered`: the store did for all
+    of them.
 
     `turns` were taken so far for so many `commands`.
     """

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from lockgate.events import SplitState
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import SplitState
 from lockgate_coordinator.telemetry.figures import Found, GroupFigures
 from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
@@ -19,7 +19,9 @@ def families_of(found: Found, totals: Totals) -> Iterator[Metric]:
     )
     yield from _groups(found.groups)
     yield from _sources(found.groups)
-    yield from _totals(totals.beside((group.name, source) for group in found.groups for source in group.sources if source != OTHER))
+    yield from _totals(
+        totals.beside((group.name, source) for group in found.groups for source in group.sources if source != OTHER)
+    )
     if any(group.named_splits for group in found.groups):
         yield from _splits(found.groups)
 
@@ -35,11 +37,17 @@ def _groups(groups: list[GroupFigures]) -> Iterator[Metric]:
     text = "Lowest watermark of the readers that count, as seconds since the epoch; absent while there is none"
     yield by_group("lockgate_group_watermark_timestamp_seconds", text, lambda group: _seconds(group.watermark))
     text = "Max desired watermark, the ceiling, as seconds since the epoch; absent while there is none"
-    yield by_group("lockgate_group_max_desired_watermark_timestamp_seconds", text, lambda group: _seconds(group.ceiling))
+    yield by_group(
+        "lockgate_group_max_desired_watermark_timestamp_seconds", text, lambda group: _seconds(group.ceiling)
+    )
     yield by_group("lockgate_group_revision", "Revision of the last announcement", lambda group: group.revision)
-    yield by_group("lockgate_group_missing_sources", "Expected sources that have not reported", lambda group: group.missing_sources)
+    yield by_group(
+        "lockgate_group_missing_sources", "Expected sources that have not reported", lambda group: group.missing_sources
+    )
     readers = GaugeMetricFamily("lockgate_group_readers", "Readers by state", labels=["group", "state"])
-    splits = GaugeMetricFamily("lockgate_group_splits", "Splits by state, as their readers reported them last", labels=["group", "state"])
+    splits = GaugeMetricFamily(
+        "lockgate_group_splits", "Splits by state, as their readers reported them last", labels=["group", "state"]
+    )
     for group in groups:
         for state in READER_STATES:
             readers.add_metric([group.name, state], group.readers[state])
@@ -54,7 +62,9 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
     text = "How far the source's foremost active reader is above the group's watermark; absent while either has none"
     drift = GaugeMetricFamily("lockgate_source_drift_seconds", text, labels=labels)
     waiting = GaugeMetricFamily("lockgate_source_waiting_readers", "Readers that the ceiling holds", labels=labels)
-    overdue = GaugeMetricFamily("lockgate_source_overdue_readers", "Readers that it has held for longer than max_hold_ms", labels=labels)
+    overdue = GaugeMetricFamily(
+        "lockgate_source_overdue_readers", "Readers that it has held for longer than max_hold_ms", labels=labels
+    )
     for group in groups:
         for name, source in group.sources.items():
             if (above := _above(group, source.foremost)) is not None:
@@ -73,7 +83,10 @@ def _totals(totals: Mapping[tuple[str, str], SourceTotals]) -> Iterator[Metric]:
             family.add_metric(labels, value(totals_of))
         return family
 
-    text = "Time that the ceiling held the source's readers, added up over them, as far as this process stored their reports"
+    text = (
+        "Time that the ceiling held the source's readers, added up over them, as far as this process stored "
+        "their reports"
+    )
     yield total("lockgate_source_paused_seconds", text, lambda source: source.paused_ms / 1000)
     text = "Time that the source's readers were idle, added up over them, as far as this process stored their reports"
     yield total("lockgate_source_idle_seconds", text, lambda source: source.idle_ms / 1000)
@@ -88,7 +101,9 @@ def _splits(groups: list[GroupFigures]) -> Iterator[Metric]:
     watermark = GaugeMetricFamily("lockgate_split_watermark_timestamp_seconds", text, labels=labels)
     text = "How far the split is above the group's watermark; absent while either has none"
     drift = GaugeMetricFamily("lockgate_split_drift_seconds", text, labels=labels)
-    paused = GaugeMetricFamily("lockgate_split_paused", "1 while the split's reader says that it is paused, else 0", labels=labels)
+    paused = GaugeMetricFamily(
+        "lockgate_split_paused", "1 while the split's reader says that it is paused, else 0", labels=labels
+    )
     for group in groups:
         for source, subtask, name, split in group.named_splits:
             values = [group.name, source, str(subtask), name]
@@ -106,4 +121,8 @@ def _seconds(watermark: int) -> float | None:
 
 def _above(group: GroupFigures, watermark: int | None) -> float | None:
     ends = (MIN, MAX)
-    return None if watermark is None or watermark in ends or group.watermark in ends else (watermark - group.watermark) / 1000
+    return (
+        None
+        if watermark is None or watermark in ends or group.watermark in ends
+        else (watermark - group.watermark) / 1000
+    )

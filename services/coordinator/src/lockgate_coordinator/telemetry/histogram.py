@@ -1,4 +1,6 @@
-"""A histogram that costs a tenth of a microsecond to observe: what is measured must not be slowed down by it."""
+"""A histogram that costs a tenth of a microsecond to observe: what is measured must not be slowed
+down by it.
+"""
 
 from bisect import bisect_left
 from itertools import accumulate

@@ -1,7 +1,9 @@
-"""The journal: one line for each change of state, written by the replica whose commit made it, and by no other.
+"""The journal: one line for each change of state, written by the replica whose commit made it, and
+by no other.
 
-What one commit changes is written out up to `LINES_OF_ONE_COMMIT`, and what is beyond that is counted in one more line: 100,000 readers
-that are lost at once are not 100,000 lines, which would keep all reports waiting.
+What one commit changes is written out up to `LINES_OF_ONE_COMMIT`, and what is beyond that is
+counted in one more line: 100,000 readers that are lost at once are not 100,000 lines, which would
+keep all reports waiting.
 """
 
 import logging
@@ -9,14 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from lockgate.group import Group
-from lockgate.readers import ReaderKey
+from lockgate.group.group import Group
+from lockgate.group.readers import ReaderKey
 from lockgate_coordinator.store.base import Loaded
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 100
-"""About 2 ms. A turn over Redis commits what many requests have asked for, and each of those is to have its line."""
+"""About 2 ms. A turn over Redis commits what many requests have asked for, and each of those is to
+have its line.
+"""
 
 LOGGER = "lockgate.changes"
 WARNINGS = frozenset({Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED})
@@ -26,7 +30,9 @@ _log = logging.getLogger(LOGGER)
 
 
 class Journal:
-    """Told of each commit that has succeeded here. `counts`: how many changes of each kind; `totals`: what adds up for each source."""
+    """Told of each commit that has succeeded here. `counts`: how many changes of each kind;
+    `totals`: what adds up for each source.
+    """
 
     def __init__(self, totals: Totals) -> None:
         self.counts: Counter[Kind] = Counter()
@@ -40,14 +46,19 @@ class Journal:
         if are_ordinary(before, group, readers):
             return
         self._totals.add(group.name, readers)
-        evicted = {key for name, key in self._evicting if name == group.name} if self._evicting else frozenset[ReaderKey]()
+        evicted = (
+            {key for name, key in self._evicting if name == group.name} if self._evicting else frozenset[ReaderKey]()
+        )
         self._write(group.name, changes(before, group, readers, loaded.now_ms, evicted))
 
     def deleted(self, loaded: Loaded) -> None:
         """The group is no more."""
         readers = 0 if loaded.group is None else len(loaded.group.readers)
         self._totals.forget(loaded.name)
-        self._write(loaded.name, [Change(Kind.GROUP_DELETED, loaded.name, None, None, "it was deleted by request", {"readers": readers})])
+        self._write(
+            loaded.name,
+            [Change(Kind.GROUP_DELETED, loaded.name, None, None, "it was deleted by request", {"readers": readers})],
+        )
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:

@@ -1,7 +1,8 @@
-"""What the process writes to its standard output: one line for each thing, as text or as JSON, whoever logs it.
+"""What the process writes to its standard output: one line for each thing, as text or as JSON,
+whoever logs it.
 
-A line is never two: control characters are escaped wherever they come from, and what is too long is cut. Times are UTC, in milliseconds.
-Fields of a line come as `extra={"fields": {…}}`.
+A line is never two: control characters are escaped wherever they come from, and what is too long is
+cut. Times are UTC, in milliseconds. Fields of a line come as `extra={"fields": {…}}`.
 """
 
 import json
@@ -37,7 +38,9 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> None:
-    """All that this process logs goes to `stream` (standard output) in this form; what is not lockgate's own from warnings on."""
+    """All that this process logs goes to `stream` (standard output) in this form; what is not
+    lockgate's own from warnings on.
+    """
     handler = logging.StreamHandler(sys.stdout if stream is None else stream)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
@@ -46,7 +49,9 @@ def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> N
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: `time`, `level`, `logger`, `message`, the fields, and `exception` where there is one."""
+    """One JSON object a line: `time`, `level`, `logger`, `message`, the fields, and `exception`
+    where there is one.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, in ASCII: so nothing in it ends it."""
@@ -63,7 +68,9 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """`TIME LEVEL message key=value …`; a traceback follows in lines of its own, each behind a bar."""
+    """`TIME LEVEL message key=value …`; a traceback follows in lines of its own, each behind a
+    bar.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, and a traceback's."""

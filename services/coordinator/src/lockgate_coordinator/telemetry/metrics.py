@@ -1,7 +1,9 @@
-"""The metrics as Prometheus reads them: families made anew for each scrape, from plain numbers. Nothing is registered anywhere.
+"""The metrics as Prometheus reads them: families made anew for each scrape, from plain numbers.
+Nothing is registered anywhere.
 
-Names, units and help follow Prometheus's guide: base units, `_total` for what only adds up, `_timestamp_seconds` for moments. A value that
-is no number is left out: a group without a watermark (MIN, MAX) has no such series, rather than one at the end of time.
+Names, units and help follow Prometheus's guide: base units, `_total` for what only adds up,
+`_timestamp_seconds` for moments. A value that is no number is left out: a group without a watermark
+(MIN, MAX) has no such series, rather than one at the end of time.
 """
 
 from asyncio import Lock
@@ -25,7 +27,8 @@ from lockgate_coordinator.telemetry.totals import Totals
 
 
 class Metrics:
-    """All that one application counts. `store` is the given one, watched: the application is to use it in its place.
+    """All that one application counts. `store` is the given one, watched: the application is to use
+    it in its place.
 
     `scraping` is for one scrape at a time.
     """
@@ -39,7 +42,9 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, found: Found) -> tuple[bytes, str]:
-        """The text and its content type, by the request's `Accept`. Not quick: for a thread of its own."""
+        """The text and its content type, by the request's `Accept`. Not quick: for a thread of its
+        own.
+        """
         encode, content_type = choose_encoder(accept)
         return encode(_Scrape(self, found)), content_type
 
@@ -62,7 +67,9 @@ class _Scrape:
 
 
 def _build() -> Iterator[Metric]:
-    family = GaugeMetricFamily("lockgate_build_info", "Always 1; the versions are in the labels", labels=["version", "python"])
+    family = GaugeMetricFamily(
+        "lockgate_build_info", "Always 1; the versions are in the labels", labels=["version", "python"]
+    )
     family.add_metric([version("lockgate-coordinator"), python_version()], 1)
     yield family
 
@@ -70,9 +77,14 @@ def _build() -> Iterator[Metric]:
 def _requests(figures: RequestFigures) -> Iterator[Metric]:
     yield _counter("lockgate_reports", "Reports that were accepted, by the way they came", "kind", figures.reports)
     yield _counter(
-        "lockgate_rejections", "Requests and reports of a batch that were refused, by type of problem", "type", figures.rejections
+        "lockgate_rejections",
+        "Requests and reports of a batch that were refused, by type of problem",
+        "type",
+        figures.rejections,
     )
-    yield _histogram("lockgate_report_duration_seconds", "Time from a request with reports to its answer", "kind", figures.durations)
+    yield _histogram(
+        "lockgate_report_duration_seconds", "Time from a request with reports to its answer", "kind", figures.durations
+    )
     yield _gauge("lockgate_subscribers", "Requests that wait for a change now, by their way", "kind", figures.waiting)
 
 
@@ -87,10 +99,14 @@ def _store(store: ObservedStore, *, answered: bool) -> Iterator[Metric]:
 
 
 def _rules(journal: Journal, turns: int, commands: int) -> Iterator[Metric]:
-    yield CounterMetricFamily("lockgate_turns", "Turns of groups: one evaluation and at most one commit each", value=turns)
+    yield CounterMetricFamily(
+        "lockgate_turns", "Turns of groups: one evaluation and at most one commit each", value=turns
+    )
     text = "Commands of readers and operators, looks among them, that turns were taken for"
     yield CounterMetricFamily("lockgate_commands", text, value=commands)
-    counts = {kind.value: journal.counts[kind] for kind in Kind}  # 0 too: what begins with 1 has risen for nobody who asks
+    counts = {
+        kind.value: journal.counts[kind] for kind in Kind
+    }  # 0 too: what begins with 1 has risen for nobody who asks
     yield _counter("lockgate_state_changes", "Changes of state that this process made, by kind", "kind", counts)
 
 

@@ -1,10 +1,12 @@
-"""A store that is watched: how long each step takes, what fails, and what a commit has changed. To the rules it is the store itself."""
+"""A store that is watched: how long each step takes, what fails, and what a commit has changed. To
+the rules it is the store itself.
+"""
 
 from collections import Counter
 from collections.abc import Callable
 from time import perf_counter
 
-from lockgate.group import Group
+from lockgate.group.group import Group
 from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
@@ -13,7 +15,9 @@ STEPS = ("load", "commit", "delete", "claim", "names", "ping")
 
 
 class ObservedStore:
-    """`durations`: of each step that was answered; `errors`: how many were not; `conflicts`: commits refused, for another came first."""
+    """`durations`: of each step that was answered; `errors`: how many were not; `conflicts`:
+    commits refused, for another came first.
+    """
 
     def __init__(self, store: Store, journal: Journal, clock_s: Callable[[], float] = perf_counter) -> None:
         self.shared = store.shared

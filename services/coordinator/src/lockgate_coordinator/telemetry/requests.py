@@ -1,7 +1,9 @@
-"""Requests as they come and go: how long reports take, what is refused and why, who waits now. Plain numbers, on the way of each report.
+"""Requests as they come and go: how long reports take, what is refused and why, who waits now.
+Plain numbers, on the way of each report.
 
-It stands outside of everything, so that what the guard denies is counted as well. What only the application knows it leaves in the
-request's scope: the problem that a request ended in, and what became of a batch.
+It stands outside of everything, so that what the guard denies is counted as well. What only the
+application knows it leaves in the request's scope: the problem that a request ended in, and what
+became of a batch.
 """
 
 from collections import Counter
@@ -25,11 +27,15 @@ POLL, STREAM = "long_poll", "stream"
 INTERNAL: Final = "internal-server-error"
 
 _BY_DEPTH: Final = {6: SINGLE, 4: BATCH}
-"""The routes that end in `/watermarks`, by how many slashes they have: `/v1/groups/G/sources/S/watermarks`, `/v1/groups/G/watermarks`."""
+"""The routes that end in `/watermarks`, by how many slashes they have:
+`/v1/groups/G/sources/S/watermarks`, `/v1/groups/G/watermarks`.
+"""
 
 
 class RequestFigures:
-    """`reports`: accepted, by kind; `rejections`: by type of problem; `waiting`: how many wait for a change now."""
+    """`reports`: accepted, by kind; `rejections`: by type of problem; `waiting`: how many wait for
+    a change now.
+    """
 
     def __init__(self) -> None:
         self.durations = {kind: Histogram() for kind in (SINGLE, BATCH, PROGRESS)}

@@ -1,19 +1,23 @@
-"""What adds up for each source: how long its readers were held and idle, how often they were lost or passed over.
+"""What adds up for each source: how long its readers were held and idle, how often they were lost
+or passed over.
 
-How long. Each commit that changes a reader adds the time since the reader was last heard, if it was held by the ceiling (idle) over that
-time: from the later of `heard_at` and `held_since` as they were, to `heard_at` as it is. So each moment is counted once and by one
-replica, and the sum over all replicas is right, later than the clock by no more than the readers' own reports are apart. The silence at
-the end of which a reader is lost is not counted: nobody knows what it did.
+How long. Each commit that changes a reader adds the time since the reader was last heard, if it was
+held by the ceiling (idle) over that time: from the later of `heard_at` and `held_since` as they
+were, to `heard_at` as it is. So each moment is counted once and by one replica, and the sum over
+all replicas is right, later than the clock by no more than the readers' own reports are apart. The
+silence at the end of which a reader is lost is not counted: nobody knows what it did.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from lockgate.readers import Moved, Reader
+from lockgate.group.readers import Moved, Reader
 
 MOST_SOURCES = 10_000
-"""Of how many sources the totals are kept apart. The others' are added up under OTHER, so that names cost no more memory than this."""
+"""Of how many sources the totals are kept apart. The others' are added up under OTHER, so that
+names cost no more memory than this.
+"""
 
 OTHER = "(other)"
 """No name of a group or source: those have no brackets."""
@@ -21,7 +25,9 @@ OTHER = "(other)"
 
 @dataclass(slots=True)
 class SourceTotals:
-    """Of one source, since this process began, by its own commits. Times add up over the source's readers."""
+    """Of one source, since this process began, by its own commits. Times add up over the source's
+    readers.
+    """
 
     paused_ms: int = 0
     idle_ms: int = 0
@@ -56,7 +62,9 @@ class Totals:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """The totals, and nothing for those of these sources that have none yet: what begins with 1 has risen for nobody who asks."""
+        """The totals, and nothing for those of these sources that have none yet: what begins with 1
+        has risen for nobody who asks.
+        """
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)
         return self.by_source | {key: SourceTotals() for key in islice(without, max(0, room))}

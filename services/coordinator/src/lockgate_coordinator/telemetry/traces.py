@@ -1,7 +1,9 @@
-"""Traces by OpenTelemetry, where the extra `otel` is installed and an endpoint is set in the environment. Else nothing of it is loaded.
+"""Traces by OpenTelemetry, where the extra `otel` is installed and an endpoint is set in the
+environment. Else nothing of it is loaded.
 
-A span for each request, also for those that go the lean way, under the trace that the client's `traceparent` names. It carries the route,
-the group and the source. No header is in it; should OpenTelemetry be told to capture some, those that may hold a secret are masked.
+A span for each request, also for those that go the lean way, under the trace that the client's
+`traceparent` names. It carries the route, the group and the source. No header is in it; should
+OpenTelemetry be told to capture some, those that may hold a secret are masked.
 """
 
 import asyncio
@@ -22,14 +24,21 @@ FLUSH_S: Final = 1.0
 
 _SECRET: Final = [".*auth.*", ".*cookie.*", ".*token.*", ".*key.*", ".*secret.*"]
 _NOT_TRACED: Final = "/livez,/readyz,/metrics"
-_PLACES: Final = re.compile(r"/v1/groups/(?P<group>[^/]+)(?:/sources/(?P<source>[^/]+)(?:/readers/(?P<subtask>[^/]+))?)?")
+_PLACES: Final = re.compile(
+    r"/v1/groups/(?P<group>[^/]+)(?:/sources/(?P<source>[^/]+)(?:/readers/(?P<subtask>[^/]+))?)?"
+)
 
 _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """What takes the spans, by OpenTelemetry's own variables; None where no endpoint is set, or the extra is missing."""
-    if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    """What takes the spans, by OpenTelemetry's own variables; None where no endpoint is set, or the
+    extra is missing.
+    """
+    if (
+        not any(environment.get(name) for name in ENDPOINTS)
+        or environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    ):
         return None
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -37,7 +46,9 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
-        _log.warning("an OTLP endpoint is set, and OpenTelemetry is not installed: pip install 'lockgate-coordinator[otel]'")
+        _log.warning(
+            "an OTLP endpoint is set, and OpenTelemetry is not installed: pip install 'lockgate-coordinator[otel]'"
+        )
         return None
     name = environment.get("OTEL_SERVICE_NAME", "lockgate-coordinator")
     made = TracerProvider(resource=Resource.create({"service.name": name}), shutdown_on_exit=False)
@@ -78,7 +89,9 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
 
 
 async def end(spans: "TracerProvider") -> None:
-    """Sends what is left, for `FLUSH_S` at most: the thread is left behind, for OpenTelemetry's own limit ends no attempt."""
+    """Sends what is left, for `FLUSH_S` at most: the thread is left behind, for OpenTelemetry's own
+    limit ends no attempt.
+    """
     flushing = threading.Thread(target=spans.force_flush, daemon=True)
     flushing.start()
     await asyncio.to_thread(flushing.join, FLUSH_S)

@@ -1,0 +1,63 @@
+"""Event time of bounded execution: timestamps, and nothing else (Flink's
+`NoOpTimestampsAndWatermarks`; seed 003).
+
+A batch has all its records before the first result: watermarks on the way would only cost. So
+records get their event time, and every watermark and idleness, of the reader's own or a
+generator's, is dropped. That the end is reached is said once, by MAX, after the last record (see
+`lockgate.flink.propagation.source_task`).
+
+Used by the source operator when `progressive_watermarks` is off.
+"""
+
+from collections.abc import Iterable
+
+from lockgate.flink.elements import NO_TIMESTAMP, DataOutput, Record
+from lockgate.flink.source_output import ReaderOutput, SourceOutput, WatermarkUpdateListener
+from lockgate.flink.strategy import TimestampAssigner, WatermarkStrategy
+
+
+class _TimestampsOnly:
+    def __init__(self, records: DataOutput, assign_timestamp: TimestampAssigner) -> None:
+        self._records = records
+        self._assign_timestamp = assign_timestamp
+
+    def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
+        self._records.emit_record(Record(value, self._assign_timestamp(value, timestamp)))
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Dropped."""
+
+    def mark_idle(self) -> None:
+        """Dropped."""
+
+    def mark_active(self) -> None:
+        """Dropped."""
+
+    def create_output_for_split(self, split_id: str) -> SourceOutput:
+        return self
+
+    def release_output_for_split(self, split_id: str) -> None:
+        """There is nothing to release."""
+
+
+class BatchEventTime:
+    """Timestamps only."""
+
+    def __init__(self, strategy: WatermarkStrategy) -> None:
+        self._strategy = strategy
+
+    def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
+        """The reader's output; the listener never hears anything."""
+        return _TimestampsOnly(output, self._strategy.assign_timestamp)
+
+    def start_periodic_emission(self) -> None:
+        """Nothing to emit."""
+
+    def stop_periodic_emission(self) -> None:
+        """Nothing to stop."""
+
+    def emit_immediately(self) -> None:
+        """Nothing to emit."""
+
+    def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
+        """There are no clocks."""

@@ -1,0 +1,173 @@
+"""Clocks and timers, as arguments.
+
+Nothing in this package looks at a wall clock. What needs one takes a `RelativeClock` (nanoseconds
+since some start: only differences mean anything) or a `TimerService` (milliseconds, and calls back
+when a time has come). `VirtualTime` is both, moved by hand: tests and simulations run hours of
+event time in milliseconds, and the same way each time.
+
+A `PausableClock` hides the time during which its owner could not have made progress (Flink's
+`PausableRelativeClock`): a split that alignment holds back, or a source under back pressure, must
+not grow idle for that. Pauses nest: paused twice, it goes on after two resumes.
+
+Used by the idleness timer, the event-time logic of a source, the source operator, the SQL assigners
+and the network.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lockgate.duration import NANOS_PER_MILLI
+from lockgate.errors import InvalidValue, WrongState
+
+TimerCallback = Callable[[int], None]
+"""Called with the time the timer was set for, in ms."""
+
+
+class RelativeClock(Protocol):
+    """Time passes: only differences of its answers mean anything."""
+
+    def relative_nanos(self) -> int:
+        """Now, in nanoseconds."""
+
+
+class Timer(Protocol):
+    """A timer that was set."""
+
+    def cancel(self) -> None:
+        """It will not fire (again). Cancelling twice does no harm."""
+
+
+class TimerService(Protocol):
+    """Processing time: what time it is, and calls when a time has come (Flink's
+    `ProcessingTimeService`).
+    """
+
+    def now_ms(self) -> int:
+        """Processing time in ms."""
+
+    def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
+        """`callback` once, when `at_ms` has come; at the next occasion when it has passed
+        already.
+        """
+
+    def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
+        """`callback` every `period_ms`, first in `period_ms` from now."""
+
+
+class PausableClock:
+    """A clock over another one that stands still while it is paused."""
+
+    __slots__ = ("_base", "_paused_at", "_pauses", "_stood_still")
+
+    def __init__(self, base: RelativeClock) -> None:
+        self._base = base
+        self._stood_still = 0
+        self._paused_at = 0
+        self._pauses = 0
+
+    def relative_nanos(self) -> int:
+        """Now, without the time spent paused."""
+        now = self._paused_at if self._pauses else self._base.relative_nanos()
+        return now - self._stood_still
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether at least one pause is still open."""
+        return self._pauses > 0
+
+    def pause(self) -> None:
+        """Stand still. Each pause needs a resume of its own."""
+        if not self._pauses:
+            self._paused_at = self._base.relative_nanos()
+        self._pauses += 1
+
+    def resume(self) -> None:
+        """End one pause. Raises `WrongState` when the clock is running."""
+        if not self._pauses:
+            raise WrongState("the clock is running: resume() needs a pause() before it")
+        self._pauses -= 1
+        if not self._pauses:
+            self._stood_still += self._base.relative_nanos() - self._paused_at
+
+
+@dataclass(order=True, slots=True)
+class _VirtualTimer:
+    at_ms: int
+    sequence: int
+    callback: TimerCallback = field(compare=False)
+    period_ms: int | None = field(compare=False)
+    cancelled: bool = field(default=False, compare=False)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class VirtualTime:
+    """Clock and timers in one, moved by hand. Due timers fire in the order of their times, then in
+    the order they were set.
+    """
+
+    def __init__(self, start_ms: int = 0) -> None:
+        self._nanos = start_ms * NANOS_PER_MILLI
+        self._timers: list[_VirtualTimer] = []
+        self._sequence = 0
+
+    def relative_nanos(self) -> int:
+        """Now, in nanoseconds."""
+        return self._nanos
+
+    def now_ms(self) -> int:
+        """Now, in ms."""
+        return self._nanos // NANOS_PER_MILLI
+
+    def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
+        """`callback` once, when `at_ms` has come."""
+        return self._push(at_ms, callback, None)
+
+    def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
+        """`callback` every `period_ms`. Raises `InvalidValue` for a period of 0 or less."""
+        if period_ms <= 0:
+            raise InvalidValue("period_ms", f"must be more than 0, not {period_ms}")
+        return self._push(self.now_ms() + period_ms, callback, period_ms)
+
+    def advance(self, ms: int) -> None:
+        """Let `ms` pass, timer by timer: during a callback it is the time the timer was set for."""
+        self.advance_to(self.now_ms() + ms)
+
+    def advance_to(self, at_ms: int) -> None:
+        """Go on to `at_ms`. Raises `InvalidValue` for a time that has passed: this clock does not
+        go back.
+        """
+        if at_ms < self.now_ms():
+            raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
+        while self._timers and self._timers[0].at_ms <= at_ms:
+            self._fire(heapq.heappop(self._timers))
+        self._nanos = at_ms * NANOS_PER_MILLI
+
+    def jump_to(self, at_ms: int) -> None:
+        """Be at `at_ms` at once, and fire what is overdue then: a machine that was too busy to fire
+        its timers when they were due.
+        """
+        if at_ms < self.now_ms():
+            raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
+        self._nanos = at_ms * NANOS_PER_MILLI
+        self.advance_to(at_ms)
+
+    def _push(self, at_ms: int, callback: TimerCallback, period_ms: int | None) -> _VirtualTimer:
+        timer = _VirtualTimer(at_ms, self._sequence, callback, period_ms)
+        self._sequence += 1
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    def _fire(self, timer: _VirtualTimer) -> None:
+        if timer.cancelled:
+            return
+        self._nanos = max(self._nanos, timer.at_ms * NANOS_PER_MILLI)
+        due = timer.at_ms
+        # set again before the call, so that the callback may cancel it
+        if timer.period_ms is not None:
+            timer.at_ms += timer.period_ms
+            heapq.heappush(self._timers, timer)
+        timer.callback(due)

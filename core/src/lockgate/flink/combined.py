@@ -1,0 +1,149 @@
+"""Several watermarks and their idleness into one (Flink's `CombinedWatermarkStatus` and
+`IndexedCombinedWatermarkStatus`).
+
+The combined watermark is the minimum over the parts that are active; when all of them are idle, the
+maximum over all, for there is nobody left to wait for. It only rises. Without any part nothing
+changes: neither the watermark nor whether it is idle.
+
+This looks like the valve and differs from it: there is no "aligned" here, a part that comes back
+behind the others is in the minimum at once (and simply cannot lower it), and the maximum of the
+all-idle case goes out whoever was last.
+
+Used by the multiplexer (parts are splits) and by operators with several inputs (parts are inputs).
+A change costs O(log n). The maximum of all-idle parts is known along the way, for a part never
+falls; only when the highest part has been *removed* the rest is scanned once.
+"""
+
+from lockgate.errors import InvalidValue, UnknownName
+from lockgate.lowest import Lowest
+from lockgate.watermark import MIN
+
+
+class PartialWatermark:
+    """One part: its watermark, that only rises, and whether it is idle."""
+
+    __slots__ = ("_combined", "_key", "idle", "watermark")
+
+    def __init__(self, combined: "CombinedWatermarkStatus", key: int) -> None:
+        self._combined = combined
+        self._key = key
+        self.watermark = MIN
+        self.idle = False
+
+    def set_watermark(self, timestamp: int) -> bool:
+        """Take a watermark, which also ends idleness. True if it was above the part's own."""
+        self.set_idle(False)
+        if timestamp <= self.watermark:
+            return False
+        self.watermark = timestamp
+        self._combined._rose(self._key, timestamp)
+        return True
+
+    def set_idle(self, idle: bool) -> None:
+        """Become idle, or active."""
+        if self.idle != idle:
+            self.idle = idle
+            self._combined._toggled(self._key, self)
+
+
+class CombinedWatermarkStatus:
+    """Parts that come and go, and what they come to together as of the last `update`."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, PartialWatermark] = {}
+        self._active = Lowest[int]()
+        self._highest: int | None = MIN
+        self._next_key = 0
+        self.watermark = MIN
+        self.idle = False
+
+    def add(self) -> PartialWatermark:
+        """A new part: active, at MIN. It holds the combined watermark but does not lower it."""
+        part = PartialWatermark(self, self._next_key)
+        self._parts[self._next_key] = part
+        self._active.set(self._next_key, MIN)
+        self._next_key += 1
+        return part
+
+    def remove(self, part: PartialWatermark) -> None:
+        """Forget a part. It may go on being set, but no longer counts."""
+        self._parts.pop(part._key, None)
+        self._active.discard(part._key)
+        if part.watermark == self._highest:
+            self._highest = None
+
+    def update(self) -> bool:
+        """Combine. True if the combined watermark rose; whether all are idle is in `idle`
+        afterwards.
+        """
+        if not self._parts:
+            return False
+        minimum = self._active.lowest()
+        self.idle = minimum is None
+        candidate = self._maximum() if minimum is None else minimum
+        if candidate <= self.watermark:
+            return False
+        self.watermark = candidate
+        return True
+
+    def _maximum(self) -> int:
+        if self._highest is None:
+            self._highest = max(part.watermark for part in self._parts.values())
+        return self._highest
+
+    def _rose(self, key: int, timestamp: int) -> None:
+        if key in self._parts:
+            self._active.set(key, timestamp)
+            if self._highest is not None:
+                self._highest = max(self._highest, timestamp)
+
+    def _toggled(self, key: int, part: PartialWatermark) -> None:
+        if key not in self._parts:
+            return
+        if part.idle:
+            self._active.discard(key)
+        else:
+            self._active.set(key, part.watermark)
+
+
+class IndexedCombinedWatermarkStatus:
+    """The combined status of an operator with a fixed number of inputs, addressed by index;
+    combined again on every change.
+
+    Raises `InvalidValue` for a negative number of inputs.
+    """
+
+    def __init__(self, inputs: int) -> None:
+        if inputs < 0:
+            raise InvalidValue("inputs", f"must be 0 or more, not {inputs}")
+        self._combined = CombinedWatermarkStatus()
+        self._parts = [self._combined.add() for _ in range(inputs)]
+
+    @property
+    def watermark(self) -> int:
+        """The combined watermark."""
+        return self._combined.watermark
+
+    @property
+    def idle(self) -> bool:
+        """Whether all inputs were idle at the last change."""
+        return self._combined.idle
+
+    def update_watermark(self, index: int, timestamp: int) -> bool:
+        """A watermark on an input. True if the combined one rose. Raises `UnknownName` for an input
+        that does not exist.
+        """
+        self._part(index).set_watermark(timestamp)
+        return self._combined.update()
+
+    def update_status(self, index: int, idle: bool) -> bool:
+        """An input becomes idle or active. True if the combined watermark rose. Raises
+        `UnknownName` as above.
+        """
+        self._part(index).set_idle(idle)
+        return self._combined.update()
+
+    def _part(self, index: int) -> PartialWatermark:
+        if not 0 <= index < len(self._parts):
+            raise UnknownName("input", index, f"this operator has inputs 0 to {len(self._parts) - 1}")
+        return self._parts[index]

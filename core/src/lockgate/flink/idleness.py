@@ -1,0 +1,102 @@
+"""Idleness: a generator that has seen nothing for long says so, and is no longer waited for
+(Flink's `WatermarksWithIdleness`).
+
+Without it one empty partition holds the event time of a whole job for ever (seeds 003, part 4.1,
+and 004). Rules, as in Flink:
+
+1. Only the periodic probes look. A probe that finds activity since the last one resets; the first
+   *quiet* probe starts the timer (not the event itself); a later one finds the output idle when
+   strictly more than the timeout has passed since then. So idleness takes at least three probes
+   after an event, two if there never was one.
+2. Idleness is announced once per quiet spell, and the generator within is not asked while it lasts.
+3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
+4. The clock is one that stands still while the split could not have been read (see
+   `lockgate.flink.clocks.PausableClock`).
+5. A timer that starts when the clock shows exactly 0 has not started (Flink keeps 0 for "not
+   running"): it starts one probe later.
+
+Used by `lockgate.flink.strategy` around any generator. The broker-side idleness of splits in an
+alignment group is another thing: there, silence alone proves nothing (see the planner).
+"""
+
+from typing import TYPE_CHECKING
+
+from lockgate.duration import Duration
+from lockgate.errors import InvalidValue
+from lockgate.flink.clocks import RelativeClock
+from lockgate.flink.elements import WatermarkOutput
+from lockgate.flink.generators import WatermarkGenerator
+
+if TYPE_CHECKING:
+    from lockgate.flink.columns import TimeColumn
+
+
+def checked_timeout(timeout: Duration) -> Duration:
+    """`timeout`, if it can be one. Raises `InvalidValue` for 0 or less."""
+    if timeout.nanos <= 0:
+        raise InvalidValue("idle_timeout", f"must be more than 0, not {timeout}")
+    return timeout
+
+
+class IdlenessTimer:
+    """Finds out at each probe whether nothing has happened for longer than `timeout` (rules 1 and
+    5).
+    """
+
+    __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
+
+    def __init__(self, clock: RelativeClock, timeout: Duration) -> None:
+        self._clock = clock
+        self._timeout_nanos = checked_timeout(timeout).to_nanos()
+        self._active = False
+        self.start_of_inactivity_nanos = 0  # 0: not running
+
+    def activity(self) -> None:
+        """Something happened."""
+        self._active = True
+
+    def check_if_idle(self) -> bool:
+        """One probe."""
+        if self._active:
+            self._active = False
+            self.start_of_inactivity_nanos = 0
+            return False
+        if self.start_of_inactivity_nanos == 0:
+            self.start_of_inactivity_nanos = self._clock.relative_nanos()
+            return False
+        return self._clock.relative_nanos() - self.start_of_inactivity_nanos > self._timeout_nanos
+
+
+class WatermarksWithIdleness(WatermarkGenerator):
+    """`inner`, and idleness after `timeout` on `clock`. Raises `InvalidValue` for a timeout of 0 or
+    less.
+    """
+
+    def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:
+        self.inner = inner
+        self.timer = IdlenessTimer(clock, timeout)
+        self.is_idle_now = False
+        self.only_highest_counts = inner.only_highest_counts
+
+    def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
+        """The inner generator's turn; the quiet spell is over."""
+        self.inner.on_event(event, timestamp, output)
+        self._woken()
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """One probe: idle, or the inner generator's turn."""
+        if not self.timer.check_if_idle():
+            self.inner.on_periodic_emit(output)
+        elif not self.is_idle_now:
+            output.mark_idle()
+            self.is_idle_now = True
+
+    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
+        """As `on_event` for each row; an empty column is no activity."""
+        self.inner.on_column(timestamps, output)
+        if len(timestamps):
+            self._woken()
+
+    def _woken(self) -> None:
+        self.timer.activity()
+        self.is_idle_now = False

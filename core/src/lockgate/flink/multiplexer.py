@@ -1,0 +1,168 @@
+"""The multiplexer: the watermarks of many splits into one (Flink's `WatermarkOutputMultiplexer`;
+seed 003, 1.5).
+
+Each split has a generator of its own, so that a split that lags holds the source's watermark
+instead of being overtaken by the others. Their watermarks meet here and go on, combined (see
+`lockgate.flink.combined`), to one output below.
+
+An output comes in two forms. What is said to an *immediate* one (per-event emission) is combined at
+once; what is said to a *deferred* one (periodic emission) waits for `on_periodic_emit`, so that a
+round over a thousand splits combines once. The rules:
+
+1. `emit_watermark` makes the output active and tells its listener so, every time; then, if it rose,
+   the new watermark. An immediate one then combines, if it rose and lies above the combined
+   watermark.
+2. `mark_idle` and `mark_active` tell the listener every time; an immediate one always combines.
+3. Combining sends the combined watermark if it rose, then `mark_idle` if all are idle, on every
+   combination: nothing is filtered here (the receiver does that). It never sends `mark_active`: a
+   rising watermark is what says it.
+4. Registering and unregistering combine nothing. Without any output the last answer stands: after
+   all were idle, still idle.
+5. The handle of an unregistered output still tells its listener and may still cause a combination;
+   its value no longer counts.
+
+Used by the event-time logic of a source (`lockgate.flink.outputs`), one multiplexer for its splits.
+"""
+
+from typing import Protocol
+
+from lockgate.errors import UnknownName, WrongState
+from lockgate.flink.combined import CombinedWatermarkStatus, PartialWatermark
+from lockgate.flink.elements import WatermarkOutput
+
+
+class SplitListener(Protocol):
+    """Hears what a single output says."""
+
+    def on_watermark(self, timestamp: int) -> None:
+        """Its own watermark rose."""
+
+    def on_idle(self, idle: bool) -> None:
+        """It said that it is idle, or active: each time, not only on changes."""
+
+
+class Unheard:
+    """A listener that does not listen."""
+
+    def on_watermark(self, timestamp: int) -> None:
+        """Nothing."""
+
+    def on_idle(self, idle: bool) -> None:
+        """Nothing."""
+
+
+class _Output:
+    """One registered output: its part of the combination and its listener."""
+
+    __slots__ = ("listener", "part")
+
+    def __init__(self, part: PartialWatermark, listener: SplitListener) -> None:
+        self.part = part
+        self.listener = listener
+
+    def emit(self, timestamp: int) -> bool:
+        self.set_idle(False)
+        if timestamp <= self.part.watermark:
+            return False
+        self.listener.on_watermark(timestamp)
+        return self.part.set_watermark(timestamp)
+
+    def set_idle(self, idle: bool) -> None:
+        self.part.set_idle(idle)
+        self.listener.on_idle(idle)
+
+
+class _Immediate:
+    __slots__ = ("_multiplexer", "_output")
+
+    def __init__(self, multiplexer: "WatermarkOutputMultiplexer", output: _Output) -> None:
+        self._multiplexer = multiplexer
+        self._output = output
+
+    def emit_watermark(self, timestamp: int) -> None:
+        if self._output.emit(timestamp) and timestamp > self._multiplexer.watermark:
+            self._multiplexer.on_periodic_emit()
+
+    def mark_idle(self) -> None:
+        self._output.set_idle(True)
+        self._multiplexer.on_periodic_emit()
+
+    def mark_active(self) -> None:
+        self._output.set_idle(False)
+        self._multiplexer.on_periodic_emit()
+
+
+class _Deferred:
+    __slots__ = ("_output",)
+
+    def __init__(self, output: _Output) -> None:
+        self._output = output
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self._output.emit(timestamp)
+
+    def mark_idle(self) -> None:
+        self._output.set_idle(True)
+
+    def mark_active(self) -> None:
+        self._output.set_idle(False)
+
+
+class WatermarkOutputMultiplexer:
+    """Registered outputs, combined into `output`."""
+
+    def __init__(self, output: WatermarkOutput) -> None:
+        self._underlying = output
+        self._outputs: dict[str, _Output] = {}
+        self._combined = CombinedWatermarkStatus()
+
+    @property
+    def watermark(self) -> int:
+        """The combined watermark."""
+        return self._combined.watermark
+
+    @property
+    def idle(self) -> bool:
+        """Whether all outputs were idle when they were last combined."""
+        return self._combined.idle
+
+    def partials(self) -> dict[str, tuple[int, bool]]:
+        """Watermark and idleness of each registered output."""
+        return {name: (output.part.watermark, output.part.idle) for name, output in self._outputs.items()}
+
+    def register(self, name: str, listener: SplitListener | None = None) -> None:
+        """A new output: active, at MIN, so that it holds the others. Raises `WrongState` if the
+        name is taken.
+        """
+        if name in self._outputs:
+            raise WrongState(f"output {name!r} is registered already: unregister it first")
+        self._outputs[name] = _Output(self._combined.add(), listener or Unheard())
+
+    def unregister(self, name: str) -> bool:
+        """Forget an output. False if there is none of this name."""
+        output = self._outputs.pop(name, None)
+        if output is None:
+            return False
+        self._combined.remove(output.part)
+        return True
+
+    def immediate(self, name: str) -> WatermarkOutput:
+        """A handle whose words are combined at once. Raises `UnknownName`."""
+        return _Immediate(self, self._registered(name))
+
+    def deferred(self, name: str) -> WatermarkOutput:
+        """A handle whose words wait for `on_periodic_emit`. Raises `UnknownName`."""
+        return _Deferred(self._registered(name))
+
+    def on_periodic_emit(self) -> None:
+        """Combine what all outputs have said, and pass it on."""
+        if self._combined.update():
+            self._underlying.emit_watermark(self._combined.watermark)
+        if self._combined.idle:
+            self._underlying.mark_idle()
+
+    def _registered(self, name: str) -> _Output:
+        output = self._outputs.get(name)
+        if output is None:
+            raise UnknownName("output", name, f"registered are {sorted(self._outputs) or 'none'}")
+        return output

@@ -1,0 +1,213 @@
+"""The event-time logic of a source: records in, records and watermarks out (Flink's
+`TimestampsAndWatermarks`; seeds 001 and 003).
+
+A source writes to one *main* output or to outputs per *split*; each has a generator and a clock of
+its own. Split outputs meet in a multiplexer; main and splits then meet in one last filter, which
+lets only rising watermarks through. The rules:
+
+1. A record goes on before the watermark that it causes. The listener hears of a watermark before
+   the stream does.
+2. Main and split watermarks are not combined to a minimum: the stream's watermark is the highest
+   that either said. (A reader uses one or the other.)
+3. The stream is idle when both "main" and "splits" are, and both start so. An output stops being
+   idle by an emission that reaches it, also by one that the last filter drops.
+4. The stream becomes active again by a watermark that rises, or by `mark_active` on the main
+   output. A split that marks itself active, or brings a watermark that does not rise, leaves the
+   stream idle.
+5. Periodic emission asks every split's generator, combines once, and then asks the main one's.
+6. Each split's clock stands still while that split is paused and, like the main one, under back
+   pressure.
+
+Bounded (batch) execution needs no watermarks on the way: `BatchEventTime` assigns timestamps and
+drops everything else.
+
+Used by the source operator; alone by readers that need per-split watermarks without an operator.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from lockgate.errors import InvalidValue, UnknownName, WrongState
+from lockgate.flink.clocks import PausableClock, RelativeClock, Timer, TimerService
+from lockgate.flink.elements import DataOutput
+from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
+from lockgate.flink.source_output import (
+    GeneratingOutput,
+    IdleWhenBothAre,
+    ReaderOutput,
+    RisingWatermarks,
+    SourceOutput,
+    WatermarkUpdateListener,
+)
+from lockgate.flink.strategy import WatermarkStrategy
+
+
+class _SplitUpdates:
+    """One split's words to the listener, with the split's name."""
+
+    def __init__(self, listener: WatermarkUpdateListener, split_id: str) -> None:
+        self._listener = listener
+        self._split_id = split_id
+
+    def on_watermark(self, timestamp: int) -> None:
+        self._listener.update_current_split_watermark(self._split_id, timestamp)
+
+    def on_idle(self, idle: bool) -> None:
+        self._listener.update_current_split_idle(self._split_id, idle)
+
+
+class _MainOutput(GeneratingOutput):
+    """The main output and the outputs of the splits."""
+
+    def __init__(
+        self, logic: "TimestampsAndWatermarks", records: DataOutput, listener: WatermarkUpdateListener
+    ) -> None:
+        rising = RisingWatermarks(records, listener)
+        main, splits = IdleWhenBothAre.pair(rising)
+        strategy = logic.strategy
+        super().__init__(records, main, main, strategy.assign_timestamp, strategy.create_generator(logic.main_clock))
+        self._logic = logic
+        self._listener = listener
+        self._multiplexer = WatermarkOutputMultiplexer(splits)
+        self._splits: dict[str, GeneratingOutput] = {}
+
+    def create_output_for_split(self, split_id: str) -> SourceOutput:
+        existing = self._splits.get(split_id)
+        if existing is not None:
+            return existing
+        clock = self._logic.clock_for_split(split_id)
+        self._multiplexer.register(split_id, _SplitUpdates(self._listener, split_id))
+        strategy = self._logic.strategy
+        output = GeneratingOutput(
+            self.records,
+            self._multiplexer.immediate(split_id),
+            self._multiplexer.deferred(split_id),
+            strategy.assign_timestamp,
+            strategy.create_generator(clock),
+        )
+        self._splits[split_id] = output
+        return output
+
+    def release_output_for_split(self, split_id: str) -> None:
+        self._listener.split_finished(split_id)
+        self._splits.pop(split_id, None)
+        self._multiplexer.unregister(split_id)
+        self._logic.forget_clock(split_id)
+
+    def emit_periodic(self) -> None:
+        for output in list(self._splits.values()):
+            output.emit_periodic()
+        self._multiplexer.on_periodic_emit()
+        super().emit_periodic()
+
+
+class EventTimeLogic(Protocol):
+    """What the source operator needs of it."""
+
+    def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
+        """The reader's output, over `output`. Once."""
+
+    def start_periodic_emission(self) -> None:
+        """From now on emit every so often."""
+
+    def stop_periodic_emission(self) -> None:
+        """No more of that."""
+
+    def emit_immediately(self) -> None:
+        """One periodic emission now."""
+
+    def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
+        """Stop the clocks of some splits, let those of others go on."""
+
+
+class TimestampsAndWatermarks:
+    """Progressive event time, for streaming (Flink's `ProgressiveTimestampsAndWatermarks`).
+
+    An interval of 0 switches periodic emission off. Raises `InvalidValue` for a negative one.
+    """
+
+    def __init__(
+        self, strategy: WatermarkStrategy, clock: RelativeClock, timers: TimerService, interval_ms: int = 200
+    ) -> None:
+        if interval_ms < 0:
+            raise InvalidValue("auto_watermark_interval_ms", f"must be 0 (off) or more, not {interval_ms}")
+        self.strategy = strategy
+        self.main_clock = PausableClock(clock)
+        self._clock = clock
+        self._timers = timers
+        self._interval_ms = interval_ms
+        self._split_clocks: dict[str, PausableClock] = {}
+        self._main: _MainOutput | None = None
+        self._periodic: Timer | None = None
+        self._back_pressured = False
+
+    def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
+        """The main output. Raises `WrongState` when there is one already."""
+        if self._main is not None:
+            raise WrongState("there is a main output already: an event-time logic has one")
+        self._main = _MainOutput(self, output, listener)
+        return self._main
+
+    def start_periodic_emission(self) -> None:
+        """Emit every interval. Raises `WrongState` when it does so already."""
+        if self._periodic is not None:
+            raise WrongState("periodic emission is running: stop it first")
+        if self._interval_ms:
+            self._periodic = self._timers.repeat(self._interval_ms, lambda due: self.emit_immediately())
+
+    def stop_periodic_emission(self) -> None:
+        """No more periodic emission; stopping twice does no harm."""
+        if self._periodic is not None:
+            self._periodic.cancel()
+            self._periodic = None
+
+    def emit_immediately(self) -> None:
+        """Rule 5."""
+        if self._main is not None:
+            self._main.emit_periodic()
+
+    def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
+        """Rule 6. Raises `UnknownName`, or `WrongState` for a resume without a pause; then no clock
+        was touched.
+        """
+        pausing = [self._split_clock(split_id) for split_id in pause]
+        resuming = [self._split_clock(split_id) for split_id in resume]
+        for clock in resuming:
+            if not clock.is_paused and clock not in pausing:
+                raise WrongState("a split that is not paused cannot be resumed")
+        for clock in pausing:
+            clock.pause()
+        for clock in resuming:
+            clock.resume()
+
+    def back_pressure(self, started: bool) -> None:
+        """All clocks stand still while the stream downstream cannot take more. Saying the same
+        twice changes nothing.
+        """
+        if started == self._back_pressured:
+            return
+        self._back_pressured = started
+        for clock in [self.main_clock, *self._split_clocks.values()]:
+            if started:
+                clock.pause()
+            else:
+                clock.resume()
+
+    def clock_for_split(self, split_id: str) -> PausableClock:
+        """A clock for a new split: standing still if there is back pressure."""
+        clock = PausableClock(self._clock)
+        if self._back_pressured:
+            clock.pause()
+        self._split_clocks[split_id] = clock
+        return clock
+
+    def forget_clock(self, split_id: str) -> None:
+        """The split is gone. Raises `UnknownName`."""
+        self._split_clock(split_id)
+        del self._split_clocks[split_id]
+
+    def _split_clock(self, split_id: str) -> PausableClock:
+        clock = self._split_clocks.get(split_id)
+        if clock is None:
+            raise UnknownName("split", split_id, f"splits with an output are {sorted(self._split_clocks) or 'none'}")
+        return clock

@@ -1,0 +1,3 @@
+"""How watermarks travel: operators with one or several inputs, their timers, and the network
+between them.
+"""

@@ -1,0 +1,146 @@
+"""Operators that assign event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`, and
+SQL's; seeds 000, 002).
+
+From here on the stream has the event time of *this* strategy. What came from upstream is replaced:
+timestamps are assigned anew, watermarks are dropped but for MAX (the end of the input, which must
+not be lost), statuses are dropped. What comes out only rises. A periodic interval of 0 asks the
+generator per event only. `PreserveWatermarks` assigns nothing: all goes on as it is.
+
+Used in networks (`lockgate.flink.propagation.network`).
+"""
+
+from lockgate.errors import InvalidValue
+from lockgate.flink.clocks import RelativeClock, TimerService
+from lockgate.flink.elements import DataOutput, Record, WatermarkStatus
+from lockgate.flink.propagation.operators import Operator
+from lockgate.flink.source_output import RisingWatermarks
+from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
+from lockgate.flink.sql.strategies import PreserveWatermarks
+from lockgate.flink.sql.watermark_assigner import RowWatermark, WatermarkAssigner
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate.watermark import MAX
+
+
+class _Unheard:
+    """Nobody listens to the watermarks of an assigner but the stream."""
+
+    def update_current_effective_watermark(self, watermark: int) -> None: ...
+
+    def update_idle(self, idle: bool) -> None: ...
+
+    def update_current_split_watermark(self, split_id: str, watermark: int) -> None: ...
+
+    def update_current_split_idle(self, split_id: str, idle: bool) -> None: ...
+
+    def split_finished(self, split_id: str) -> None: ...
+
+
+class TimestampsAndWatermarksOperator(Operator):
+    """Assigns by a strategy. Raises `InvalidValue` for a negative interval."""
+
+    def __init__(
+        self, strategy: WatermarkStrategy, *, clock: RelativeClock, timers: TimerService, interval_ms: int = 200
+    ) -> None:
+        super().__init__()
+        if interval_ms < 0:
+            raise InvalidValue("interval_ms", f"must be 0 (off) or more, not {interval_ms}")
+        self._assign_timestamp = strategy.assign_timestamp
+        self._generator = strategy.create_generator(clock)
+        self._processing_time = timers
+        self._interval_ms = interval_ms
+
+    def setup(self, output: DataOutput) -> None:
+        """With the filter that lets only rising watermarks through."""
+        super().setup(output)
+        self._rising = RisingWatermarks(output, _Unheard())
+
+    def open(self) -> None:
+        """Emit every interval from now on."""
+        if self._interval_ms:
+            self._processing_time.repeat(self._interval_ms, lambda due: self._generator.on_periodic_emit(self._rising))
+
+    def process(self, index: int, record: Record) -> None:
+        """The record goes on with its new event time; then the generator sees it."""
+        timestamp = self._assign_timestamp(record.value, record.timestamp)
+        self.output.emit_record(Record(record.value, timestamp))
+        self._generator.on_event(record.value, timestamp, self._rising)
+
+    def process_watermark(self, index: int, timestamp: int) -> None:
+        """Dropped, but for MAX."""
+        if timestamp == MAX:
+            self._rising.emit_watermark(MAX)
+
+    def process_status(self, index: int, status: WatermarkStatus) -> None:
+        """Dropped: whether this stream is idle its own generator says."""
+
+
+class PreserveWatermarksOperator(Operator):
+    """Assigns nothing."""
+
+    def __init__(self, strategy: PreserveWatermarks | None = None) -> None:
+        super().__init__()
+
+
+class SqlWatermarkAssignerOperator(Operator):
+    """SQL's watermark assigner (`lockgate.flink.sql.watermark_assigner`) as an operator."""
+
+    def __init__(
+        self,
+        watermark_of: RowWatermark,
+        *,
+        clock: RelativeClock,
+        timers: TimerService,
+        interval_ms: int = 200,
+        idle_timeout_ms: int = 0,
+    ) -> None:
+        super().__init__()
+        self._watermark_of = watermark_of
+        self._clock = clock
+        self._processing_time = timers
+        self._interval_ms = interval_ms
+        self._idle_timeout_ms = idle_timeout_ms
+
+    def setup(self, output: DataOutput) -> None:
+        """With its assigner."""
+        super().setup(output)
+        self._assigner = WatermarkAssigner(
+            self._watermark_of,
+            output,
+            interval_ms=self._interval_ms,
+            idle_timeout_ms=self._idle_timeout_ms,
+            clock=self._clock,
+            timers=self._processing_time,
+        )
+
+    def open(self) -> None:
+        """Start the assigner's timer."""
+        self._assigner.open()
+
+    def process(self, index: int, record: Record) -> None:
+        """To the assigner."""
+        self._assigner.process_element(record)
+
+    def process_watermark(self, index: int, timestamp: int) -> None:
+        """To the assigner."""
+        self._assigner.process_watermark(timestamp)
+
+    def process_status(self, index: int, status: WatermarkStatus) -> None:
+        """To the assigner."""
+        self._assigner.process_status(status)
+
+
+class MiniBatchAssignerOperator(Operator):
+    """SQL's mini-batch assigner (`lockgate.flink.sql.minibatch_assigner`) as an operator."""
+
+    def __init__(self, interval_ms: int) -> None:
+        super().__init__()
+        self._interval_ms = interval_ms
+
+    def setup(self, output: DataOutput) -> None:
+        """With its assigner."""
+        super().setup(output)
+        self._assigner = RowtimeMiniBatchAssigner(self._interval_ms, output)
+
+    def process_watermark(self, index: int, timestamp: int) -> None:
+        """To the assigner."""
+        self._assigner.process_watermark(timestamp)

@@ -1,0 +1,174 @@
+"""A network of operators, run in one thread and in a known order (seeds 000, 002 part 4.4.3, and
+003 part 2).
+
+Each task runs one operator. Between tasks lie channels, one from each sender to each receiver; each
+input of a task has a valve over its channels. What comes out of a channel: a record goes to the
+operator; a watermark or a status goes to the valve, which decides what the operator hears of it; a
+latency marker goes to the operator past the valve. The order within a channel is kept, always;
+which channel is next is a choice (`choose`), by default each in turn, and event time must come out
+the same for any choice.
+
+    network = Network()
+    left, right = network.source("left"), network.source("right")
+    joined = network.add("join", TwoInputs())
+    network.connect([left], [joined], index=0)
+    network.connect([right], [joined], index=1)
+    left.output.emit_watermark(29)
+    right.output.emit_watermark(14)
+    network.run()                                   # joined.operator hears 14
+
+Used by `lockgate simulate` and the plain readers; a source operator feeds it through
+`lockgate.flink.propagation.source_task`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from lockgate.errors import InvalidValue, UnknownName, WrongState
+from lockgate.flink.elements import (
+    DataOutput,
+    LatencyMarker,
+    Record,
+    RecordAttributes,
+    StreamElement,
+    Watermark,
+    WatermarkStatus,
+)
+from lockgate.flink.propagation.channels import Channel, ChannelOutput, Outputs, Partitioner, forward
+from lockgate.flink.propagation.operators import Operator
+from lockgate.flink.valve import StatusWatermarkValve
+
+
+class _IntoOperator:
+    """What a valve lets through goes to its input of the operator."""
+
+    def __init__(self, operator: Operator, index: int) -> None:
+        self._operator = operator
+        self._index = index
+
+    def emit_record(self, record: Record) -> None:
+        self._operator.process(self._index, record)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self._operator.process_watermark(self._index, timestamp)
+
+    def emit_status(self, status: WatermarkStatus) -> None:
+        self._operator.process_status(self._index, status)
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        self._operator.process_latency_marker(self._index, marker)
+
+    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
+        self._operator.process_record_attributes(self._index, attributes)
+
+
+class Task:
+    """An operator, the channels of its inputs and their valves."""
+
+    def __init__(self, name: str, operator: Operator) -> None:
+        self.name = name
+        self.operator = operator
+        self.output = Outputs()
+        self.channels: list[list[Channel]] = [[] for _ in range(operator.inputs)]
+        self._into = [_IntoOperator(operator, index) for index in range(operator.inputs)]
+        self._valves: list[StatusWatermarkValve] = []
+        operator.setup(self.output)
+
+    def open(self) -> None:
+        """All channels are there: put the valves over them."""
+        self._valves = [
+            StatusWatermarkValve(len(channels), into) for channels, into in zip(self.channels, self._into, strict=True)
+        ]
+        self.operator.open()
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """`(input, channel)` of each channel that holds something."""
+        return [
+            (index, at)
+            for index, channels in enumerate(self.channels)
+            for at, channel in enumerate(channels)
+            if channel
+        ]
+
+    def take(self, index: int, at: int) -> None:
+        """Take one element out of a channel."""
+        self._dispatch(index, at, self.channels[index][at].popleft())
+
+    def _dispatch(self, index: int, at: int, element: StreamElement) -> None:
+        if isinstance(element, Record):
+            self._into[index].emit_record(element)
+        elif isinstance(element, Watermark):
+            self._valves[index].input_watermark(at, element.timestamp)
+        elif isinstance(element, WatermarkStatus):
+            self._valves[index].input_status(at, element)
+        elif isinstance(element, LatencyMarker):
+            self._into[index].emit_latency_marker(element)
+        else:
+            self._into[index].emit_record_attributes(element)
+
+
+Choice = Callable[[Sequence[tuple[Task, int, int]]], tuple[Task, int, int]]
+"""Of the channels that hold something, the one to take from next."""
+
+
+class Network:
+    """Tasks and the connections between them."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self._started = False
+
+    def add(self, name: str, operator: Operator) -> Task:
+        """A task. Raises `InvalidValue` for a name that is taken, `WrongState` once the network
+        runs.
+        """
+        self._not_started()
+        if name in self.tasks:
+            raise InvalidValue("name", f"must be new, but there is a task {name!r} already")
+        self.tasks[name] = task = Task(name, operator)
+        return task
+
+    def source(self, name: str) -> Task:
+        """A task whose output is fed from outside (`task.output`)."""
+        return self.add(name, Operator())
+
+    def connect(
+        self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
+    ) -> None:
+        """A channel from each sender to input `index` of each receiver. Raises `UnknownName`, or
+        `WrongState` once the network runs.
+        """
+        self._not_started()
+        for receiver in receivers:
+            if not 0 <= index < receiver.operator.inputs:
+                raise UnknownName("input", index, f"{receiver.name} has inputs 0 to {receiver.operator.inputs - 1}")
+        for sender in senders:
+            channels: list[Channel] = [deque() for _ in receivers]
+            for receiver, channel in zip(receivers, channels, strict=True):
+                receiver.channels[index].append(channel)
+            sender.output.connections.append(ChannelOutput(channels, partition))
+
+    def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
+        """What these tasks emit goes out of the network, too."""
+        for sender in senders:
+            sender.output.connections.append(output)
+
+    def run(self, choose: Choice | None = None) -> None:
+        """Work until every channel is empty; what is emitted on the way included."""
+        self.start()
+        turn = 0
+        while waiting := [(task, *channel) for task in self.tasks.values() for channel in task.waiting()]:
+            task, index, at = waiting[turn % len(waiting)] if choose is None else choose(waiting)
+            turn += 1
+            task.take(index, at)
+
+    def start(self) -> None:
+        """Open every task, once; `run` does it by itself."""
+        if not self._started:
+            self._started = True
+            for task in self.tasks.values():
+                task.open()
+
+    def _not_started(self) -> None:
+        if self._started:
+            raise WrongState("the network is running: add and connect before")

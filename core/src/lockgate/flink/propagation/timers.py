@@ -1,0 +1,71 @@
+"""Event-time timers (Flink's `InternalTimerService`; seeds 001, "consumption of watermarks", and
+004).
+
+A timer is set for an event time, under a key and a namespace (the operator's own distinction, a
+window for instance). When the watermark reaches that time the timer fires: due ones in the order of
+their times, each once, all of them *before* the watermark goes on, so that whatever a timer emits
+is not late downstream. The same timer set twice is one timer. A timer that is set while others
+fire, and is due already, fires in the same round. Of equal times Flink leaves the order open; here
+it is the order in which they were set.
+
+Used by the operators of `lockgate.flink.propagation`.
+"""
+
+import heapq
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+from lockgate.watermark import MIN
+
+
+@dataclass(frozen=True, slots=True)
+class EventTimer:
+    """Fires when the watermark reaches `timestamp`."""
+
+    timestamp: int
+    key: Hashable = None
+    namespace: Hashable = None
+
+
+@dataclass(order=True, slots=True)
+class _Entry:
+    timestamp: int
+    sequence: int
+    timer: EventTimer = field(compare=False)
+
+
+class EventTimers:
+    """The timers of one operator; `on_event_time` is called for each one that fires."""
+
+    def __init__(self, on_event_time: Callable[[EventTimer], None]) -> None:
+        self._on_event_time = on_event_time
+        self._heap: list[_Entry] = []
+        self._set: dict[EventTimer, int] = {}
+        self._sequence = 0
+        self.watermark = MIN
+
+    def __len__(self) -> int:
+        return len(self._set)
+
+    def set(self, timer: EventTimer) -> None:
+        """Set a timer; one that is set already stays as it is. One whose time has passed fires at
+        the next watermark.
+        """
+        if timer not in self._set:
+            self._set[timer] = self._sequence
+            heapq.heappush(self._heap, _Entry(timer.timestamp, self._sequence, timer))
+            self._sequence += 1
+
+    def delete(self, timer: EventTimer) -> None:
+        """Forget a timer; one that is not set does no harm."""
+        self._set.pop(timer, None)
+
+    def advance(self, watermark: int) -> None:
+        """Fire what is due at `watermark`."""
+        self.watermark = watermark
+        while self._heap and self._heap[0].timestamp <= watermark:
+            entry = heapq.heappop(self._heap)
+            # not deleted since, nor deleted and set again
+            if self._set.get(entry.timer) == entry.sequence:
+                del self._set[entry.timer]
+                self._on_event_time(entry.timer)

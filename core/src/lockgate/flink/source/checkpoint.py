@@ -1,0 +1,39 @@
+"""A source's splits in a checkpoint: each one's bytes behind the version that wrote them (Flink's
+`SimpleVersionedSerialization`).
+
+    int version │ int length │ the split's bytes          big endian
+
+Used by the source operator's `snapshot` and `restore`.
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import TypeVar
+
+from lockgate.errors import UnreadableBytes
+from lockgate.flink.source.operator_events import SourceSplit, SplitSerializer
+
+S = TypeVar("S", bound=SourceSplit)
+
+_HEADER = struct.Struct(">ii")
+
+
+def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[bytes, ...]:
+    """One entry a split."""
+    entries = ((serializer.version, serializer.serialize(split)) for split in splits)
+    return tuple(_HEADER.pack(version, len(data)) + data for version, data in entries)
+
+
+def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
+    """The splits again. Raises `UnreadableBytes` for an entry that is not as long as it says."""
+    splits = []
+    for position, entry in enumerate(state):
+        if len(entry) < _HEADER.size:
+            raise UnreadableBytes(
+                f"split {position}", f"has {len(entry)} bytes, which is less than its header of {_HEADER.size}"
+            )
+        version, length = _HEADER.unpack_from(entry)
+        if length != len(entry) - _HEADER.size:
+            raise UnreadableBytes(f"split {position}", f"says {length} bytes and has {len(entry) - _HEADER.size}")
+        splits.append(serializer.deserialize(version, entry[_HEADER.size :]))
+    return splits

@@ -1,0 +1,377 @@
+"""The operator that runs a source (Flink's `SourceOperator`; seeds 001 and 003).
+
+It polls a reader, gives the records their event time and watermarks, and obeys its coordinator.
+Alignment acts on two levels, which do not know of each other: each *split* that is ahead is paused
+in the reader (`lockgate.flink.source.pausing`); and the *whole source* waits when its own
+watermark, as sampled, is ahead. The operating modes:
+
+    OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
+             │                                   │  │                                │
+             ├──────────────stop─────────────────┘  │ the reader: END_OF_INPUT       │
+             ├──────────────stop────────────────────┼────────────────────────────────┘
+             ▼                                      ▼
+    SOURCE_DRAINED or SOURCE_STOPPED ──emit_next──► DATA_FINISHED
+
+While it waits it does not poll and is not available; a record that was polled already still goes
+out. Every alignment interval it takes a sample, checks both levels, and then reports its *latest*
+watermark (not the oldest sample): MAX if idle, nothing while there is none. It obeys alignment
+events even if its own strategy does not ask for alignment; then it does not report. Once its data
+is finished each further call reports MAX.
+
+Used by `lockgate.flink.propagation.source_task` and the plain readers. Time, timers and the way to
+the coordinator are arguments.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from lockgate.errors import CannotPause, InvalidValue, WrongState
+from lockgate.flink.batch_outputs import BatchEventTime
+from lockgate.flink.clocks import RelativeClock, Timer, TimerService
+from lockgate.flink.elements import DataOutput, LatencyMarker, RecordAttributes
+from lockgate.flink.outputs import EventTimeLogic, TimestampsAndWatermarks
+from lockgate.flink.source.checkpoint import read_splits, write_splits
+from lockgate.flink.source.operator_events import (
+    AddSplitEvent,
+    IsProcessingBacklogEvent,
+    NoMoreSplitsEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    SourceEventWrapper,
+    SourceSplit,
+    SplitSerializer,
+    ToCoordinator,
+    WatermarkAlignmentEvent,
+)
+from lockgate.flink.source.options import RUNNING, OperatingMode, SourceOptions
+from lockgate.flink.source.pausing import PauseOrResume, SplitAlignment, WatermarkSampler
+from lockgate.flink.source.reader import AVAILABLE, DataInputStatus, InputStatus, ReaderContext, Signal, SourceReader
+from lockgate.flink.source_output import ReaderOutput
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate.watermark import MAX, MIN
+
+S = TypeVar("S", bound=SourceSplit)
+
+
+class SourceOperator(Generic[S]):
+    """Runs the reader that `make_reader` gives. `send` is the way to the coordinator;
+    `may_emit_more` lets one call emit a batch.
+    """
+
+    def __init__(
+        self,
+        make_reader: Callable[[ReaderContext], SourceReader[S]],
+        serializer: SplitSerializer[S],
+        strategy: WatermarkStrategy,
+        *,
+        clock: RelativeClock,
+        timers: TimerService,
+        send: Callable[[ToCoordinator], None],
+        options: SourceOptions | None = None,
+        may_emit_more: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._make_reader = make_reader
+        self._serializer = serializer
+        self._strategy = strategy
+        self._timers = timers
+        self._send = send
+        self._options = options = options or SourceOptions()
+        self._may_emit_more = may_emit_more
+        self._reader: SourceReader[S] | None = None
+        self._output: DataOutput | None = None
+        self._main_output: ReaderOutput | None = None
+        self._event_time: EventTimeLogic = BatchEventTime(strategy)
+        self._progressive: TimestampsAndWatermarks | None = None
+        if options.progressive_watermarks:
+            self._progressive = TimestampsAndWatermarks(strategy, clock, timers, options.auto_watermark_interval_ms)
+            self._event_time = self._progressive
+        self._restored: list[S] = []
+        self._reports: Timer | None = None
+        self._latency: Timer | None = None
+        self._waiting = AVAILABLE
+        self._wake_up = Signal()
+        self._asked: Signal | None = None
+        self.splits = SplitAlignment(options.buffer_size)
+        self.watermark = WatermarkSampler(options.buffer_size)
+        self.mode = OperatingMode.OUTPUT_NOT_INITIALIZED
+        self.max_desired_watermark = MAX
+        self.idle = False
+        self.finished = Signal()
+
+    # --- life
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def restore(self, state: Sequence[bytes]) -> None:
+        """Before `open`: the splits of a snapshot. Raises `UnreadableBytes`, or `WrongState` after
+        `open`.
+        """
+        if self._reader is not None:
+            raise WrongState("the operator is open: restore() comes before open()")
+        self._restored = read_splits(state, self._serializer)
+
+    def init_reader(self) -> None:
+        """Make the reader, if it is not there yet."""
+        if self._reader is None:
+            options = self._options
+            self._reader = self._make_reader(
+                ReaderContext(options.subtask, options.parallelism, options.host, self._send)
+            )
+
+    def open(self) -> None:
+        """Make the reader, give it what was restored, register, start."""
+        self.init_reader()
+        if self._restored:
+            self._add_splits(self._restored)
+        self._send(ReaderRegistrationEvent(self._options.subtask, self._options.host))
+        self._opened.start()
+        self._event_time.start_periodic_emission()
+
+    def stop(self, *, drain: bool) -> Signal:
+        """No more data, at once, also while waiting. Draining means that the end of event time is
+        reached downstream.
+        """
+        if self.mode in RUNNING:
+            self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
+            self._wake_up.set()
+            if not drain:
+                self._stop_services()
+                self.finished.set()
+        return self.finished
+
+    def finish(self) -> None:
+        """All data has been processed."""
+        self._stop_services()
+        self.finished.set()
+
+    def close(self) -> None:
+        """The end, also after a failure."""
+        self._stop_services()
+        if (
+            self._reports is not None
+        ):  # until here a source that has ended goes on reporting MAX, so that it holds nobody
+            self._reports.cancel()
+        if self._reader is not None:
+            self._reader.close()
+
+    def snapshot(self, checkpoint_id: int) -> tuple[bytes, ...]:
+        """The reader's unfinished splits, serialised."""
+        return write_splits(self._opened.snapshot(checkpoint_id), self._serializer)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Passed on to the reader."""
+        self._opened.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Passed on to the reader."""
+        self._opened.notify_checkpoint_aborted(checkpoint_id)
+
+    # --- data
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def emit_next(self, output: DataOutput) -> DataInputStatus:
+        """Poll the reader, if that is to be done now. Raises `WrongState` for another output than
+        before.
+        """
+        if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
+            raise WrongState("a source operator writes to one output: this is another one")
+        if self.mode is OperatingMode.READING:
+            return self._read()
+        return self._emit_next_not_reading(output)
+
+    def availability(self) -> Signal:
+        """Set when `emit_next` has something to do."""
+        if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
+            return self._or_woken(self._waiting)
+        if self.mode in RUNNING:
+            return self._or_woken(self._opened.availability())
+        return AVAILABLE
+
+    def back_pressure(self, started: bool) -> None:
+        """The stream downstream takes no more, or does again: clocks of idleness stand still
+        meanwhile.
+        """
+        if self._progressive is not None:
+            self._progressive.back_pressure(started)
+
+    # --- the coordinator
+    # ----------------------------------------------------------------------------------------------------
+
+    def handle_event(self, event: object) -> None:
+        """An event from the coordinator. Raises `InvalidValue` for one that is none, `CannotPause`,
+        `UnreadableBytes`.
+        """
+        if isinstance(event, WatermarkAlignmentEvent):
+            self.max_desired_watermark = event.max_watermark
+            self.check_watermark_alignment()
+            self.check_split_watermark_alignment()
+        elif isinstance(event, AddSplitEvent):
+            self._add_splits(event.splits(self._serializer))
+        elif isinstance(event, NoMoreSplitsEvent):
+            self._opened.notify_no_more_splits()
+        elif isinstance(event, SourceEventWrapper):
+            self._opened.handle_source_event(event.event)
+        elif isinstance(event, IsProcessingBacklogEvent):
+            self._event_time.emit_immediately()
+            if self._output is not None:
+                self._output.emit_record_attributes(RecordAttributes(event.backlog))
+        else:
+            raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
+
+    def check_watermark_alignment(self) -> None:
+        """Whether the whole source has to wait, or may read again."""
+        clock = self._progressive.main_clock if self._progressive is not None else None
+        if self.mode is OperatingMode.READING and self._is_ahead():
+            self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
+            self._waiting = Signal()
+            if clock is not None:
+                clock.pause()
+        elif self.mode is OperatingMode.WAITING_FOR_ALIGNMENT and not self._is_ahead():
+            self.mode = OperatingMode.READING
+            if clock is not None:
+                clock.resume()
+            self._waiting.set()
+
+    def check_split_watermark_alignment(self) -> None:
+        """Which splits have to pause, and which may go on: told the reader in one call."""
+        self._obey(self.splits.check(self.max_desired_watermark))
+
+    # --- what the event-time logic tells
+    # ------------------------------------------------------------------------------------
+
+    def update_current_effective_watermark(self, watermark: int) -> None:
+        """The source's watermark rose."""
+        self.watermark.latest = watermark
+        self.check_watermark_alignment()
+
+    def update_idle(self, idle: bool) -> None:
+        """The whole source became idle or active."""
+        self.idle = idle
+
+    def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
+        """A split's own watermark rose: it may have to be paused."""
+        self.splits.rose(split_id, watermark)
+        self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
+
+    def update_current_split_idle(self, split_id: str, idle: bool) -> None:
+        """A split said that it is idle, or active."""
+        self.splits.set_idle(split_id, idle)
+        if not idle:
+            self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
+
+    def split_finished(self, split_id: str) -> None:
+        """A split's output was released."""
+        self.splits.finish(split_id)
+
+    # --- within
+    # -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _opened(self) -> SourceReader[S]:
+        if self._reader is None:
+            raise WrongState("the operator has no reader yet: call open() first")
+        return self._reader
+
+    def _emit_next_not_reading(self, output: DataOutput) -> DataInputStatus:
+        if self.mode is OperatingMode.OUTPUT_NOT_INITIALIZED:
+            self._initialise(output)
+            return self._after_poll(self._opened.poll_next(self._initialised_output))
+        if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
+            return DataInputStatus.NOTHING_AVAILABLE
+        if self.mode is OperatingMode.DATA_FINISHED:
+            if self._strategy.alignment.enabled:
+                self.watermark.latest = MAX
+                self._sample_and_report()
+            return DataInputStatus.END_OF_INPUT
+        drained = self.mode is OperatingMode.SOURCE_DRAINED
+        self.mode = OperatingMode.DATA_FINISHED
+        return DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
+
+    def _initialise(self, output: DataOutput) -> None:
+        alignment, options = self._strategy.alignment, self._options
+        if alignment.enabled:
+            self._reports = self._timers.repeat(alignment.update_interval_ms, lambda due: self._sample_and_report())
+        if options.latency_interval_ms:
+            self._latency = self._timers.repeat(options.latency_interval_ms, self._mark_latency)
+        self._output = output
+        self._main_output = self._event_time.create_main_output(output, self)
+        for split_id in self.splits.samplers:  # those that came before there was an output
+            self._main_output.create_output_for_split(split_id)
+        self.mode = OperatingMode.READING
+
+    @property
+    def _initialised_output(self) -> ReaderOutput:
+        if self._main_output is None:
+            raise WrongState("there is no output yet: it comes with the first emit_next()")
+        return self._main_output
+
+    def _read(self) -> DataInputStatus:
+        while True:
+            status = self._opened.poll_next(self._initialised_output)
+            more = status is InputStatus.MORE_AVAILABLE and self._may_emit_more()
+            if not more or self._is_ahead():
+                return self._after_poll(status)
+
+    def _after_poll(self, status: InputStatus) -> DataInputStatus:
+        if status is InputStatus.END_OF_INPUT:
+            self.mode = OperatingMode.DATA_FINISHED
+            return DataInputStatus.END_OF_DATA
+        return DataInputStatus[status.name]
+
+    def _add_splits(self, splits: Sequence[S]) -> None:
+        known = self.splits.samplers.keys()
+        names = [split.split_id for split in splits]
+        twice = sorted(name for name in set(names) if name in known or names.count(name) > 1)
+        if twice:
+            raise InvalidValue("splits", f"must be new to this source, but {', '.join(twice)} is there already")
+        for name in names:
+            self.splits.add(name)
+            if self._main_output is not None:
+                self._main_output.create_output_for_split(name)
+        self._opened.add_splits(splits)
+
+    def _is_ahead(self) -> bool:
+        return self.watermark.oldest > self.max_desired_watermark
+
+    def _obey(self, change: PauseOrResume) -> None:
+        if not change:
+            return
+        try:
+            self._opened.pause_or_resume_splits(change.pause, change.resume)
+            self._event_time.pause_or_resume_splits(change.pause, change.resume)
+        except CannotPause:
+            if not self._options.allow_unaligned_splits:
+                raise
+        self.splits.apply(change)
+
+    def _sample_and_report(self) -> None:
+        self.watermark.sample()
+        self.splits.sample()
+        self.check_watermark_alignment()
+        self.check_split_watermark_alignment()
+        if self.watermark.latest != MIN:
+            self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
+
+    def _mark_latency(self, due: int) -> None:
+        if self._output is not None:
+            self._output.emit_latency_marker(
+                LatencyMarker(self._timers.now_ms(), self._options.name, self._options.subtask)
+            )
+
+    def _stop_services(self) -> None:
+        self._event_time.stop_periodic_emission()
+        if self._latency is not None:
+            self._latency.cancel()
+
+    def _or_woken(self, signal: Signal) -> Signal:
+        """`signal`, or the operator's own wake-up (by `stop`). One wake-up serves until it is set,
+        however often one asks.
+        """
+        if signal.is_set:
+            return AVAILABLE
+        if self._wake_up.is_set:
+            self._wake_up, self._asked = Signal(), None
+        self._wake_up.ask_again_ms = signal.ask_again_ms
+        if self._asked is not signal:
+            self._asked = signal
+            signal.then(self._wake_up.set)
+        return self._wake_up

@@ -1,0 +1,107 @@
+"""What passes between a source operator and its coordinator (Flink's operator events, by Flink's
+names; seed 003).
+
+    to the coordinator     ReaderRegistrationEvent, RequestSplitEvent, ReportedWatermarkEvent, SourceEventWrapper
+    from the coordinator   AddSplitEvent, NoMoreSplitsEvent, WatermarkAlignmentEvent, IsProcessingBacklogEvent, SourceEventWrapper
+
+These are events within one process, between objects; what lockgate's readers send over HTTP is in
+the wire events, another thing. Splits travel as bytes, as they do in Flink. Used by
+`lockgate.flink.source.operator`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+
+class SourceSplit(Protocol):
+    """The smallest part of a source that is read, and paused, by itself."""
+
+    @property
+    def split_id(self) -> str:
+        """Its name, unique within the source."""
+
+
+S = TypeVar("S", bound=SourceSplit)
+
+
+class SplitSerializer(Protocol[S]):
+    """Splits to bytes and back (Flink's `SimpleVersionedSerializer`)."""
+
+    @property
+    def version(self) -> int:
+        """The version that `serialize` writes."""
+
+    def serialize(self, split: S) -> bytes:
+        """One split's bytes."""
+
+    def deserialize(self, version: int, data: bytes) -> S:
+        """The split of these bytes. Raises `UnreadableBytes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRegistrationEvent:
+    """A subtask's reader is there."""
+
+    subtask: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSplitEvent:
+    """A reader without work asks for a split."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddSplitEvent(Generic[S]):
+    """Splits for this subtask, serialised."""
+
+    serializer_version: int
+    data: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, splits: Iterable[S], serializer: SplitSerializer[S]) -> "AddSplitEvent[S]":
+        """The event that carries `splits`."""
+        return cls(serializer.version, tuple(serializer.serialize(split) for split in splits))
+
+    def splits(self, serializer: SplitSerializer[S]) -> list[S]:
+        """The splits. Raises `UnreadableBytes`."""
+        return [serializer.deserialize(self.serializer_version, data) for data in self.data]
+
+
+@dataclass(frozen=True, slots=True)
+class NoMoreSplitsEvent:
+    """What the reader has is all that it will get."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkAlignmentEvent:
+    """Nobody shall read beyond `max_watermark`."""
+
+    max_watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedWatermarkEvent:
+    """How far this subtask is; MAX if it is idle or finished."""
+
+    watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEventWrapper:
+    """An event of the source's own, for its reader or its enumerator."""
+
+    event: object
+
+
+@dataclass(frozen=True, slots=True)
+class IsProcessingBacklogEvent:
+    """The source begins, or ends, to work off a backlog."""
+
+    backlog: bool
+
+
+ToCoordinator: TypeAlias = ReaderRegistrationEvent | RequestSplitEvent | ReportedWatermarkEvent | SourceEventWrapper

@@ -1,0 +1,40 @@
+"""The settings of a source operator, and the modes it goes through (drawn in
+`lockgate.flink.source.operator`, which uses them).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class OperatingMode(Enum):
+    """What `emit_next` does."""
+
+    OUTPUT_NOT_INITIALIZED = "OUTPUT_NOT_INITIALIZED"
+    READING = "READING"
+    WAITING_FOR_ALIGNMENT = "WAITING_FOR_ALIGNMENT"
+    SOURCE_DRAINED = "SOURCE_DRAINED"
+    SOURCE_STOPPED = "SOURCE_STOPPED"
+    DATA_FINISHED = "DATA_FINISHED"
+
+
+RUNNING = (OperatingMode.OUTPUT_NOT_INITIALIZED, OperatingMode.READING, OperatingMode.WAITING_FOR_ALIGNMENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """Flink's settings that matter here, with Flink's defaults.
+
+    `buffer_size`: samples per split and for the source. `allow_unaligned_splits`: a reader that
+    cannot pause is no error. `latency_interval_ms` 0: no latency markers. `progressive_watermarks`
+    off: bounded (batch) execution.
+    """
+
+    auto_watermark_interval_ms: int = 200
+    buffer_size: int = 3
+    allow_unaligned_splits: bool = False
+    progressive_watermarks: bool = True
+    latency_interval_ms: int = 0
+    name: str = "source"
+    subtask: int = 0
+    parallelism: int = 1
+    host: str = "localhost"

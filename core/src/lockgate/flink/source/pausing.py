@@ -1,0 +1,120 @@
+"""Which splits of a source are paused: the decision, without the act (Flink's `SourceOperator` and
+`WatermarkSampler`; seed 003, part 2b).
+
+A split is ahead when its watermark is above the maximum that the coordinator announced. So that one
+jump does not pause it at once, the watermark is sampled every alignment interval into a ring of
+`buffer_size` samples, all MIN at first, and it is the *oldest* sample that counts; a ring of 0
+means the latest value. The rules:
+
+1. A split is paused when its oldest sample is above the maximum (equal goes on), and resumed when
+   it no longer is.
+2. An idle split is neither paused nor resumed. When it stops being idle it may be paused at once;
+   being resumed waits for the next check.
+3. All that changes is told the reader in one call.
+
+One deviation from Flink: a split that finishes is forgotten whole. Flink forgets its samples but
+not that it was paused; the same split, given back later, is then never paused, and the first
+attempt to resume it fails the task.
+
+Used by `lockgate.flink.source.operator`: it asks for a `PauseOrResume`, obeys it, and only then
+says `apply`.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from lockgate.errors import InvalidValue
+from lockgate.watermark import MIN
+
+
+class WatermarkSampler:
+    """The latest watermark and a ring of samples of it."""
+
+    __slots__ = ("_samples", "latest")
+
+    def __init__(self, buffer_size: int) -> None:
+        self.latest = MIN
+        self._samples = deque([MIN] * buffer_size, maxlen=buffer_size)
+
+    @property
+    def oldest(self) -> int:
+        """The oldest sample; the latest watermark if there is no ring."""
+        return self._samples[0] if self._samples else self.latest
+
+    def sample(self) -> None:
+        """One sample: the oldest one goes."""
+        self._samples.append(self.latest)
+
+
+@dataclass(frozen=True, slots=True)
+class PauseOrResume:
+    """Splits to pause and splits to resume, by name, in order. False when there are none."""
+
+    pause: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.pause or self.resume)
+
+
+class SplitAlignment:
+    """Samples, pauses and idleness of each split. Raises `InvalidValue` for a negative buffer
+    size.
+    """
+
+    def __init__(self, buffer_size: int) -> None:
+        if buffer_size < 0:
+            raise InvalidValue("buffer_size", f"must be 0 (the latest value counts) or more, not {buffer_size}")
+        self._buffer_size = buffer_size
+        self.samplers: dict[str, WatermarkSampler] = {}
+        self.paused: set[str] = set()
+        self.idle: set[str] = set()
+
+    def add(self, split_id: str) -> None:
+        """A new split; one that is there starts anew."""
+        self.samplers[split_id] = WatermarkSampler(self._buffer_size)
+
+    def finish(self, split_id: str) -> None:
+        """Forget a split."""
+        self.samplers.pop(split_id, None)
+        self.paused.discard(split_id)
+        self.idle.discard(split_id)
+
+    def rose(self, split_id: str, watermark: int) -> None:
+        """A split's watermark rose."""
+        if split_id in self.samplers:
+            self.samplers[split_id].latest = watermark
+
+    def set_idle(self, split_id: str, idle: bool) -> None:
+        """A split became idle, or active."""
+        if idle:
+            self.idle.add(split_id)
+        else:
+            self.idle.discard(split_id)
+
+    def sample(self) -> None:
+        """One sample of every split."""
+        for sampler in self.samplers.values():
+            sampler.sample()
+
+    def check(self, maximum: int) -> PauseOrResume:
+        """What has to change for all splits (rules 1 and 2)."""
+        ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
+        awake = self.samplers.keys() - self.idle
+        return PauseOrResume(
+            pause=tuple(sorted(awake & (ahead - self.paused))),
+            resume=tuple(sorted(awake & (self.paused - ahead))),
+        )
+
+    def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
+        """Whether this one split has to be paused."""
+        sampler = self.samplers.get(split_id)
+        ahead = sampler is not None and sampler.oldest > maximum
+        return (
+            PauseOrResume(pause=(split_id,)) if ahead and split_id not in self.paused | self.idle else PauseOrResume()
+        )
+
+    def apply(self, change: PauseOrResume) -> None:
+        """It has been done."""
+        self.paused.update(change.pause)
+        self.paused.difference_update(change.resume)

@@ -1,0 +1,130 @@
+"""Splits: the smallest part of a source that can be read, and paused, by itself.
+
+For Kafka a split is one partition of one topic, from one offset up to another (Flink's
+`KafkaPartitionSplit`, seeds 001 and 003, part 3); its name is `topic-partition`, in the wire
+protocol, in logs and in metrics alike. Offsets are positions, or one of the words below:
+
+    starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an older state, read from where it was)
+    stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever). EARLIEST is no place to stop at
+
+A stopping offset before the starting one is a split without records. While a split is read, its
+`KafkaPartitionSplitState` moves on; at a snapshot it becomes a split again, that starts at the next
+record to read.
+
+Used by the Spark client, the planner's callers and the source operator; the bytes of a split are in
+`lockgate.flink.split_serializer`.
+"""
+
+from dataclasses import dataclass
+
+from lockgate.errors import InvalidValue
+from lockgate.watermark import MIN
+
+LATEST_OFFSET = -1
+EARLIEST_OFFSET = -2
+COMMITTED_OFFSET = -3
+NO_STOPPING_OFFSET = MIN
+MIGRATED = MIN
+
+_STARTING_WORDS = (LATEST_OFFSET, EARLIEST_OFFSET, COMMITTED_OFFSET, MIGRATED)
+_STOPPING_WORDS = (LATEST_OFFSET, COMMITTED_OFFSET, NO_STOPPING_OFFSET)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KafkaPartitionSplit:
+    """One partition of one topic, and what to read of it: by default all.
+
+    Raises `InvalidValue` for an empty topic, a negative partition or an offset that is none. Flink
+    accepts any topic and partition: that form, for splits that come from elsewhere, is `as_flink`.
+    """
+
+    topic: str
+    partition: int
+    starting_offset: int = EARLIEST_OFFSET
+    raw_stopping_offset: int = NO_STOPPING_OFFSET
+
+    def __post_init__(self) -> None:
+        if not self.topic:
+            raise InvalidValue("topic", "must not be empty")
+        if self.partition < 0:
+            raise InvalidValue("partition", f"must be 0 or more, not {self.partition}")
+        self._check_offsets()
+
+    @classmethod
+    def as_flink(
+        cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
+    ) -> "KafkaPartitionSplit":
+        """Flink's own constructor: it checks the offsets and nothing else. Raises
+        `InvalidValue`.
+        """
+        split = object.__new__(cls)
+        for name, value in zip(
+            cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True
+        ):
+            object.__setattr__(split, name, value)
+        split._check_offsets()
+        return split
+
+    @property
+    def split_id(self) -> str:
+        """The split's name, `topic-partition`."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def stopping_offset(self) -> int | None:
+        """Where to stop, None to read for ever."""
+        return None if self.raw_stopping_offset == NO_STOPPING_OFFSET else self.raw_stopping_offset
+
+    @property
+    def is_migrated(self) -> bool:
+        """Whether the starting offset was taken over from an older state."""
+        return self.starting_offset == MIGRATED
+
+    def __str__(self) -> str:
+        return self.split_id
+
+    def _check_offsets(self) -> None:
+        start, stop = self.starting_offset, self.raw_stopping_offset
+        if start < 0 and start not in _STARTING_WORDS:
+            raise InvalidValue(
+                "starting_offset",
+                f"of {self} must be 0 or more, or one of -1 (latest), -2 (earliest), -3 (committed), not {start}",
+            )
+        if stop < 0 and stop not in _STOPPING_WORDS:
+            raise InvalidValue(
+                "stopping_offset",
+                f"of {self} must be 0 or more, or one of -1 (latest), -3 (committed), {MIN} (none), not {stop}",
+            )
+
+
+class KafkaPartitionSplitState:
+    """A split while it is read. The split it came from stays as it is; `current_offset` moves, and
+    is checked when it becomes a split.
+    """
+
+    __slots__ = ("current_offset", "split")
+
+    def __init__(self, split: KafkaPartitionSplit) -> None:
+        self.split = split
+        self.current_offset = split.starting_offset
+
+    def to_split(self) -> KafkaPartitionSplit:
+        """The split from the current offset (the next record to read) on. Raises `InvalidValue` if
+        that is no offset.
+        """
+        split = self.split
+        return KafkaPartitionSplit.as_flink(
+            split.topic, split.partition, self.current_offset, split.raw_stopping_offset
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to its split, and to a state of an equal one: how far it has been read does not
+        matter (as in Flink).
+        """
+        return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.split)
+
+    def __str__(self) -> str:
+        return f"{self.split} at {self.current_offset}"

@@ -1,0 +1,17 @@
+"""Java's 64-bit arithmetic, where SQL's watermark operators depend on it.
+
+They compute with plain longs: a sum beyond 64 bits wraps around, a remainder has the sign of the
+dividend. Everything else in this package saturates (`lockgate.watermark.add`); these are used by
+the operators in `lockgate.flink.sql` alone.
+"""
+
+
+def wrapped(value: int) -> int:
+    """`value` as a long holds it: modulo 2⁶⁴, between MIN and MAX."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def remainder(dividend: int, divisor: int) -> int:
+    """Java's `%` for a positive divisor: the sign is the dividend's."""
+    rest = abs(dividend) % divisor
+    return rest if dividend >= 0 else -rest

@@ -1,0 +1,50 @@
+"""SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
+
+Where operators work on small batches of rows, a watermark is the signal to work one off; so
+watermarks are thinned out to one an interval of event time. The watermark held is the highest so
+far, from 0; it goes on, as it is, when it reaches the end of the current window, start + interval −
+1. `finish` always sends it. After MAX every further watermark sends MAX again, as in Flink.
+
+Used by `lockgate.flink.propagation` as an operator in mid-stream, and by the conformance replay.
+"""
+
+from lockgate.errors import InvalidValue
+from lockgate.flink.elements import DataOutput, Record
+from lockgate.flink.sql.arithmetic import remainder, wrapped
+from lockgate.watermark import MAX
+
+
+class RowtimeMiniBatchAssigner:
+    """The operator. Raises `InvalidValue` for an interval of 0 or less."""
+
+    def __init__(self, interval_ms: int, output: DataOutput) -> None:
+        if interval_ms <= 0:
+            raise InvalidValue("interval_ms", f"must be more than 0, not {interval_ms}")
+        self._interval_ms = interval_ms
+        self._output = output
+        self._current = 0
+        self._next = self._window_end(0)
+
+    def process_element(self, record: Record) -> None:
+        """Rows go on as they are."""
+        self._output.emit_record(record)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """From upstream."""
+        if timestamp == MAX and self._current != MAX:
+            self._current = MAX
+            self._output.emit_watermark(MAX)
+            return
+        self._current = max(self._current, timestamp)
+        if self._current >= self._next:
+            self._output.emit_watermark(self._current)
+            end = self._window_end(self._current)
+            self._next = end if end > self._current else wrapped(end + self._interval_ms)
+
+    def finish(self) -> None:
+        """The end of the input: what is held goes on."""
+        self._output.emit_watermark(self._current)
+
+    def _window_end(self, timestamp: int) -> int:
+        start = wrapped(timestamp - remainder(wrapped(timestamp + self._interval_ms), self._interval_ms))
+        return wrapped(start + self._interval_ms - 1)

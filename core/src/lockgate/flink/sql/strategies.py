@@ -1,0 +1,117 @@
+"""SQL's watermark strategies, as seed 002 (4.4.2) names them: three ways to have watermarks in a
+table.
+
+Periodic (`PeriodicWatermarkAssigner`): every so often, by time *or* by count, whichever comes
+first; for either alone waits too long when rows are few, or many.
+- `AscendingTimestamps`: the highest time seen − 1 (a row *at* that time may still come);
+- `BoundedOutOfOrderTimestamps`: the highest time seen − delay. There is no − 1: a row exactly
+  `delay` late counts as late. Per event (`PunctuatedWatermarkAssigner`): each row may bring one;
+  right away, and many. `PreserveWatermarks`: none of its own; what the stream already carries goes
+  on.
+
+Each is a generator like any other (`lockgate.flink.generators`), so that a source or an assigner in
+mid-stream runs it; a count is kept by the generator itself, the time by whoever calls
+`on_periodic_emit`. Used by `lockgate.flink.sql.text` and `lockgate.flink.propagation.assigners`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from lockgate.duration import Duration
+from lockgate.errors import InvalidValue
+from lockgate.flink.elements import WatermarkOutput
+from lockgate.flink.generators import PunctuatedWatermarks, WatermarkGenerator
+from lockgate.watermark import MIN
+
+if TYPE_CHECKING:
+    from lockgate.flink.columns import TimeColumn
+
+
+class PeriodicWatermarks(WatermarkGenerator):
+    """By time (when asked) and by count: every `every_rows` rows, None for never. Raises
+    `InvalidValue` for a count below 1.
+    """
+
+    def __init__(self, every_rows: int | None = None) -> None:
+        if every_rows is not None and every_rows < 1:
+            raise InvalidValue("every_rows", f"must be 1 or more, or None, not {every_rows}")
+        self.only_highest_counts = every_rows is None
+        self._every_rows = every_rows
+        self._rows = 0
+        self._highest = MIN
+
+    @abstractmethod
+    def watermark(self, highest: int) -> int:
+        """The watermark when `highest` is the highest time seen (MIN: none)."""
+
+    def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
+        """Remember the highest time; emit if enough rows have come."""
+        self._highest = max(self._highest, timestamp)
+        self._rows += 1
+        if self._rows == self._every_rows:
+            self.on_periodic_emit(output)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit, and count anew."""
+        self._rows = 0
+        output.emit_watermark(max(MIN, self.watermark(self._highest)))
+
+    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
+        """As row by row: one emission after every `every_rows` rows."""
+        from lockgate.flink.columns import event_times
+
+        times = event_times(timestamps)
+        start = 0
+        while self._every_rows is not None and len(times) - start >= self._every_rows - self._rows:
+            end = start + self._every_rows - self._rows
+            self._highest = max(self._highest, int(times[start:end].max()))
+            self.on_periodic_emit(output)
+            start = end
+        if start < len(times):
+            self._rows += len(times) - start
+            self._highest = max(self._highest, int(times[start:].max()))
+
+
+class AscendingTimestamps(PeriodicWatermarks):
+    """The highest time seen − 1."""
+
+    def watermark(self, highest: int) -> int:
+        """See above."""
+        return highest - 1
+
+
+class BoundedOutOfOrderTimestamps(PeriodicWatermarks):
+    """The highest time seen − delay. Raises `InvalidValue` for a negative delay."""
+
+    def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
+        super().__init__(every_rows)
+        if delay.nanos < 0:
+            raise InvalidValue("delay", f"must be 0 or more, not {delay}")
+        self._delay_ms = delay.to_millis("delay")
+
+    def watermark(self, highest: int) -> int:
+        """See above."""
+        return highest - self._delay_ms
+
+
+class Punctuated(PunctuatedWatermarks):
+    """Each row whose time is above all before it brings a watermark of its own time; or what
+    `watermark_of` says instead.
+    """
+
+    def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:
+        super().__init__(watermark_of or self._if_it_rises)
+        self._highest = MIN
+
+    def _if_it_rises(self, event: object, timestamp: int) -> int | None:
+        if timestamp <= self._highest:
+            return None
+        self._highest = timestamp
+        return timestamp
+
+
+class PreserveWatermarks:
+    """No generator: the stream keeps the watermarks that it has. An assigner given this passes
+    everything on.
+    """

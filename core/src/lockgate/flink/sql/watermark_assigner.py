@@ -1,0 +1,151 @@
+"""SQL's watermark assigner: event time from a column, in the middle of a table plan (Flink's
+`WatermarkAssignerOperator`; seed 002).
+
+It replaces the watermarks that come from upstream by those of its own expression. The rules:
+
+1. A row's watermark is what the expression says (for `ts - INTERVAL …`: time − delay, *without* the
+   − 1 of the DataStream form, and wrapping around below 64 bits). The row goes on before it.
+2. Watermarks start at 0: a negative one never comes out. They only rise.
+3. One is emitted with a row when it is more than an interval above the last one (the timer may be
+   late under load), else by the timer. An interval of 0 emits at every rise.
+4. The timer fires every interval, or as often as idleness needs: the smaller of the two if they are
+   more than five times apart, else a fifth of the smaller one, at least 1 ms.
+5. Idle when no row came for `idle_timeout` or longer (*not* strictly: unlike the DataStream form),
+   on a clock that stands still under back pressure; a row ends it. Statuses from upstream go on,
+   and count.
+6. Of the watermarks from upstream only MAX goes on, once: the end of the input. `finish` says it
+   too.
+
+Used by `lockgate.flink.propagation` as an operator in mid-stream, and by the conformance replay.
+"""
+
+from collections.abc import Callable
+
+from lockgate.duration import NANOS_PER_MILLI
+from lockgate.errors import InvalidValue
+from lockgate.flink.clocks import PausableClock, RelativeClock, TimerService
+from lockgate.flink.elements import DataOutput, Record, WatermarkStatus
+from lockgate.watermark import MAX
+
+RowWatermark = Callable[[Record], int | None]
+"""The watermark a row brings, None for none."""
+
+
+def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
+    """Rule 4. Raises `InvalidValue` when neither is above 0: then there is nothing to time."""
+    positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
+    if not positive:
+        raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
+    smaller, larger = min(positive), max(positive)
+    if len(positive) == 1 or smaller * 5 < larger:
+        return smaller
+    return max(smaller // 5, 1)
+
+
+class WatermarkAssigner:
+    """The operator. An `idle_timeout_ms` or `interval_ms` of 0 or less switches that off."""
+
+    def __init__(
+        self,
+        watermark_of: RowWatermark,
+        output: DataOutput,
+        *,
+        interval_ms: int,
+        idle_timeout_ms: int,
+        clock: RelativeClock,
+        timers: TimerService,
+    ) -> None:
+        self._watermark_of = watermark_of
+        self._output = output
+        self._interval_ms = interval_ms
+        self._idle_timeout_ms = idle_timeout_ms
+        self._timers = timers
+        self._activity = PausableClock(clock)
+        self._back_pressured = False
+        self._rows = 0
+        self._rows_at_last_check = -1
+        self._current = 0
+        self._last = 0
+        self._status = WatermarkStatus.ACTIVE
+        self._last_emission_ms = 0
+        self._last_activity_ms = 0
+
+    def open(self) -> None:
+        """Start the timer, if there is something to time."""
+        self._last_emission_ms = self._timers.now_ms()
+        self._last_activity_ms = self._active_ms()
+        if self._interval_ms > 0 or self._idle_timeout_ms > 0:
+            self._set_timer()
+
+    def process_element(self, record: Record) -> None:
+        """A row (rules 1 to 3, 5). Raises what the expression raises; then the row does not go
+        on.
+        """
+        self._rows += 1
+        self._end_idleness()
+        watermark = self._watermark_of(record)
+        if watermark is not None:
+            self._current = max(self._current, watermark)
+        self._output.emit_record(record)
+        if self._current - self._last > self._interval_ms:
+            self._advance()
+
+    def process_watermark(self, timestamp: int) -> None:
+        """From upstream (rule 6)."""
+        if timestamp == MAX and self._current != MAX:
+            self._end_idleness()
+            self._current = MAX
+            self._output.emit_watermark(MAX)
+
+    def process_status(self, status: WatermarkStatus) -> None:
+        """From upstream: goes on, and is ours from now on."""
+        self._status = status
+        self._output.emit_status(status)
+
+    def finish(self) -> None:
+        """The end of the input."""
+        self.process_watermark(MAX)
+
+    def back_pressure(self, started: bool) -> None:
+        """The clock of idleness stands still meanwhile."""
+        if started == self._back_pressured:
+            return
+        self._back_pressured = started
+        if started:
+            self._activity.pause()
+        else:
+            self._activity.resume()
+
+    def _advance(self) -> None:
+        if self._current > self._last:
+            self._last = self._current
+            self._output.emit_watermark(self._current)
+
+    def _end_idleness(self) -> None:
+        if self._idle_timeout_ms > 0 and self._status is WatermarkStatus.IDLE:
+            self.process_status(WatermarkStatus.ACTIVE)
+
+    def _on_timer(self, due: int) -> None:
+        now = self._timers.now_ms()
+        if self._interval_ms > 0 and self._last_emission_ms + self._interval_ms <= now:
+            self._last_emission_ms = now
+            self._advance()
+        self._check_idleness()
+        self._set_timer()
+
+    def _check_idleness(self) -> None:
+        now = self._active_ms()
+        if self._rows != self._rows_at_last_check:
+            self._rows_at_last_check = self._rows
+            self._last_activity_ms = now
+        quiet = self._last_activity_ms + self._idle_timeout_ms <= now
+        if self._idle_timeout_ms > 0 and self._status is WatermarkStatus.ACTIVE and quiet:
+            self.process_status(WatermarkStatus.IDLE)
+
+    def _set_timer(self) -> None:
+        self._timers.set_timer(
+            self._timers.now_ms() + timer_interval(self._interval_ms, self._idle_timeout_ms), self._on_timer
+        )
+
+    def _active_ms(self) -> int:
+        return self._activity.relative_nanos() // NANOS_PER_MILLI

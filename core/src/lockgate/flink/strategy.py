@@ -1,0 +1,126 @@
+"""A watermark strategy: which generator, which event time, when idle, aligned with whom (Flink's
+`WatermarkStrategy`; seed 002).
+
+A strategy is a plan, not a generator: each split of a source gets a generator of its own from it,
+on a clock of its own.
+
+    strategy =
+    WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5)).with_idleness(Duration.of(seconds=60))
+
+Used by the event-time logic of sources (`lockgate.flink.outputs`), the source operator and
+assigners in mid-stream; a strategy written in text (`lockgate.flink.sql.text`) becomes one of
+these.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from lockgate.duration import Duration
+from lockgate.errors import InvalidValue
+from lockgate.flink.clocks import RelativeClock
+from lockgate.flink.generators import (
+    AscendingTimestamps,
+    BoundedOutOfOrderness,
+    NoWatermarks,
+    PunctuatedWatermarks,
+    WatermarkGenerator,
+)
+from lockgate.flink.idleness import WatermarksWithIdleness, checked_timeout
+from lockgate.watermark import MAX
+
+TimestampAssigner = Callable[[object, int], int]
+"""`(value, timestamp the record came with) -> event time in ms`."""
+
+
+def record_timestamp(value: object, timestamp: int) -> int:
+    """The default: the timestamp the record came with, Kafka's for instance."""
+    return timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentParameters:
+    """With whom a source is aligned, how far it may be ahead, and how often it reports.
+
+    Raises `InvalidValue` for a negative drift or an interval of 0 or less. A drift of MAX means:
+    not aligned.
+    """
+
+    group: str | None
+    max_drift_ms: int
+    update_interval_ms: int = 1_000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_drift_ms <= MAX:
+            raise InvalidValue("max_drift_ms", f"must be 0 or more (and fit 64 bits), not {self.max_drift_ms}")
+        if self.update_interval_ms <= 0:
+            raise InvalidValue("update_interval_ms", f"must be more than 0, not {self.update_interval_ms}")
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the source takes part in alignment."""
+        return self.max_drift_ms < MAX
+
+
+NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkStrategy:
+    """Makes generators. Every `with_…` gives a new strategy and leaves this one as it is."""
+
+    make_generator: Callable[[RelativeClock], WatermarkGenerator]
+    assign_timestamp: TimestampAssigner = record_timestamp
+    idle_timeout: Duration | None = None
+    alignment: AlignmentParameters = NOT_ALIGNED
+
+    @classmethod
+    def for_generator(cls, make_generator: Callable[[], WatermarkGenerator]) -> "WatermarkStrategy":
+        """Generators of your own: `make_generator` is called once for each split."""
+        return cls(lambda clock: make_generator())
+
+    @classmethod
+    def no_watermarks(cls) -> "WatermarkStrategy":
+        """No watermarks at all."""
+        return cls.for_generator(NoWatermarks)
+
+    @classmethod
+    def for_monotonous_timestamps(cls) -> "WatermarkStrategy":
+        """Event times never fall within a split."""
+        return cls.for_generator(AscendingTimestamps)
+
+    @classmethod
+    def for_bounded_out_of_orderness(cls, delay: Duration) -> "WatermarkStrategy":
+        """Events come at most `delay` late. Raises `InvalidValue` here, not at the first split, for
+        a delay that cannot be.
+        """
+        BoundedOutOfOrderness(delay)
+        return cls.for_generator(lambda: BoundedOutOfOrderness(delay))
+
+    @classmethod
+    def for_punctuated(cls, watermark_of: Callable[[object, int], int | None]) -> "WatermarkStrategy":
+        """Events carry watermarks."""
+        return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
+
+    def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
+        """Take event times from the records' values."""
+        return replace(self, assign_timestamp=assign_timestamp)
+
+    def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
+        """Splits without an event for longer than `timeout` are not waited for. Raises
+        `InvalidValue` for 0 or less.
+        """
+        return replace(self, idle_timeout=checked_timeout(timeout))
+
+    def with_watermark_alignment(
+        self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
+    ) -> "WatermarkStrategy":
+        """Wait for the slowest source of `group` when more than `max_drift` ahead of it. Raises
+        `InvalidValue`.
+        """
+        parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)
+        return replace(self, alignment=parameters)
+
+    def create_generator(self, clock: RelativeClock) -> WatermarkGenerator:
+        """A generator for one split (or for the main output), idle by `clock`."""
+        generator = self.make_generator(clock)
+        return generator if self.idle_timeout is None else WatermarksWithIdleness(generator, self.idle_timeout, clock)

@@ -1,0 +1,123 @@
+"""The valve: many input channels, one watermark and one status (Flink's `StatusWatermarkValve`;
+seeds 000 and 003).
+
+An operator behind a shuffle hears as many channels as there are senders. Its event time may go as
+far as the slowest of them, so it follows the *minimum*; but neither a channel that is idle nor one
+that is back from idleness and still behind may hold it or pull it back. The rules, as in Flink 2.3:
+
+1. A watermark counts if valve and channel are active and it is above the channel's own. What does
+   not count is not remembered.
+2. A channel is *aligned*, i.e. takes part in the minimum, unless it is idle, or was and has not
+   caught up with what the valve has sent since (reaching it exactly is enough).
+3. The valve sends the minimum over its aligned channels when that is above what it sent last.
+   Without an aligned channel: nothing.
+4. A channel becomes idle while others are active: the minimum is taken again only if this channel
+   stood exactly at what was sent last (it may have been the one that held the others).
+5. The last active channel becomes idle: if it stood at what was sent last, the maximum over all
+   channels goes out (nobody is left that would be waited for); then IDLE.
+6. A channel becomes active: this by itself never sends a watermark; ACTIVE goes out if the whole
+   valve was idle.
+
+Used by each input of a task in `lockgate.flink.propagation`. A watermark costs O(log n) of n
+channels: the maximum of rule 5 is kept along the way, since a channel's watermark never falls.
+"""
+
+from lockgate.errors import InvalidValue, UnknownName
+from lockgate.flink.elements import DataOutput, WatermarkStatus
+from lockgate.lowest import Lowest
+from lockgate.watermark import MIN
+
+
+class StatusWatermarkValve:
+    """`channels` input channels into one output. Raises `InvalidValue` for a negative number of
+    them.
+    """
+
+    def __init__(self, channels: int, output: DataOutput) -> None:
+        if channels < 0:
+            raise InvalidValue("channels", f"must be 0 or more, not {channels}")
+        self._output = output
+        self._watermarks = [MIN] * channels
+        self._idle = [False] * channels
+        self._active_channels = channels
+        self._highest = MIN
+        self._aligned = Lowest[int]()
+        for channel in range(channels):
+            self._aligned.set(channel, MIN)
+        self.last_watermark = MIN
+        self.last_status = WatermarkStatus.ACTIVE
+
+    def watermark_of(self, channel: int) -> int:
+        """The channel's own watermark."""
+        return self._watermarks[self._known(channel)]
+
+    def is_idle(self, channel: int) -> bool:
+        """Whether the channel is idle."""
+        return self._idle[self._known(channel)]
+
+    def is_aligned(self, channel: int) -> bool:
+        """Whether the channel takes part in the minimum."""
+        return self._known(channel) in self._aligned
+
+    def input_watermark(self, channel: int, timestamp: int) -> None:
+        """Rules 1 to 3. Raises `UnknownName` for a channel that does not exist."""
+        self._known(channel)
+        if self.last_status is WatermarkStatus.IDLE or self._idle[channel]:
+            return
+        if timestamp <= self._watermarks[channel]:
+            return
+        self._watermarks[channel] = timestamp
+        self._highest = max(self._highest, timestamp)
+        if channel in self._aligned or timestamp >= self.last_watermark:
+            self._aligned.set(channel, timestamp)
+        self._send_minimum()
+
+    def input_status(self, channel: int, status: WatermarkStatus) -> None:
+        """Rules 4 to 6; the status a channel already has changes nothing. Raises `UnknownName` for
+        an unknown channel.
+        """
+        idle = status is WatermarkStatus.IDLE
+        if self._idle[self._known(channel)] == idle:
+            return
+        self._idle[channel] = idle
+        if idle:
+            self._became_idle(channel)
+        else:
+            self._became_active(channel)
+
+    def _became_idle(self, channel: int) -> None:
+        self._active_channels -= 1
+        self._aligned.discard(channel)
+        held = self._watermarks[channel] == self.last_watermark
+        if self._active_channels:
+            if held:
+                self._send_minimum()
+            return
+        if held and self._highest > self.last_watermark:
+            self._send(self._highest)
+        self._send_status(WatermarkStatus.IDLE)
+
+    def _became_active(self, channel: int) -> None:
+        self._active_channels += 1
+        if self._watermarks[channel] >= self.last_watermark:
+            self._aligned.set(channel, self._watermarks[channel])
+        if self.last_status is WatermarkStatus.IDLE:
+            self._send_status(WatermarkStatus.ACTIVE)
+
+    def _send_minimum(self) -> None:
+        minimum = self._aligned.lowest()
+        if minimum is not None and minimum > self.last_watermark:
+            self._send(minimum)
+
+    def _send(self, watermark: int) -> None:
+        self.last_watermark = watermark
+        self._output.emit_watermark(watermark)
+
+    def _send_status(self, status: WatermarkStatus) -> None:
+        self.last_status = status
+        self._output.emit_status(status)
+
+    def _known(self, channel: int) -> int:
+        if not 0 <= channel < len(self._watermarks):
+            raise UnknownName("channel", channel, f"this valve has channels 0 to {len(self._watermarks) - 1}")
+        return channel

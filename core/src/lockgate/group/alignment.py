@@ -1,0 +1,175 @@
+"""From what the readers have reported to how far they may go.
+
+**The rule.** Each reader r that counts has told its watermark w(r), and it may offer a reach R(r):
+how far its next batch gets if the group alone is left out. With L the lowest w(r), which is the
+group's watermark, and d = `max_drift_ms` the ceiling, the max desired watermark, is
+
+    strict    C = L + d
+    joint     C = max(L + d, the lowest over all r of max(w(r), R(r)))
+
+Who counts: who has reported and is not lost; a lost one too where the group is to `hold`, with its
+watermark and without its reach. An idle or finished reader counts as MAX, and so does one that is
+passed over (`holds`): they hold nobody.
+
+Three cases are apart. Nobody has ever reported: MIN, and no ceiling, as in Flink, where the first
+announcement comes with the first report. An expected source has not reported: MIN and a ceiling of
+MIN, all wait for the common start. Readers have reported but none counts now (all lost, or gone):
+MAX, nobody is held.
+
+**Why joint.** With L + d alone a group advances by one drift for each round of reports, whatever a
+batch could hold: 30 s of event time at a time out of a day (FLINK-37399). What all can reach in
+their next batch may be read without a round in between.
+
+**What holds**, in whatever order messages come and however late:
+
+1. *No plan is above the ceiling that its reader had last been told*: the planner takes the lower of
+   that and its own T. Not "above the ceiling as it is now": that falls when somebody reports from
+   further behind, and what is logged by then is read as it was logged.
+2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
+   whichever is greater.* A plan up to T ≤ C was told C from words w, R. So T ≤ L + d ≤ w(r) + d, or
+   T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. Over all: T − L is at most d,
+   or the tightest of the reaches. An old ceiling is only lower, for within a run w(r) does not fall
+   (a new partition with old records aside).
+3. *At commits the same*: when the batch is done r stands at w(r) or above. What r offered it
+   redeems in the batch under way or in the next: its budget gets it as far from any later position.
+   So after each has planned once more, all can stand at C.
+4. *Nobody waits for ever, and never where strict would let him go*: C ≥ L + d. The lowest reader is
+   not held at all: its first unread record is at L + 1 + disorder, and max_drift > disorder
+   (`planner.Bounds`). If it has nothing unread, its watermark goes with the clock, or it becomes
+   idle, finishes, or loses its lease; `holds` is for whoever takes too long over that.
+
+**What it costs when an offer is not kept.** A reader that dies in its batch: its word counts until
+its lease ends, the others get to R(r) and stop there; then it counts no more, or holds by w(r)
+alone. A batch that failed and is read again: nothing, for the offer was made from where that batch
+begins. An offer that was too great (a smaller budget after a restart, a new partition with old
+records): up to that offer, once, for each word takes the place of the one before. MAX would let the
+others run until the reader's next word; so an offer is never above the last event time in the
+reader's logs, nor above its own horizon, where a split of its own may still hold it. Who has no
+offer to make stands for w(r): the others come level with it, and go on by the drift. Executors'
+progress raises w(r) in mid-batch: if that batch fails, r is behind by the drift and that batch. Who
+joins or returns from further behind is not counted before its first report; from then on the others
+wait for it.
+
+**The rate** is that of the slowest reader, which is never held while it is lowest; and while it
+reads, its word still offers R(r), so the others go on to there. What it pays is the fixed cost of a
+batch, where another's shorter reach cuts its own: as often as the other pays, at the worst, when
+both are as fast. What joint does not give is a distance of max_drift between readers that have a
+backlog: who needs that takes strict.
+
+`tests/core/group/test_catch_up_model.py` holds 1 to 4 against random fleets in virtual time, with
+every record counted, and measures the rate.
+
+The revision moves exactly when one of the two values does, and only up. `evaluate` is the only one
+to move it.
+
+Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator` (seed 001), which
+know strict alone. Used by the coordinator service.
+"""
+
+from dataclasses import dataclass, replace
+
+from lockgate.group.commands import RESTING
+from lockgate.group.group import Group, tick
+from lockgate.group.leases import after_leases, first_lease_end
+from lockgate.group.long_waits import after_holds, hold_ends
+from lockgate.group.readers import ReaderKey
+from lockgate.watermark import MAX, MIN, add
+from lockgate.wire.events import CatchUp, HeldBy, Mode, OnLostReader, WatermarkAlignmentEvent
+
+HELD_BY_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What follows from a group at one moment, before mode and revision. `holders`: the first
+    HELD_BY_LIMIT that stand at the minimum.
+
+    `waiting_for`: expected sources that have not reported.
+    """
+
+    group_watermark: int
+    ceiling: int
+    holders: tuple[ReaderKey, ...]
+    waiting_for: tuple[str, ...] = ()
+
+
+def decide(group: Group, now_ms: int) -> Decision:
+    """The group's watermark, its ceiling, and the first readers that stand at the minimum."""
+    return _decided(_settled(group, now_ms), now_ms)
+
+
+def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]:
+    """The event that holds at `now_ms`, and the group that has announced it: the very same one if
+    no value has changed.
+    """
+    group = _settled(group, now_ms)
+    decision = _decided(group, now_ms)
+    observed = group.config.mode is Mode.OBSERVE
+    ceiling = MAX if observed else decision.ceiling
+    if (decision.group_watermark, ceiling) != (group.group_watermark, group.max_desired_watermark):
+        revision = tick(group.revision, now_ms)
+        group = replace(
+            group, revision=revision, group_watermark=decision.group_watermark, max_desired_watermark=ceiling
+        )
+    return group, WatermarkAlignmentEvent(
+        group=group.name,
+        revision=group.revision,
+        group_watermark=decision.group_watermark,
+        max_desired_watermark=ceiling,
+        held_by=_held_by(group, decision),
+        would_be=decision.ceiling if observed else None,
+        config_version=group.config_version,
+    )
+
+
+def next_deadline(group: Group, now_ms: int) -> int | None:
+    """When time alone may next change the event: the end of a lease, of a wait, or of a new group's
+    grace. None: never.
+    """
+    group = _settled(group, now_ms)
+    first = first_lease_end(group)
+    ends = [] if first is None else [first]
+    held = hold_ends(group, now_ms)
+    if held is not None:
+        ends.append(held)
+    if group.cap is not None and group.grace_until > now_ms:
+        ends.append(group.grace_until)
+    return min(ends, default=None)
+
+
+def _settled(group: Group, now_ms: int) -> Group:
+    """The group with all that time has done to its readers."""
+    return after_holds(after_leases(group, now_ms), now_ms)
+
+
+def _decided(group: Group, now_ms: int) -> Decision:
+    missing = group.sources_missing
+    if missing:
+        return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
+    if not group.started:
+        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now_ms), holders=())
+    with_lost = group.config.on_lost_reader is OnLostReader.HOLD
+    lowest = group.readers.lowest_watermark(with_lost=with_lost)
+    ceiling = add(lowest, group.config.max_drift_ms)
+    if group.config.catch_up is CatchUp.JOINT:
+        ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
+    holders = group.readers.standing_at(lowest, HELD_BY_LIMIT, with_lost=with_lost)
+    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms), holders=holders)
+
+
+def _capped(group: Group, ceiling: int, now_ms: int) -> int:
+    return ceiling if group.cap is None or now_ms >= group.grace_until else min(ceiling, group.cap)
+
+
+def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:
+    """An expected source that is missing holds by its first reader, which is awaited."""
+    awaited = [HeldBy(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
+    standing = [_holder(group, key, decision.group_watermark) for key in decision.holders]
+    return tuple((awaited + standing)[:HELD_BY_LIMIT])
+
+
+def _holder(group: Group, key: ReaderKey, watermark: int) -> HeldBy:
+    reported = group.readers[key].reported
+    splits = {} if reported is None else reported.splits
+    held = [(split.watermark, name) for name, split in splits.items() if split.state not in RESTING]
+    return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=min(held)[1] if held else None)

@@ -1,0 +1,288 @@
+"""What readers may do to their group: register, report, tell progress, leave.
+
+The rule. A command makes a new group, or raises a `Refused` and changes nothing.
+
+* Fencing. Each registration opens a new epoch of its reader; a command with any other epoch than
+  the newest, older or newer, is stale. What the older epoch had reported goes on counting until the
+  newer one's first report or the end of the lease, so that a restart lets nobody run ahead.
+* Ownership. Another owner's living lease is respected (`ReaderBusy`), for a second query under the
+  same names is far more often a mistake than a successor. The same owner replaces itself at once,
+  and `takeover` anybody.
+* Beginning. A reader that has never reported does not count, and a report of MIN says no more than
+  silence: as in Flink, where a source joins when its watermark first leaves MIN. A later MIN does
+  count.
+* Parking. A report may say that it is the last of a scheduled run (`leases`). The next run goes on
+  from there: it registers, which leaves the time of the parking as it is, if it is a lease or more,
+  and with its first report the source is parked no longer.
+* Progress. Executors speak in the middle of a batch, in any order and more than once. Per split
+  only the newest (batch, attempt) is heard, and within it values only rise. The reader's watermark
+  may be raised by it, never lowered, and only if its last report named its splits: from one task's
+  word alone nobody knows where the others stand.
+
+Flink's `SourceCoordinator` (seed 001) fences by the attempt of a subtask and hears its own job
+only; owners and takeover stand in for what its job manager knows. Used by the coordinator service.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
+from lockgate.group.group import Group, tick
+from lockgate.group.leases import after_silence, has_finished, is_lost, lease_ends, without_reach
+from lockgate.group.long_waits import wait_after
+from lockgate.group.readers import Attempt, Reader, ReaderKey
+from lockgate.watermark import MIN
+from lockgate.wire.events import (
+    OnLostReader,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    SplitProgress,
+    SplitReport,
+    SplitState,
+)
+
+RESTING = (SplitState.IDLE, SplitState.FINISHED)
+"""The states of splits that hold nobody back."""
+
+BEFORE_ALL: Attempt = (-1, -1)
+
+
+def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int) -> Group:
+    """Opens a new epoch of the reader; it is found in the new group's `readers`. Raises
+    `ReaderBusy`.
+    """
+    group = after_silence(group, now_ms)
+    key = (source, event.subtask)
+    old = group.readers.get(key)
+    if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms):
+        raise ReaderBusy(source, event.subtask, old.owner)
+    reader = Reader(
+        epoch=tick(group.left_epoch if old is None else old.epoch, now_ms),
+        heard_at=now_ms,
+        owner=event.owner,
+        attributes=dict(event.attributes),
+        reported=None if old is None else _inherited(old, group, now_ms),
+        progressed_at=None if old is None else old.progressed_at,
+        passed_over=old is not None and old.passed_over,
+    )
+    cap = group.cap
+    if event.ceiling is not None and now_ms < group.grace_until:
+        cap = event.ceiling if cap is None else min(cap, event.ceiling)
+    return replace(_told(group, {key: reader}, now_ms), cap=cap)
+
+
+def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
+    """The reader's word, and a new lease. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
+    group, refusals = report_all(group, [(source, event)], now_ms)
+    for refusal in refusals.values():
+        raise refusal
+    return group
+
+
+def report_all(
+    group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int
+) -> tuple[Group, dict[int, Refused]]:
+    """Many reports, each judged alone: what refuses some of them, by their index. With all refused
+    the group is unchanged.
+    """
+    after = after_silence(group, now_ms)
+    changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
+    for index, (source, event) in enumerate(reports):
+        key = (source, event.subtask)
+        try:
+            reader = _current(changes.get(key) or after.readers.get(key), group, key, event.epoch)
+        except Refused as refusal:
+            refusals[index] = refusal
+            continue
+        changes[key] = reader = _reported(reader, event, after, now_ms)
+        if reader.reported is not None:
+            counting.add(source)
+    if not changes:
+        return group, refusals
+    return _told(after, changes, now_ms, counting), refusals
+
+
+def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
+    """A task's word about its splits, and a new lease. Raises `UnknownSource`, `UnknownReader`,
+    `StaleEpoch`.
+    """
+    key = (source, event.subtask)
+    _current(group.readers.get(key), group, key, event.epoch)
+    group = after_silence(group, now_ms)
+    reader = group.readers[key]
+    if reader.reported is not None and is_lost(reader, group.config, now_ms):
+        reader = replace(reader, reported=without_reach(reader.reported))
+    merged = replace(_merged(reader, event), heard_at=now_ms, excused=False, lost=False)
+    if merged.reported is not None and _got_on(reader.reported, merged.reported):
+        since, passed_over = wait_after(merged.reported, reader, group, now_ms)
+        merged = replace(
+            merged,
+            progressed_at=now_ms,
+            held_since=since,
+            overdue=merged.overdue and since == reader.held_since,
+            passed_over=passed_over,
+        )
+    return _told(group, {key: merged}, now_ms)
+
+
+def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
+    """The reader no longer counts, at once. Raises `UnknownSource`, `UnknownReader`,
+    `StaleEpoch`.
+    """
+    key = (source, subtask)
+    _current(group.readers.get(key), group, key, epoch)
+    return _told(_without(after_silence(group, now_ms), key), {}, now_ms)
+
+
+def evict(group: Group, source: str, subtask: int) -> Group:
+    """As `leave`, by an operator's hand: whatever the epoch. Raises `UnknownSource`,
+    `UnknownReader`.
+    """
+    key = (source, subtask)
+    if key not in group.readers:
+        raise _unknown(group, key)
+    return _without(group, key)
+
+
+def _current(reader: Reader | None, group: Group, key: ReaderKey, epoch: int) -> Reader:
+    if reader is None:
+        raise _unknown(group, key)
+    if reader.epoch != epoch:
+        raise StaleEpoch(*key, epoch, reader.epoch)
+    return reader
+
+
+def _unknown(group: Group, key: ReaderKey) -> Refused:
+    source, subtask = key
+    if group.readers.has_source(source):
+        return UnknownReader(group.name, source, subtask)
+    return UnknownSource(group.name, source)
+
+
+def _lives(reader: Reader, group: Group, now_ms: int) -> bool:
+    return lease_ends(reader, group.config) > now_ms and not has_finished(reader)
+
+
+def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent | None:
+    """What goes on counting when a newer epoch opens: a lost reader does not begin to count again
+    by registering alone.
+    """
+    reported = old.reported
+    if reported is None:
+        return None
+    if is_lost(old, group.config, now_ms):
+        return replace(reported, reach=None, park_ms=None) if group.config.on_lost_reader is OnLostReader.HOLD else None
+    if reported.park_ms is None:
+        return reported
+    return replace(reported, park_ms=max(lease_ends(old, group.config) - now_ms, group.config.lease_ms))
+
+
+def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int) -> Reader:
+    """One call of the constructor rather than several of `replace`, which costs four times as much:
+    this is what is done most often.
+    """
+    old = reader.reported
+    if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
+        return replace(reader, heard_at=now_ms, excused=False, lost=False)
+    if reader.splits_named and not event.splits and old is not None and old.epoch == event.epoch:
+        event = _repeated(event, old, reader)
+    if event.park_ms is not None:
+        event = without_reach(event)
+    since, passed_over = wait_after(event, reader, group, now_ms)
+    return Reader(
+        epoch=reader.epoch,
+        heard_at=now_ms,
+        owner=reader.owner,
+        attributes=reader.attributes,
+        reported=event,
+        progressed_at=now_ms if _got_on(old, event) else reader.progressed_at,
+        held_since=since,
+        overdue=reader.overdue and since == reader.held_since,
+        passed_over=passed_over,
+        splits_named=bool(event.splits),
+        attempts={name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
+        if reader.attempts
+        else {},
+        progress_ignored=reader.progress_ignored,
+    )
+
+
+def _repeated(event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader) -> ReportedWatermarkEvent:
+    """A report that names no splits leaves them where they are, and does not undo what tasks have
+    told of them since.
+    """
+    lowest = _lowest(old.splits) if reader.attempts else MIN
+    return replace(event, splits=old.splits, watermark=max(event.watermark, lowest))
+
+
+def _lowest(splits: Mapping[str, SplitReport]) -> int:
+    return min((split.watermark for split in splits.values() if split.state not in RESTING), default=MIN)
+
+
+def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
+    """Whether anything but the clock has moved: a reader that hangs may well be heard, by a thread
+    that keeps its lease.
+    """
+    if old is None or new.watermark > old.watermark:
+        return True
+    if (new.epoch, new.batch_id, new.idle, new.finished) != (old.epoch, old.batch_id, old.idle, old.finished):
+        return True
+    return any(
+        name not in old.splits or old.splits[name].position != split.position for name, split in new.splits.items()
+    )
+
+
+def _merged(reader: Reader, event: ProgressEvent) -> Reader:
+    """Nothing is merged before the epoch's first report: there is nothing yet to merge it into."""
+    reported = reader.reported
+    if reported is None or reported.epoch != event.epoch:
+        return reader
+    attempt = (event.batch_id, event.attempt)
+    newest = {name: split for name, split in event.splits.items() if reader.attempts.get(name, BEFORE_ALL) <= attempt}
+    splits = dict(reported.splits)
+    for name, split in newest.items():
+        splits[name] = _risen(splits.get(name), split, same_attempt=reader.attempts.get(name) == attempt)
+    raised = max(reported.watermark, _lowest(splits)) if reader.splits_named else reported.watermark
+    return replace(
+        reader,
+        reported=replace(reported, splits=splits, watermark=raised),
+        attempts={**reader.attempts, **dict.fromkeys(newest, attempt)},
+        progress_ignored=reader.progress_ignored + len(event.splits) - len(newest),
+    )
+
+
+def _risen(old: SplitReport | None, new: SplitProgress, *, same_attempt: bool) -> SplitReport:
+    if old is None:
+        return SplitReport(watermark=new.watermark, position=new.position, rows=new.rows)
+    if not same_attempt:
+        return replace(old, watermark=new.watermark, position=new.position, rows=new.rows)
+    return replace(
+        old,
+        watermark=max(old.watermark, new.watermark),
+        position=max(old.position or 0, new.position),
+        rows=max(old.rows or 0, new.rows),
+    )
+
+
+def _without(group: Group, key: ReaderKey) -> Group:
+    left = group.readers[key]
+    return replace(group, readers=group.readers.updated({key: None}), left_epoch=max(group.left_epoch, left.epoch))
+
+
+def _told(
+    group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
+) -> Group:
+    """The group with these readers, which were heard now. `counting`: the sources of those that
+    have reported.
+    """
+    return replace(
+        group,
+        readers=group.readers.updated(changes),
+        heard_at=now_ms if group.heard_at is None else max(group.heard_at, now_ms),
+        started=group.started or bool(counting),
+        sources_seen=group.sources_seen | (counting & set(group.config.expected_sources))
+        if counting
+        else group.sources_seen,
+    )

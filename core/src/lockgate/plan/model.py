@@ -1,0 +1,193 @@
+"""The planner: how far each split of a query may be read in its next batch. The heart of lockgate.
+
+**The rule.** For the splits `s` of one query, each with a position, an end at the broker and a
+budget of offsets per source, choose the greatest event time `T ≤ C` that stays within every budget,
+`cost(T) ≤ B < cost(T + 1 ms)`, and read each split up to its first record above `T`. So all splits
+stand level in event time at every batch boundary. Where one timestamp alone is more than the
+budget, it is read in several batches: whenever the ceiling lets somebody read, somebody reads.
+
+**Horizon.** What a split's log holds *now* is not all that will come: a live producer may lag. With
+`t` the wall clock before the broker was asked and `disorder` the out-of-orderness inside a split,
+
+    h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
+
+is the watermark of a split that is read to its end: no record at or below it is still to come, if
+the records of a split are at most `disorder` out of order and are appended at most `lag(s)` after
+their event time: `idle_timeout`, or what the split's own producer has shown
+(`lockgate.plan.producer_lag`). So
+
+    C = min(the group's max desired watermark, max_drift + min over all s of h(s))
+
+A backlog as such bounds nothing (it comes along to `T` in the same batch), but its *end* does: a
+slow live split holds the others however its polls fall. In a replay `t − lag(s)` is far above
+everything; ended and empty splits hold nobody.
+
+**Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
+delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
+above h(s) ≥ T − max_drift (its split was read to the end). Both are above Spark's watermark if
+`max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` sees to it) and part of h(s), and
+`lag(s)` does not enter, since an idle split goes on bounding C by the clock.
+`tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows that rows are
+lost once a bound is broken, be it by 1 ms.
+
+**The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 −
+disorder if it has one, else h(s). So nobody with a backlog reports MIN, and a gap in event time is
+crossed.
+
+**Records without a credible event time** (stamped 2099, or not at all) are for the `SplitLog` to
+tell, and take no part: they are read with the credible record behind them. A split whose unread
+part holds nothing credible has no first record; it stands at h(s), and is read by what the others
+leave of the budget, in proportion, as Spark would natively.
+
+**Look-ups.** `T` is looked for by asking the log where every split stands at one event time
+(`lockgate.plan.search`), beginning with what the last plans taught. A plan asks
+`survey.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
+Where that does not find `T`, the batch is smaller than it could be; it is never uneven, and never
+empty for it.
+
+The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a
+`SplitLog`. Here are its words; the work is done in `lockgate.plan.draft`, in two steps, since a
+reader reports between them: where do I stand, how far would I get alone (`Survey`), then
+`Survey.plan(ceiling)`. Used by `lockgate_spark`; Flink has no such part, it pauses after the fact
+(`SourceOperator.checkSplitWatermarkAlignment`).
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from lockgate.errors import InvalidValue
+
+Split = TypeVar("Split", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What there is to read of one split: offsets `position` (next to be read) up to `end`
+    (exclusive).
+
+    `known_until`: wall clock in ms up to which the log is known to have shown everything that was
+    appended: the time before the broker was asked; older where a transaction was still open.
+    `caught_up_since`: wall clock in ms since when nothing was left to read; None while something
+    is. `lag_bound`: how far behind the clock (ms) the split's producer may be; None:
+    `idle_timeout`. `disorder`: how far out of order (ms) what comes behind its end is taken to be;
+    None: as in all splits.
+    """
+
+    source: int
+    position: int
+    end: int
+    known_until: int
+    caught_up_since: int | None = None
+    lag_bound: int | None = None
+    disorder: int | None = None
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets are unread, 0 or more."""
+        return max(0, self.end - self.position)
+
+
+class Head(NamedTuple):
+    """A record in a split's log: its offset and its event time in ms."""
+
+    offset: int
+    event_time: int
+
+
+class SplitLog(Protocol[Split]):
+    """The unread part of each split's log, from its position up to its end, as one plan sees it.
+
+    Splits with nothing to tell are left out of the answers. Every call may ask the broker: a plan
+    makes a handful. Records without a credible event time are never told.
+    """
+
+    @property
+    def spent(self) -> bool:
+        """Whether so much was asked for this plan that it should do with what it has found."""
+
+    def heads(self) -> Mapping[Split, Head]:
+        """The first unread record of each split."""
+
+    def first_after(self, event_time: int) -> Mapping[Split, Head]:
+        """For each split its first unread record whose event time is above `event_time` (ms)."""
+
+    def highest(self) -> Mapping[Split, int]:
+        """The highest event time (ms) below each split's end, read or unread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What the user promises and allows, in ms. Raises `InvalidValue` when a value is out of
+    range.
+    """
+
+    max_drift: int
+    idle_timeout: int
+    disorder: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_drift", "idle_timeout", "disorder"):
+            if getattr(self, name) < 0:
+                raise InvalidValue(name, f"must be 0 ms or more, not {getattr(self, name)}")
+        if self.max_drift <= self.disorder:
+            # A split's watermark lies 1 ms + disorder below its first unread record, and a ceiling
+            # max_drift above a watermark.
+            raise InvalidValue(
+                "max_drift", f"must be greater than disorder ({self.disorder} ms), or nobody could read a first record"
+            )
+
+
+class SplitState(Enum):
+    """Where a split stands once the plan's batch is read."""
+
+    ACTIVE = "active"  # goes on with the next plan
+    PAUSED = "paused"  # its next record is above the ceiling
+    CAUGHT_UP = "caught_up"  # nothing is left to read
+    IDLE = "idle"  # caught up for idle_timeout, and its watermark is the clock's
+
+
+class Limit(Enum):
+    """What kept a plan from going further."""
+
+    BUDGET = "budget"
+    GROUP = "group"  # the group's max desired watermark
+    HORIZON = "horizon"  # a split of this query that may still bring older records
+    SLICE = "slice"  # the end of a window, in event-time slices
+    END = "end"  # nothing: all there is will be read
+
+
+class SplitPlan(NamedTuple):
+    """One split in a plan: offsets `position` to `end` (exclusive) are read; `watermark` (ms) is
+    the split's before the batch.
+    """
+
+    position: int
+    end: int
+    state: SplitState
+    watermark: int
+    next: "Head | None"  # the first record that is left unread, where it is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Generic[Split]):
+    """What the next batch reads. Times in ms."""
+
+    # T: no record above it is read (one timestamp larger than the budget: the last ms that is read
+    # whole)
+    target: int
+    ceiling: int  # C: what the plan had to stay under
+    limit: Limit
+    splits: Mapping[Split, SplitPlan]
+    look_ups: int
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets the batch spans."""
+        return sum(split.end - split.position for split in self.splits.values())
+
+    @property
+    def paused(self) -> frozenset[Split]:
+        """The splits whose next record is above the ceiling."""
+        return frozenset(name for name, split in self.splits.items() if split.state is SplitState.PAUSED)

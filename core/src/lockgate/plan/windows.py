@@ -1,0 +1,120 @@
+"""Where windows of event time begin and end, by the clock on the wall of a time zone.
+
+**The rule.** A window is a part of a day that divides it, counted from local midnight; a day,
+midnight to midnight; or a week, from Monday on. So it holds what a table by `date_trunc`, `hour` or
+a date holds in one place, in that zone. Days have 23 or 25 hours where clocks are changed, and one
+of 24 can be missing.
+
+**Where clocks go back** an hour comes twice under one name. A batch that ended between the two
+would write the second over the first. So windows end only where no later instant bears a name that
+was there before: the hour that comes twice is one window of two hours. Of half hours all four are
+one window.
+
+**Without a zone** a window is a multiple of its size since 1970-01-01T00:00Z, whatever its size: as
+Spark's `window()` counts, and Flink's.
+
+Used by `lockgate.plan.slices`. Which zone, and what is known of it, is the caller's: no tables of
+zones are read here.
+"""
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+from lockgate.errors import InvalidValue
+
+DAY = 86_400_000
+WEEK = 7 * DAY
+_MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """What the clocks of a zone show. `offset`: how far (ms) they are ahead of UTC before the first
+    change; `changes`: (instant in ms, offset from then on), in order. No zone was ever more than 18
+    hours from UTC.
+    """
+
+    offset: int = 0
+    changes: tuple[tuple[int, int], ...] = ()
+
+    def local(self, instant: int) -> int:
+        """What the clocks show at an instant: ms since their own 1970-01-01T00:00."""
+        return instant + self._offset(bisect_right(self.changes, instant, key=_instant))
+
+    def first(self, local: int) -> int:
+        """The first instant at which the clocks show `local` or more."""
+        at = bisect_left(self.changes, local - DAY, key=_instant)
+        begin = local - DAY
+        while at < len(self.changes) and max(begin, local - self._offset(at)) >= self.changes[at][0]:
+            begin = self.changes[at][0]
+            at += 1
+        return max(begin, local - self._offset(at))
+
+    def twice(self, local: int) -> tuple[int, int] | None:
+        """From when to when clocks go a second time where they pass `local` twice; None where they
+        pass it once.
+        """
+        near = range(
+            bisect_left(self.changes, local - DAY, key=_instant), bisect_right(self.changes, local + DAY, key=_instant)
+        )
+        for at in near:
+            instant, after = self.changes[at]
+            if instant + after < local < instant + self._offset(at):
+                return instant + after, instant + self._offset(at)
+        return None
+
+    def _offset(self, at: int) -> int:
+        """Before the change number `at`."""
+        return self.changes[at - 1][1] if at else self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of `size` ms by the clocks of `zone`; without one, multiples of the size. Raises
+    `InvalidValue` where the two do not fit.
+    """
+
+    size: int
+    zone: Zone | None = None
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise InvalidValue("size", f"must be above 0, not {self.size}")
+        if self.zone is not None and not fits(self.size):
+            raise InvalidValue("size", f"of {self.size} ms: expected what divides a day, a day, or a week")
+
+    def begin(self, event_time: int) -> int:
+        """Where the window begins in which an event time (ms) lies."""
+        zone, monday = self._clocks
+        local = _down(zone.local(event_time) + monday, self.size) - monday
+        while (again := zone.twice(local)) is not None:
+            local = _down(again[0] + monday, self.size) - monday
+        return zone.first(local)
+
+    def end(self, event_time: int) -> int:
+        """Where the window ends in which an event time (ms) lies: the next one begins there."""
+        zone, monday = self._clocks
+        local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
+        while (again := zone.twice(local)) is not None:
+            local = -_down(-again[1] - monday, self.size) - monday
+        return zone.first(local)
+
+    @property
+    def _clocks(self) -> tuple[Zone, int]:
+        return (_UTC, 0) if self.zone is None else (self.zone, _MONDAY if self.size == WEEK else 0)
+
+
+def fits(size: int) -> bool:
+    """Whether windows of so many ms can go by the clocks of a zone."""
+    return size == WEEK or (size > 0 and DAY % size == 0)
+
+
+_UTC = Zone()
+
+
+def _instant(change: tuple[int, int]) -> int:
+    return change[0]
+
+
+def _down(local: int, size: int) -> int:
+    return local - local % size

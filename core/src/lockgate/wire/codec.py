@@ -1,0 +1,305 @@
+"""The wire events as JSON-able dicts, out and in: one pair of functions each.
+
+Out, a field that is absent is left out; in, null is as good as absent where a field may be absent.
+Times are plain integers of 64 bits, so they must be written and parsed by something that keeps them
+exact (`json` of the standard library does).
+
+Unknown fields are ignored in what readers and the coordinator say to each other, so that either may
+be the newer one; in a configuration they are a fault, for `{"max_drift": 30000}` that silently
+means five minutes is worse than a refusal. All of the functions `…_from_json` raise
+`InvalidMessage`, which carries every fault.
+
+Used by the coordinator's API and by the clients.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from lockgate.errors import InvalidMessage
+from lockgate.wire.events import (
+    CONFIG_FLOORS,
+    MAX_HOLD_FLOOR,
+    CatchUp,
+    GroupConfig,
+    HeldBy,
+    Mode,
+    OnLostReader,
+    OnMaxHold,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    RegistrationAnswer,
+    ReportedWatermarkEvent,
+    SplitProgress,
+    SplitReport,
+    SplitState,
+    WatermarkAlignmentEvent,
+)
+from lockgate.wire.fields import Fields, Json
+
+BATCH_LIMIT = 10_000
+"""How many reports one batch may carry."""
+
+
+def config_to_json(config: GroupConfig) -> Json:
+    return {
+        "max_drift_ms": config.max_drift_ms,
+        "update_interval_ms": config.update_interval_ms,
+        "lease_ms": config.lease_ms,
+        "on_lost_reader": config.on_lost_reader.value,
+        "mode": config.mode.value,
+        "catch_up": config.catch_up.value,
+        "expected_sources": list(config.expected_sources),
+        "max_hold_ms": config.max_hold_ms,
+        "on_max_hold": config.on_max_hold.value,
+    }
+
+
+def config_from_json(value: object) -> GroupConfig:
+    """What is absent has its default; what is unknown is a fault."""
+    taken = Fields(value)
+    config = _config(taken)
+    taken.finish()
+    return config
+
+
+def report_to_json(report: ReportedWatermarkEvent) -> Json:
+    out: Json = {
+        "subtask": report.subtask,
+        "epoch": report.epoch,
+        "watermark": report.watermark,
+        "idle": report.idle,
+        "finished": report.finished,
+        "reach": report.reach,
+        "batch_id": report.batch_id,
+        "park_ms": report.park_ms,
+        "splits": {name: _present(split_to_json(split)) for name, split in report.splits.items()},
+    }
+    return _present(out)
+
+
+def report_from_json(value: object) -> ReportedWatermarkEvent:
+    taken = Fields(value)
+    report = _report(taken)
+    taken.finish()
+    return report
+
+
+def split_to_json(split: SplitReport) -> Json:
+    return {
+        "watermark": split.watermark,
+        "state": split.state.value,
+        "position": split.position,
+        "end": split.end,
+        "rows": split.rows,
+    }
+
+
+def reports_to_json(reports: Sequence[tuple[str, ReportedWatermarkEvent]]) -> Json:
+    """The body of one batch, out of `(source, report)`."""
+    return {"reports": [{"source": source, **report_to_json(report)} for source, report in reports]}
+
+
+def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
+    """Each report of a batch is judged alone: what is wrong with one stands in its place. A batch
+    that is none raises.
+    """
+    taken = Fields(value)
+    items = taken.objects("reports", limit=BATCH_LIMIT)
+    taken.finish()
+    return [_report_of_batch(item) for item in items]
+
+
+def progress_to_json(progress: ProgressEvent) -> Json:
+    return {
+        "subtask": progress.subtask,
+        "epoch": progress.epoch,
+        "batch_id": progress.batch_id,
+        "attempt": progress.attempt,
+        "splits": {
+            name: {"watermark": split.watermark, "position": split.position, "rows": split.rows}
+            for name, split in progress.splits.items()
+        },
+    }
+
+
+def progress_from_json(value: object) -> ProgressEvent:
+    taken = Fields(value)
+    progress = ProgressEvent(
+        subtask=taken.integer("subtask", low=0),
+        epoch=taken.integer("epoch", low=1),
+        batch_id=taken.integer("batch_id", low=0),
+        attempt=taken.integer("attempt", low=0),
+        splits={
+            name: SplitProgress(
+                watermark=split.integer("watermark"),
+                position=split.integer("position", low=0),
+                rows=split.integer("rows", low=0),
+            )
+            for name, split in taken.objects_by_name("splits", required=True).items()
+        },
+    )
+    taken.finish()
+    return progress
+
+
+def registration_to_json(registration: ReaderRegistrationEvent) -> Json:
+    return _present(
+        {
+            "subtask": registration.subtask,
+            "owner": registration.owner,
+            "takeover": registration.takeover,
+            "attributes": dict(registration.attributes),
+            "config": None if registration.config is None else config_to_json(registration.config),
+            "ceiling": registration.ceiling,
+        }
+    )
+
+
+def registration_from_json(value: object) -> ReaderRegistrationEvent:
+    taken = Fields(value)
+    config = taken.nested_or_none("config")
+    registration = ReaderRegistrationEvent(
+        subtask=taken.integer("subtask", low=0),
+        owner=taken.text("owner", default=""),
+        takeover=taken.boolean("takeover", default=False),
+        attributes=taken.texts("attributes"),
+        config=None if config is None else _config(config),
+        ceiling=taken.integer_or_none("ceiling"),
+    )
+    taken.finish()
+    return registration
+
+
+def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
+    out: Json = {
+        "group": alignment.group,
+        "revision": alignment.revision,
+        "group_watermark": alignment.group_watermark,
+        "max_desired_watermark": alignment.max_desired_watermark,
+        "would_be": alignment.would_be,
+        "config_version": alignment.config_version,
+        "held_by": [
+            _present({item.name: getattr(held, item.name) for item in fields(held)}) for held in alignment.held_by
+        ],
+    }
+    return _present(out)
+
+
+def alignment_from_json(value: object) -> WatermarkAlignmentEvent:
+    taken = Fields(value)
+    alignment = _alignment(taken)
+    taken.finish()
+    return alignment
+
+
+def answer_to_json(answer: RegistrationAnswer) -> Json:
+    return {
+        "subtask": answer.subtask,
+        "epoch": answer.epoch,
+        "lease_ms": answer.lease_ms,
+        "update_interval_ms": answer.update_interval_ms,
+        "alignment": alignment_to_json(answer.alignment),
+    }
+
+
+def answer_from_json(value: object) -> RegistrationAnswer:
+    taken = Fields(value)
+    answer = RegistrationAnswer(
+        subtask=taken.integer("subtask", low=0),
+        epoch=taken.integer("epoch", low=1),
+        lease_ms=taken.integer("lease_ms", low=1),
+        update_interval_ms=taken.integer("update_interval_ms", low=1),
+        alignment=_alignment(taken.nested("alignment")),
+    )
+    taken.finish()
+    return answer
+
+
+def _config(taken: Fields) -> GroupConfig:
+    """With every fault noted the defaults stand in, for they break no rule; the caller's `finish`
+    raises then.
+    """
+    default = GroupConfig()
+    numbers = {
+        key: taken.integer(key, default=getattr(default, key), low=floor) for key, floor in CONFIG_FLOORS.items()
+    }
+    max_hold_ms = taken.integer_or_none("max_hold_ms", low=MAX_HOLD_FLOOR)
+    on_lost_reader = taken.choice("on_lost_reader", OnLostReader, default=default.on_lost_reader)
+    mode = taken.choice("mode", Mode, default=default.mode)
+    catch_up = taken.choice("catch_up", CatchUp, default=default.catch_up)
+    expected_sources = taken.names("expected_sources", default=default.expected_sources)
+    on_max_hold = taken.choice("on_max_hold", OnMaxHold, default=default.on_max_hold)
+    taken.refuse_others()
+    if taken.faulty:
+        return default
+    return GroupConfig(
+        **numbers,
+        on_lost_reader=on_lost_reader,
+        mode=mode,
+        catch_up=catch_up,
+        expected_sources=expected_sources,
+        max_hold_ms=max_hold_ms,
+        on_max_hold=on_max_hold,
+    )
+
+
+def _report(taken: Fields) -> ReportedWatermarkEvent:
+    return ReportedWatermarkEvent(
+        subtask=taken.integer("subtask", low=0),
+        epoch=taken.integer("epoch", low=1),
+        watermark=taken.integer("watermark"),
+        idle=taken.boolean("idle", default=False),
+        finished=taken.boolean("finished", default=False),
+        reach=taken.integer_or_none("reach"),
+        batch_id=taken.integer_or_none("batch_id", low=0),
+        park_ms=taken.integer_or_none("park_ms", low=1),
+        splits={name: _split(split) for name, split in taken.objects_by_name("splits").items()},
+    )
+
+
+def _report_of_batch(value: object) -> tuple[str, ReportedWatermarkEvent] | InvalidMessage:
+    taken = Fields(value)
+    source = taken.name("source")
+    report = _report(taken)
+    try:
+        taken.finish()
+    except InvalidMessage as faults:
+        return faults
+    return source, report
+
+
+def _split(taken: Fields) -> SplitReport:
+    return SplitReport(
+        watermark=taken.integer("watermark"),
+        state=taken.choice("state", SplitState),
+        position=taken.integer_or_none("position"),
+        end=taken.integer_or_none("end"),
+        rows=taken.integer_or_none("rows", low=0),
+    )
+
+
+def _alignment(taken: Fields) -> WatermarkAlignmentEvent:
+    return WatermarkAlignmentEvent(
+        group=taken.name("group"),
+        revision=taken.integer("revision", low=0),
+        group_watermark=taken.integer("group_watermark"),
+        max_desired_watermark=taken.integer("max_desired_watermark"),
+        held_by=tuple(
+            _held_by(taken.inside("held_by", index, item)) for index, item in enumerate(taken.objects("held_by"))
+        ),
+        would_be=taken.integer_or_none("would_be"),
+        config_version=taken.integer_or_none("config_version", low=0),
+    )
+
+
+def _held_by(taken: Fields) -> HeldBy:
+    return HeldBy(
+        source=taken.name("source"),
+        subtask=taken.integer("subtask", low=0),
+        watermark=taken.integer("watermark"),
+        split=taken.name_or_none("split"),
+    )
+
+
+def _present(values: Json) -> Json:
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,221 @@
+"""The wire events: what readers say to the coordinator, and what it says to them.
+
+After Flink's operator events between `SourceOperator` and `SourceCoordinator` (seed 001):
+`ReaderRegistrationEvent`, `ReportedWatermarkEvent`, `WatermarkAlignmentEvent`. Flink's carry one
+number each; ours carry an epoch as well, since over HTTP nothing else tells a reader from its
+predecessor, and what a person needs to see who holds whom.
+
+Values only: `codec` has their JSON form, `group` the rules. Times are milliseconds since the Unix
+epoch, `watermark.MIN` to `watermark.MAX`. Used by the coordinator and by the clients alike.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from lockgate.errors import InvalidValue
+from lockgate.watermark import MAX
+
+NAME = re.compile(r"[A-Za-z0-9._:-]{1,255}\Z")
+NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :"
+
+
+class SplitState(str, Enum):
+    """What a reader says about one of its splits. Only `idle` and `finished` ones do not hold their
+    reader back.
+    """
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    CAUGHT_UP = "caught_up"
+    IDLE = "idle"
+    FINISHED = "finished"
+
+
+class OnLostReader(str, Enum):
+    """What a reader whose lease has ended means to the others: nothing any more, or that they wait
+    for it.
+    """
+
+    EXCLUDE = "exclude"
+    HOLD = "hold"
+
+
+class OnMaxHold(str, Enum):
+    """What happens when a reader has waited for the others for longer than the group allows: it is
+    told, or it is let go.
+    """
+
+    ALARM = "alarm"
+    PROCEED = "proceed"
+
+
+class Mode(str, Enum):
+    """Whether the ceiling is enforced, or only shown."""
+
+    ENFORCE = "enforce"
+    OBSERVE = "observe"
+
+
+class CatchUp(str, Enum):
+    """How the ceiling is made: minimum + drift alone, or also as far as everybody's next batch
+    reaches.
+    """
+
+    JOINT = "joint"
+    STRICT = "strict"
+
+
+CONFIG_FLOORS: Mapping[str, int] = {"max_drift_ms": 0, "update_interval_ms": 10, "lease_ms": 100}
+"""The least value of each number that a group's configuration always has; the greatest is
+`watermark.MAX` for all.
+"""
+
+MAX_HOLD_FLOOR = 50
+"""The least `max_hold_ms` of a group: each wait that ends is a commit and a line in the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConfig:
+    """A group's configuration. `max_hold_ms`: how long a reader waits for the others at most; None:
+    for as long as it takes.
+
+    Raises `InvalidValue` for a number below its floor and for a name that is none.
+    """
+
+    max_drift_ms: int = 300_000
+    update_interval_ms: int = 1_000
+    lease_ms: int = 30_000
+    on_lost_reader: OnLostReader = OnLostReader.EXCLUDE
+    mode: Mode = Mode.ENFORCE
+    catch_up: CatchUp = CatchUp.JOINT
+    expected_sources: tuple[str, ...] = ()
+    max_hold_ms: int | None = None
+    on_max_hold: OnMaxHold = OnMaxHold.ALARM
+
+    def __post_init__(self) -> None:
+        for key, floor in CONFIG_FLOORS.items():
+            value = getattr(self, key)
+            if not floor <= value <= MAX:
+                raise InvalidValue(key, f"must be {floor} to {MAX}, not {value}")
+        if self.max_hold_ms is not None and not MAX_HOLD_FLOOR <= self.max_hold_ms <= MAX:
+            raise InvalidValue("max_hold_ms", f"must be {MAX_HOLD_FLOOR} to {MAX}, or none, not {self.max_hold_ms}")
+        for source in self.expected_sources:
+            if not NAME.match(source):
+                raise InvalidValue("expected_sources", f"{source!r} {NAME_RULE}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitReport:
+    """One split in a report. `position` is the next offset to read, `end` the log's end, `rows`
+    what was read so far.
+    """
+
+    watermark: int
+    state: SplitState = SplitState.ACTIVE
+    position: int | None = None
+    end: int | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedWatermarkEvent:
+    """A reader's combined watermark. `idle` and `finished` ones hold nobody, whatever `watermark`
+    says.
+
+    `reach` is how far in event time the reader's next batch gets if only the group's ceiling is
+    left out. `park_ms` is for how long it will not be heard, and is to count all the same: a
+    scheduled run ends, and the next one goes on from there.
+    """
+
+    subtask: int
+    epoch: int
+    watermark: int
+    idle: bool = False
+    finished: bool = False
+    reach: int | None = None
+    batch_id: int | None = None
+    park_ms: int | None = None
+    splits: Mapping[str, SplitReport] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitProgress:
+    """How far one task has got in one split, in the middle of a batch."""
+
+    watermark: int
+    position: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressEvent:
+    """An executor's word in the middle of a batch. `(batch_id, attempt)` orders what is said about
+    one split.
+    """
+
+    subtask: int
+    epoch: int
+    batch_id: int
+    attempt: int
+    splits: Mapping[str, SplitProgress]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderRegistrationEvent:
+    """A reader opens a new epoch of itself and fences every older one.
+
+    `config` and `ceiling` are what it was last told, if anything: after an outage a group is built
+    again from them.
+    """
+
+    subtask: int
+    owner: str = ""
+    takeover: bool = False
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    config: GroupConfig | None = None
+    ceiling: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBy:
+    """One reader that determines the group's minimum, and its lowest split if it has told about
+    splits.
+    """
+
+    source: str
+    subtask: int
+    watermark: int
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatermarkAlignmentEvent:
+    """What the coordinator broadcasts. In mode `observe` `would_be` is the ceiling that `enforce`
+    would set.
+
+    `config_version` is another one after each change of the group's configuration; None from a
+    coordinator that does not tell.
+    """
+
+    group: str
+    revision: int
+    group_watermark: int
+    max_desired_watermark: int
+    held_by: tuple[HeldBy, ...] = ()
+    would_be: int | None = None
+    config_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationAnswer:
+    """The answer to a `ReaderRegistrationEvent`: the epoch that is now the newest, and how often to
+    be heard.
+    """
+
+    subtask: int
+    epoch: int
+    lease_ms: int
+    update_interval_ms: int
+    alignment: WatermarkAlignmentEvent

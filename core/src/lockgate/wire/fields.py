@@ -1,0 +1,208 @@
+"""Reading one JSON object strictly, with every fault named.
+
+A message that is half understood is worse than one that is refused: `{"epoch": true}` is not epoch
+1, `{"watermark": 1.0}` has been through a double and may have lost its last digits, and beyond 64
+bits there is no time. So each field is checked for its very type and range, nothing is converted,
+and all faults of a message come together in one `InvalidMessage`.
+
+Used by `codec` alone.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, TypeVar
+
+from lockgate.errors import InvalidMessage
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import NAME, NAME_RULE
+
+E = TypeVar("E", bound=Enum)
+
+Json = dict[str, Any]
+
+
+class _Required:
+    pass
+
+
+REQUIRED: Final = _Required()
+
+
+class Fields:
+    """The fields of one JSON object. Each method takes one; a fault is noted and a stand-in
+    returned; `finish` raises if any.
+    """
+
+    def __init__(self, value: object, path: str = "", faults: list[tuple[str, str]] | None = None) -> None:
+        self._path = path
+        self._faults: list[tuple[str, str]] = [] if faults is None else faults
+        self._taken: set[str] = set()
+        self._values: Mapping[str, Any] = {}
+        self._broken = not isinstance(value, Mapping)
+        if isinstance(value, Mapping):
+            self._values = value
+        else:
+            self._faults.append((path.rstrip(".") or "body", f"must be an object, not {_kind(value)}"))
+
+    def integer(self, key: str, *, default: int | _Required = REQUIRED, low: int = MIN, high: int = MAX) -> int:
+        """A whole number within `low` and `high`, both included."""
+        value = self._take(key, default)
+        if type(value) is not int:
+            self._wrong(key, value, "an integer")
+        elif not low <= value <= high:
+            self._fault(key, f"must be {low} to {high}")
+        else:
+            return value
+        return 0
+
+    def integer_or_none(self, key: str, *, low: int = MIN) -> int | None:
+        """A whole number, or None where the field is absent or null."""
+        if self._values.get(key) is None:
+            self._taken.add(key)
+            return None
+        return self.integer(key, low=low)
+
+    def boolean(self, key: str, *, default: bool) -> bool:
+        value = self._take(key, default)
+        if type(value) is not bool:
+            self._wrong(key, value, "true or false")
+            return default
+        return value
+
+    def text(self, key: str, *, default: str) -> str:
+        value = self._take(key, default)
+        if not is_text(value):
+            self._wrong(key, value, "a string")
+            return default
+        return str(value)
+
+    def name(self, key: str) -> str:
+        value = self._take(key, REQUIRED)
+        if type(value) is str and not NAME.match(value):
+            self._fault(key, NAME_RULE)
+        elif type(value) is not str:
+            self._wrong(key, value, "a name")
+        else:
+            return value
+        return ""
+
+    def name_or_none(self, key: str) -> str | None:
+        if self._values.get(key) is None:
+            self._taken.add(key)
+            return None
+        return self.name(key)
+
+    def names(self, key: str, *, default: tuple[str, ...]) -> tuple[str, ...]:
+        """A list of names; the first of twice the same one is kept."""
+        value = self._take(key, default)
+        if not isinstance(value, (list, tuple)):
+            self._wrong(key, value, "a list of names")
+            return default
+        for index, item in enumerate(value):
+            if type(item) is not str or not NAME.match(item):
+                self._fault(f"{key}[{index}]", NAME_RULE)
+        return tuple(dict.fromkeys(str(item) for item in value))
+
+    def choice(self, key: str, kind: type[E], *, default: E | _Required = REQUIRED) -> E:
+        """One of the values of an Enum."""
+        value = self._take(key, default)
+        members = {member.value: member for member in kind}
+        if isinstance(value, str) and value in members:
+            return members[value]
+        if not isinstance(value, _Required):
+            self._fault(key, f"must be one of {', '.join(members)}")
+        return next(iter(kind))
+
+    def texts(self, key: str) -> dict[str, str]:
+        """A map of strings, empty where the field is absent."""
+        value = self._take(key, {})
+        if not isinstance(value, Mapping) or not all(is_text(k) and is_text(v) for k, v in value.items()):
+            self._wrong(key, value, "a map of strings to strings")
+            return {}
+        return dict(value)
+
+    def objects_by_name(self, key: str, *, required: bool = False) -> dict[str, "Fields"]:
+        """A map of names to objects; each object's faults are noted with this one's."""
+        value = self._take(key, REQUIRED if required else {})
+        if not isinstance(value, Mapping):
+            self._wrong(key, value, "a map of names to objects")
+            return {}
+        for item in value:
+            if not NAME.match(item):
+                self._fault(f"{key}.{item}", f"the name {NAME_RULE}")
+        return {item: Fields(inner, f"{self._path}{key}.{item}.", self._faults) for item, inner in value.items()}
+
+    def objects(self, key: str, *, limit: int | None = None) -> list[object]:
+        """A list of anything, each item to be judged by itself."""
+        value = self._take(key, REQUIRED)
+        if not isinstance(value, list):
+            self._wrong(key, value, "a list")
+            return []
+        if limit is not None and len(value) > limit:
+            self._fault(key, f"must have at most {limit} items, not {len(value)}")
+        return value
+
+    def nested_or_none(self, key: str) -> "Fields | None":
+        value = self._take(key, None)
+        return None if value is None else Fields(value, f"{self._path}{key}.", self._faults)
+
+    def nested(self, key: str) -> "Fields":
+        return Fields(self._take(key, REQUIRED), f"{self._path}{key}.", self._faults)
+
+    def inside(self, key: str, index: int, value: object) -> "Fields":
+        """The object at `key[index]`, whose faults are noted with this one's."""
+        return Fields(value, f"{self._path}{key}[{index}].", self._faults)
+
+    def refuse_others(self) -> None:
+        """Every field that nobody has taken is a fault."""
+        for key in self._values:
+            if key not in self._taken:
+                self._fault(str(key), f"is not known here; known are {', '.join(sorted(self._taken))}")
+
+    @property
+    def faulty(self) -> bool:
+        return bool(self._faults)
+
+    def finish(self) -> None:
+        """Raises `InvalidMessage` with all faults, if there are any."""
+        if self._faults:
+            raise InvalidMessage(self._faults)
+
+    def _take(self, key: str, default: object) -> Any:
+        self._taken.add(key)
+        value = self._values.get(key, default)
+        if isinstance(value, _Required) and not self._broken:
+            self._fault(key, "is missing")
+        return value
+
+    def _wrong(self, key: str, value: object, expected: str) -> None:
+        if not isinstance(value, _Required):
+            self._fault(key, f"must be {expected}, not {_kind(value)}")
+
+    def _fault(self, key: str, detail: str) -> None:
+        self._faults.append((f"{self._path}{key}", detail))
+
+
+def is_text(value: object) -> bool:
+    """A string that UTF-8 can carry: a lone surrogate, which JSON can spell, is none."""
+    if type(value) is not str:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else _KINDS.get(type(value), type(value).__name__)
+
+
+_KINDS: Final[Mapping[type, str]] = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number with a fraction or an exponent",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}

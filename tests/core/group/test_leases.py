@@ -1,0 +1,206 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lockgate.group.alignment import decide, evaluate
+from lockgate.group.commands import register, report
+from lockgate.group.group import Group, create, replace_config
+from lockgate.group.leases import after_leases, after_silence, is_lost, tolerance_ms
+from lockgate.group.readers import Reader, Readers
+from lockgate.watermark import MAX
+from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+
+NOW = 1_000_000
+LEASE = 900
+CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10)
+
+
+def heard(
+    group: Group, source: str, watermark: int, now_ms: int, *, finished: bool = False, reach: int | None = None
+) -> Group:
+    if (source, 0) not in group.readers:
+        group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
+    epoch = group.readers[source, 0].epoch
+    return report(
+        group,
+        source,
+        ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, finished=finished, reach=reach),
+        now_ms,
+    )
+
+
+@pytest.fixture
+def group() -> Group:
+    """Source a stands at 5, source b at 100, both heard at NOW."""
+    return heard(heard(create("g", CONFIG, NOW), "a", 5, NOW), "b", 100, NOW)
+
+
+def test_a_reader_is_lost_from_the_very_end_of_its_lease(group: Group) -> None:
+    reader = group.readers["a", 0]
+    assert not is_lost(reader, CONFIG, NOW + LEASE - 1)
+    assert is_lost(reader, CONFIG, NOW + LEASE)
+
+
+def test_a_finished_reader_is_never_lost(group: Group) -> None:
+    assert not is_lost(heard(group, "a", 5, NOW, finished=True).readers["a", 0], CONFIG, NOW + 10**9)
+
+
+@pytest.mark.parametrize(
+    ("interval", "lease", "expected"), [(100, 900, 300), (1_000, 900, 2_000), (1_000, 30_000, 10_000)]
+)
+def test_the_tolerance_is_a_third_of_a_lease_or_two_intervals(interval: int, lease: int, expected: int) -> None:
+    assert tolerance_ms(GroupConfig(update_interval_ms=interval, lease_ms=lease)) == expected
+
+
+def test_the_silence_of_one_is_a_loss(group: Group) -> None:
+    for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
+        group = heard(group, "b", 100, now_ms)
+    assert decide(group, NOW + LEASE - 1).group_watermark == 5
+    assert decide(group, NOW + LEASE).group_watermark == 100
+
+
+def test_after_a_silence_of_all_the_first_one_back_is_held_by_those_who_are_not_back_yet(group: Group) -> None:
+    back = NOW + 10 * LEASE
+    group = heard(group, "b", 100, back)
+    assert decide(group, back + LEASE - 1).group_watermark == 5
+    assert decide(group, back + LEASE).group_watermark != 5
+
+
+def test_who_had_been_lost_before_the_silence_is_not_brought_back_by_it(group: Group) -> None:
+    for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
+        group = heard(group, "b", 100, now_ms)
+    group = heard(group, "b", 100, NOW + 10 * LEASE)
+    assert decide(group, NOW + 10 * LEASE).group_watermark == 100
+
+
+def test_a_dead_reader_among_slow_ones_is_lost_after_its_lease_and_one_silence(group: Group) -> None:
+    for turn in range(1, 4):
+        # each of them a silence of more than the tolerance
+        group = heard(group, "b", 100, NOW + turn * 500)
+    assert decide(group, NOW + LEASE + 499).group_watermark == 5
+    assert decide(group, NOW + LEASE + 500).group_watermark == 100
+
+
+def test_a_reader_that_was_heard_again_is_excused_again(group: Group) -> None:
+    group = heard(heard(group, "b", 100, NOW + 10 * LEASE), "a", 5, NOW + 10 * LEASE)
+    group = heard(group, "b", 100, NOW + 20 * LEASE)
+    assert decide(group, NOW + 20 * LEASE).group_watermark == 5
+
+
+def test_the_reach_is_forgotten_when_the_lease_ends_also_by_who_holds_or_is_excused(group: Group) -> None:
+    group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
+    assert decide(group, NOW).ceiling == 500
+    assert decide(heard(group, "b", 100, NOW + 10 * LEASE, reach=500), NOW + 10 * LEASE).ceiling == 15
+    holding = create("g", GroupConfig(lease_ms=LEASE, max_drift_ms=10, on_lost_reader=OnLostReader.HOLD), NOW)
+    assert decide(heard(holding, "a", 5, NOW, reach=500), NOW + LEASE).ceiling == 15
+
+
+def test_looking_alone_excuses_nobody(group: Group) -> None:
+    assert decide(group, NOW + LEASE).group_watermark == MAX
+
+
+def test_a_clock_that_is_put_back_leaves_each_lease_what_was_left_of_it(group: Group) -> None:
+    group = heard(group, "b", 100, NOW + 200)
+    back = NOW - 60_000
+    for now_ms in range(back, back + LEASE - 199, 100):
+        group = heard(group, "b", 100, now_ms)
+    assert decide(group, back + LEASE - 201).group_watermark == 5
+    assert decide(group, back + LEASE - 200).group_watermark == 100
+
+
+def test_and_the_next_silence_of_all_is_an_outage_as_ever(group: Group) -> None:
+    group = heard(heard(group, "a", 5, NOW - 60_000), "b", 100, NOW - 60_000)
+    group = heard(group, "b", 100, NOW - 30_000)
+    assert decide(group, NOW - 30_000).group_watermark == 5
+
+
+def test_who_was_found_lost_by_a_clock_that_was_ahead_counts_again_where_it_was_put_back(group: Group) -> None:
+    ahead, _ = evaluate(group, NOW + 3_600_000)
+    assert all(reader.lost for reader in ahead.readers.values())
+    assert decide(heard(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15
+
+
+def test_who_was_found_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_without_a_word(group: Group) -> None:
+    ahead, event = evaluate(group, NOW + 3_600_000)
+    assert event.max_desired_watermark == MAX
+    again, event = evaluate(ahead, NOW + 100)
+    assert (event.group_watermark, [reader.lost for reader in again.readers.values()]) == (5, [False, False])
+    assert decide(again, NOW + LEASE).group_watermark == MAX
+
+
+def test_clocks_that_differ_by_less_than_the_tolerance_do_not_bring_a_lost_reader_back_and_lose_it_again(
+    group: Group,
+) -> None:
+    lost, _ = evaluate(group, NOW + LEASE)
+    assert decide(lost, NOW + LEASE - 1).group_watermark == MAX
+    assert decide(lost, NOW + LEASE - tolerance_ms(CONFIG)).group_watermark == MAX
+    assert decide(lost, NOW + LEASE - tolerance_ms(CONFIG) - 1).group_watermark == 5
+
+
+def test_a_lease_that_is_made_shorter_is_shorter_from_the_readers_next_word_on(group: Group) -> None:
+    group = replace_config(group, replace(CONFIG, lease_ms=100), NOW + 500)
+    assert decide(group, NOW + LEASE - 1).group_watermark == 5
+    assert decide(group, NOW + LEASE).group_watermark == MAX
+    group = heard(group, "a", 5, NOW + 600)
+    assert decide(group, NOW + 699).group_watermark == 5
+    assert decide(group, NOW + 700).group_watermark == 100
+
+
+def test_a_lease_that_is_made_longer_brings_a_lost_reader_back_and_not_what_it_offered(group: Group) -> None:
+    group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
+    group = replace_config(evaluate(group, NOW + LEASE)[0], replace(CONFIG, lease_ms=2 * LEASE), NOW + LEASE)
+    assert (decide(group, NOW + LEASE).group_watermark, decide(group, NOW + LEASE).ceiling) == (5, 15)
+
+
+def test_who_was_lost_by_the_longer_lease_stays_lost_by_the_shorter_one(group: Group) -> None:
+    group = evaluate(heard(heard(group, "b", 100, NOW + 300), "b", 100, NOW + 600), NOW + LEASE)[0]
+    assert decide(replace_config(group, replace(CONFIG, lease_ms=100), NOW + LEASE), NOW + LEASE).group_watermark == 100
+
+
+members = st.builds(
+    Reader,
+    epoch=st.just(1),
+    heard_at=st.integers(NOW - 2 * LEASE, NOW),
+    reported=st.none()
+    | st.builds(
+        ReportedWatermarkEvent,
+        subtask=st.just(0),
+        epoch=st.just(1),
+        watermark=st.integers(0, 50),
+        finished=st.integers(0, 5).map(lambda n: n == 0),
+        reach=st.none() | st.integers(0, 90),
+        park_ms=st.none() | st.integers(1, 3 * LEASE),
+    ),
+    excused=st.booleans(),
+    held_since=st.none() | st.just(NOW - 10),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(members, min_size=1, max_size=12), st.sampled_from([-60_000, 0, 400, 1_000, 5_000]))
+def test_of_a_crowd_each_becomes_at_once_what_it_would_become_alone(some: list[Reader], wait: int) -> None:
+    crowd = {("s", n): some[n % len(some)] for n in range(300)}
+    now_ms = NOW + wait
+
+    def aged(readers: dict[tuple[str, int], Reader]) -> Group:
+        group = replace(create("g", CONFIG, NOW), readers=Readers.of(readers), started=True, heard_at=NOW)
+        return after_leases(after_silence(group, now_ms), now_ms)
+
+    together = aged(crowd)
+    alone = {key: dict(aged({key: reader}).readers)[key] for key, reader in list(crowd.items())[: len(some)]}
+    assert {key: together.readers[key] for key in alone} == alone
+    assert all(together.readers["s", n] == alone["s", n % len(some)] for n in range(300))
+    one_by_one = Readers()
+    for key, reader in together.readers.items():
+        one_by_one = one_by_one.updated({key: reader})
+    for with_lost in (False, True):
+        assert together.readers.lowest_watermark(with_lost=with_lost) == one_by_one.lowest_watermark(
+            with_lost=with_lost
+        )
+        assert together.readers.lowest_reach(with_lost=with_lost) == one_by_one.lowest_reach(with_lost=with_lost)
+    assert (together.readers.first_heard(), together.readers.first_parked()) == (
+        one_by_one.first_heard(),
+        one_by_one.first_parked(),
+    )

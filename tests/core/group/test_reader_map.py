@@ -1,0 +1,140 @@
+"""`Readers` against plain dicts, all versions at once."""
+
+from unittest.mock import patch
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lockgate.group.readers
+from lockgate.group.readers import Reader, ReaderKey, Readers, effective_watermark
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import ReportedWatermarkEvent
+
+NUMBERS = st.sampled_from([MIN, -3, 0, 1, 2, 7, MAX])
+reports = st.builds(
+    ReportedWatermarkEvent,
+    subtask=st.just(0),
+    epoch=st.just(1),
+    watermark=NUMBERS,
+    idle=st.booleans(),
+    finished=st.booleans(),
+    reach=st.none() | NUMBERS,
+    park_ms=st.none() | st.integers(1, 5),
+)
+readers = st.builds(
+    Reader,
+    epoch=st.just(1),
+    heard_at=st.integers(0, 9),
+    reported=st.none() | reports,
+    lost=st.booleans(),
+    held_since=st.none() | st.integers(0, 9),
+    overdue=st.booleans(),
+    passed_over=st.booleans(),
+)
+keys = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
+steps = st.lists(st.tuples(st.integers(0, 20), st.dictionaries(keys, st.none() | readers, max_size=4)), max_size=20)
+
+
+def with_changes(before: dict[ReaderKey, Reader], changes: dict[ReaderKey, Reader | None]) -> dict[ReaderKey, Reader]:
+    return {key: reader for key, reader in {**before, **changes}.items() if reader is not None}
+
+
+def counting(model: dict[ReaderKey, Reader], *, with_lost: bool) -> dict[ReaderKey, tuple[int, int]]:
+    """Watermark and reach of all that count."""
+    found = {}
+    for key, reader in model.items():
+        if reader.reported is None or reader.passed_over or (reader.lost and not with_lost):
+            continue
+        watermark = effective_watermark(reader.reported)
+        reach = MIN if reader.lost or reader.reported.reach is None else reader.reported.reach
+        found[key] = (watermark, max(watermark, reach))
+    return found
+
+
+def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
+    assert (len(version), dict(version), version.sources()) == (
+        len(model),
+        model,
+        sorted({source for source, _ in model}),
+    )
+    running = {key: r for key, r in model.items() if r.reported is not None and not r.reported.finished and not r.lost}
+    leased = {key: r.heard_at for key, r in running.items() if r.reported and r.reported.park_ms is None}
+    parked = {
+        key: r.heard_at + r.reported.park_ms
+        for key, r in running.items()
+        if r.reported and r.reported.park_ms is not None
+    }
+    held = {
+        key: r.held_since
+        for key, r in model.items()
+        if r.reported and r.held_since is not None and not r.overdue and not r.lost
+    }
+    assert version.first_heard() == min(leased.values(), default=None)
+    assert sorted(version.heard_until(4)) == sorted(key for key, at in leased.items() if at <= 4)
+    assert version.first_parked() == min(parked.values(), default=None)
+    assert sorted(version.parked_until(6)) == sorted(key for key, until in parked.items() if until <= 6)
+    assert version.first_held() == min(held.values(), default=None)
+    assert sorted(version.held_until(4)) == sorted(key for key, since in held.items() if since <= 4)
+    for with_lost in (False, True):
+        count = counting(model, with_lost=with_lost)
+        lowest = min((watermark for watermark, _ in count.values()), default=MAX)
+        assert version.lowest_watermark(with_lost=with_lost) == lowest
+        assert version.lowest_reach(with_lost=with_lost) == min((reach for _, reach in count.values()), default=MAX)
+        standing = sorted(key for key, (watermark, _) in count.items() if watermark == lowest < MAX)
+        assert version.standing_at(lowest, 3, with_lost=with_lost) == tuple(standing[:3])
+        assert sorted(version.up_to(1, with_lost=with_lost)) == sorted(
+            key for key, (watermark, _) in count.items() if watermark <= 1
+        )
+
+
+@settings(deadline=None)
+@given(steps, st.lists(st.integers(0, 20), max_size=8), st.sampled_from([0, 256]))
+def test_every_version_is_the_dict_that_was_made_of_it_in_whatever_order_they_are_asked(
+    script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int], many: int
+) -> None:
+    """Also where so many change that all are ranked anew: with `many` at 0 these are all
+    changes.
+    """
+    with patch.multiple(lockgate.group.readers, _MANY=many, _MOST=0):
+        every_version(script, asked)
+
+
+def every_version(script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int]) -> None:
+    versions: list[tuple[Readers, dict[ReaderKey, Reader]]] = [(Readers(), {})]
+    for which, changes in script:
+        version, model = versions[
+            which % len(versions)
+        ]  # also from one that is no longer the newest: a race that was lost
+        versions.append((version.updated(changes), with_changes(model, changes)))
+        check(*versions[-1])
+    for which in asked:
+        check(*versions[which % len(versions)])
+    for newer, model in versions:
+        for older, other in versions:
+            differ = {key for key in {**model, **other} if model.get(key) is not other.get(key)}
+            assert newer.changed_since(older) == differ
+    for version, model in versions:
+        assert all(
+            version.get((source, subtask)) == model.get((source, subtask)) for source in "ab" for subtask in range(4)
+        )
+
+
+def test_an_old_version_is_read_without_moving_the_newest() -> None:
+    key = ("a", 0)
+    old = Readers.of({key: Reader(epoch=1, heard_at=1)})
+    new = old.updated({key: Reader(epoch=2, heard_at=2), ("b", 0): Reader(epoch=1, heard_at=1)})
+    assert (old[key].epoch, old.get(("b", 0)), len(old)) == (1, None, 1)
+    assert new._state is not None
+    assert old._state is None
+
+
+def test_a_change_among_many_differs_in_that_one_alone() -> None:
+    many = Readers.of({("s", subtask): reporting(subtask) for subtask in range(10_000)})
+    newer = many.updated({("s", 5): reporting(20_000)})
+    assert list(many._differs) == [("s", 5)]
+    assert newer.changed_since(many) == {("s", 5)}
+    assert newer.standing_at(0, 8, with_lost=False) == (("s", 0),)
+
+
+def reporting(watermark: int) -> Reader:
+    return Reader(epoch=1, heard_at=watermark, reported=ReportedWatermarkEvent(subtask=0, epoch=1, watermark=watermark))

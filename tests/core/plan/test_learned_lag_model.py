@@ -1,0 +1,178 @@
+"""The model behind "inside what was shown nothing is lost": arbitrary live feeds, the planner with
+learned bounds, and Spark's watermark.
+
+As in `test_plan_model`, but nobody promises how far behind the clock a producer is. Each row is
+held against the bounds of all looks before it came, which are what its producer had shown by then:
+a row within them is never dropped, whatever the others do.
+"""
+
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.plan.test_plan_model import HOUR, MINUTE, SPLITS, Append
+from lockgate import watermark
+from lockgate.plan.draft import Survey
+from lockgate.plan.model import Bounds
+from lockgate.plan.producer_lag import ProducerLag
+from support.logs_in_memory import LogsInMemory
+
+LIMIT = HOUR
+
+
+@dataclass
+class Account:
+    """Rows that Spark dropped, told apart by whether they were within what their producer had
+    shown; and how far behind the plans were.
+    """
+
+    within: int = 0
+    beyond: int = 0
+    read: int = 0
+    behind: int = 0  # ms, of the last plan
+
+    @property
+    def lost(self) -> int:
+        return self.within + self.beyond
+
+
+def played(
+    feed: list[Append],
+    polls: list[int],
+    bounds: Bounds,
+    delay: int,
+    budget: int | None = None,
+    at_the_edge: bool = False,
+) -> Account:
+    """`at_the_edge`: what would be further behind than the bounds is just within them."""
+    splits = sorted({append.split for append in feed} | set(SPLITS))
+    logs: dict[str, list[int]] = {split: [] for split in splits}
+    within: dict[str, list[bool]] = {split: [] for split in splits}
+    positions = dict.fromkeys(splits, 0)
+    lags = {split: ProducerLag(LIMIT, known=True) for split in splits}
+    # up to which event time the bounds so far expect nothing more
+    closed = dict.fromkeys(splits, watermark.MIN)
+    pending, account, highest = sorted(feed, key=lambda append: append.wall), Account(), watermark.MIN
+    for now in sorted(polls):
+        while pending and pending[0].wall <= now:
+            append = pending.pop(0)
+            event_time = max(append.event_time, closed[append.split]) if at_the_edge else append.event_time
+            logs[append.split].append(event_time)
+            within[append.split].append(event_time >= closed[append.split])
+        view = LogsInMemory(logs, positions, {split: len(log) for split, log in logs.items()})
+        heads, backlogs = view.heads(), view.backlogs(now)
+        for split, lag in lags.items():
+            lag.look(now, positions[split], len(logs[split]), heads.get(split))
+            bound = lag.bound(now, bounds.max_drift)
+            closed[split] = max(closed[split], now - bound)
+            backlogs[split] = replace(backlogs[split], lag_bound=bound)
+        plan = Survey(backlogs, view, bounds, {0: budget}).plan()
+        batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
+        for split, offset, event_time in batch:
+            if event_time <= watermark.add(highest, -delay):
+                account.within += within[split][offset]
+                account.beyond += not within[split][offset]
+        account.read += len(batch)
+        account.behind = now - min(plan.ceiling, now)
+        highest = max([highest, *(event_time for _, _, event_time in batch)])
+        positions = {split: made.end for split, made in plan.splits.items()}
+    return account
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[Append], list[int], Bounds, int | None]:
+    """Producers whose lag changes from record to record, each in order of its event times up to the
+    disorder.
+    """
+    disorder = draw(st.integers(0, 100))
+    bounds = Bounds(max_drift=draw(st.integers(disorder + 1, 500)), idle_timeout=0, disorder=disorder)
+    highest = dict.fromkeys(SPLITS, watermark.MIN)
+    feed, wall = [], 0
+    step = st.tuples(st.sampled_from(SPLITS), st.integers(0, 400), st.integers(0, 5_000), st.integers(0, disorder))
+    for split, pause, age, step_back in draw(st.lists(step, max_size=50)):
+        wall += pause
+        event_time = min(wall, max(wall - age, highest[split] - step_back))
+        highest[split] = max(highest[split], event_time)
+        feed.append(Append(wall, split, event_time))
+    polls = draw(st.lists(st.integers(0, 25_000), min_size=1, max_size=60))
+    return feed, polls, bounds, draw(st.one_of(st.none(), st.integers(1, 20)))
+
+
+@settings(max_examples=400)
+@given(worlds(), st.booleans())
+def test_no_row_within_what_its_producer_has_shown_is_late(
+    world: tuple[list[Append], list[int], Bounds, int | None], at_the_edge: bool
+) -> None:
+    feed, polls, bounds, budget = world
+    assert played(feed, polls, bounds, delay=bounds.max_drift, budget=budget, at_the_edge=at_the_edge).within == 0
+
+
+# -- one producer on time beside another one, a record in four seconds, looked at as often, with a
+# delay of 20 s --
+
+BOUNDS = Bounds(max_drift=20_000, idle_timeout=0)
+START = 10 * HOUR
+WALLS = range(START, START + 40 * MINUTE, 4_000)
+POLLS = list(range(START - 500, START + 80 * MINUTE, 4_000))
+
+
+def beside_one_on_time(*other: Append) -> Account:
+    """Looked at for as long again behind the last record of either."""
+    return played([*(Append(wall, "a", wall) for wall in WALLS), *other], POLLS, BOUNDS, 20_000)
+
+
+def during(*other: Append) -> Account:
+    """The same while both are live."""
+    return played(
+        [*(Append(wall, "a", wall) for wall in WALLS), *other],
+        [poll for poll in POLLS if poll <= WALLS[-1]],
+        BOUNDS,
+        20_000,
+    )
+
+
+@pytest.mark.parametrize("behind", [30_000, 30 * MINUTE, 3 * HOUR])
+def test_an_active_producer_holds_the_others_by_its_last_event_time_however_far_behind_it_is(behind: int) -> None:
+    late = [Append(wall, "b", wall - behind) for wall in WALLS]
+    assert beside_one_on_time(*late).lost == 0
+    assert during(*late).behind == pytest.approx(behind - BOUNDS.max_drift, abs=8_000)
+
+
+def test_a_silent_split_costs_no_second_where_nothing_was_shown() -> None:
+    assert during().behind <= 4_000
+
+
+def test_a_producer_that_was_late_once_and_is_silent_holds_the_others_by_that_and_a_quarter() -> None:
+    assert during(Append(START + 1, "b", START + 1 - 5 * MINUTE)).behind == pytest.approx(
+        5 * MINUTE * 1.25 - 20_000, abs=8_000
+    )
+
+
+def test_a_producer_that_commits_every_five_minutes_loses_its_first_commits_at_most() -> None:
+    commits = [Append(wall // (5 * MINUTE) * 5 * MINUTE + 5 * MINUTE, "b", wall) for wall in WALLS]
+    account = beside_one_on_time(*commits)
+    assert (account.within, account.beyond) == (0, 70), "of the first one what is older than the delay"
+
+
+def test_a_producer_that_falls_behind_slowly_loses_nothing() -> None:
+    assert beside_one_on_time(*(Append(wall, "b", wall - (wall - START) // 10) for wall in WALLS)).lost == 0
+
+
+def test_a_single_absurd_record_of_an_on_time_split_moves_nothing() -> None:
+    on_time = [Append(wall, "b", wall) for wall in WALLS if wall < START + 10 * MINUTE]
+    assert during(*on_time, Append(START + 10 * MINUTE, "b", 1)).behind <= 4_000
+
+
+@pytest.mark.parametrize(("further_behind", "lost"), [(0, 0), (1, 1)])
+def test_the_bound_is_tight_a_row_1_ms_further_behind_than_was_shown_and_a_quarter_is_late(
+    further_behind: int, lost: int
+) -> None:
+    dense = [Append(wall, "a", wall) for wall in range(20_000, 60_000)]
+    shows = Append(30_001, "b", 26_000)  # 4 s behind the look at 30,000
+    comes = Append(50_001, "b", 50_000 - 5_000 - further_behind)
+    account = played(
+        [*dense, shows, comes], [30_000, 31_000, 50_000, 52_000], Bounds(max_drift=1_000, idle_timeout=0), delay=1_000
+    )
+    assert (account.within, account.beyond) == (0, 1 + lost), "the first one showed it, and was late"
