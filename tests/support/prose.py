@@ -123,7 +123,7 @@ def _unfenced(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Paragraphs with the line they begin in. A heading, a row of a table and a fence are one each."""
+    """Paragraphs with their first line. A heading, a row of a table and a fence are one each."""
     begun, lines = 0, list[str]()
     for number, line in enumerate([*text.splitlines(), ""], 1):
         if lines and (not line.strip() or _alone(line) or ITEM.match(line) or _alone(lines[0])):
