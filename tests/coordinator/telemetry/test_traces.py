@@ -59,7 +59,7 @@ async def test_a_report_on_the_lean_way_has_a_span_with_its_group_and_source_bel
     span = traced.spans()[-1]
     assert span.name == "POST /v1/groups/{group}/sources/{source}/watermarks"
     assert span.attributes is not None
-    assert (span.attributes["lockgate.group.group"], span.attributes["lockgate.flink.source"]) == ("g", "a")
+    assert (span.attributes["lockgate.group"], span.attributes["lockgate.source"]) == ("g", "a")
     assert span.context is not None
     assert format(span.context.trace_id, "032x") == "0af7651916cd43dd8448eb211c80319c"
 
