@@ -1,7 +1,7 @@
 """The real collaborators of the tests: one Kafka, one Redis and one Spark for the whole run.
 
-Where the machine lacks one, its tests are left out with the reason and the remedy; with CI=true
-they fail instead, so that a build that tests less than it should is not green.
+Where the machine lacks one, its tests are left out with the reason and the remedy. With CI=true
+they fail instead: a build that tests less than it should is not green.
 """
 
 import os

@@ -1,16 +1,20 @@
 """Speed of the coordinator service, each pair in turn in one run (`make bench-coordinator`).
 
-    reports   one report a request, 32 connections: bare ASGI app (compiled parser; standard json), memory, Redis
+    reports   one report a request, 32 connections:
+              bare ASGI app (compiled parser; standard json), memory, Redis
     batch     10,000 reports a request: the JSON parser alone, memory, Redis
-    sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores; and the memory that a reader takes
+    sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores;
+              and the memory that a reader takes
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
-    replicas  two processes over the same Redis on one group; one process, under the same load and half of it; two with a group each
+    replicas  two processes over the same Redis on one group;
+              one process, under the same load and half of it; two with a group each
 
-`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the
-clock, where the load generator and Redis want the same cores, and by the processor time of the
-service's own processes, which says what a report costs them; `…_with_redis` counts Redis's
-processor time as well. A ratio is the median over the rounds of one round's ratio, so that what
-else the machine does falls on both. Writes build/bench/coordinator.json.
+`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice. By the
+clock, the load generator and Redis want the same cores. By the processor time of the service's own
+processes, a rate says what a report costs them. `…_with_redis` counts Redis's processor time too.
+
+A ratio is the median over the rounds of one round's ratio, so that other work on the machine slows
+both sides. Writes build/bench/coordinator.json.
 """
 
 import argparse
@@ -284,9 +288,9 @@ def bench_streams(rounds: int, seconds: float, subscribers: int) -> dict[str, An
 
 
 def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
-    """Two processes on one group beside one under the same load; beside two that have nothing to
-    agree on, so that what two busy processes cost on this machine anyway can be told from what
-    sharing costs; and beside one under half the load, as each of the two is.
+    """Two processes on one group, beside three others: one process under the same load, two that
+    have nothing to agree on, and one under half the load, as each of the two is. The second
+    comparison separates the cost of sharing from the cost of two busy processes on this machine.
     """
     with RedisServer() as redis, CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second:
         served = [
@@ -333,7 +337,7 @@ def told(found: Found) -> dict[str, dict[str, float]]:
 
 
 def ratio(found: Found, over: str, under: str) -> dict[str, float]:
-    """Of one to the other, round by round."""
+    """Ratios of one to the other, round by round."""
     each = [a / b for a, b in zip(found[over], found[under], strict=True)]
     return {"median": statistics.median(each), "least": min(each), "most": max(each)}
 

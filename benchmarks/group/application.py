@@ -1,9 +1,11 @@
-"""A Spark application of the benchmark's: `python -m benchmarks.group.application ORDER.json`; runs
+"""A Spark application of the benchmark. `python -m benchmarks.group.application ORDER.json` runs
 its queries, and writes what they did.
 
-The order is a JSON object: `name`, `bootstrap`, `queries` (name, topic, budget, per_second),
-`coordinator` (fields of `Coordinator`, or null), `max_drift`, `warm_up` (a topic), `go` (a file to
-wait for), `limit_s`, `out` (the file to write), `checkpoints` (a folder).
+The order is a JSON object:
+
+* `name`, `bootstrap`, `max_drift`, `limit_s`, and `queries` (name, topic, budget, per_second);
+* `coordinator` (fields of `Coordinator`, or null), `warm_up` (a topic);
+* `go` (a file to wait for), `out` (the file to write), `checkpoints` (a folder).
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What native and aligned made of one live topic, and which claims do not hold: pure functions of
-the feeds and of what the queries got.
+"""The outcome of one live topic, native and aligned, and the claims that do not hold. Pure
+functions of the feeds and of the rows that the queries got.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ class Freshness(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Way:
     """Native or aligned. `others`: the partitions on time; `odd`: those that the shape is about.
-    `lost` of `rows`: of what was made in the measured time and read; `lost_before`: of what came
+    `lost` of `rows`: rows made in the measured time that were read. `lost_before`: rows that came
     live before it, while producers had not shown yet how they are.
     """
 
@@ -126,7 +126,7 @@ def way(feds: Mapping[str, Fed], told: Mapping[str, Any], span_ms: tuple[int, in
 
 
 def broken(outcomes: Sequence[Outcome]) -> list[str]:
-    """Which claims do not hold, a line each."""
+    """The claims that do not hold, a line each."""
     return list(chain.from_iterable(map(_broken, outcomes)))
 
 

@@ -1,5 +1,5 @@
-"""What the partitions of a live topic are given, and when: pure functions of the clock, in ms since
-the epoch.
+"""The records that the partitions of a live topic get, and when: pure functions of the clock, in ms
+since the epoch.
 
 A record has the moment at which it is made, which is when it is appended, and a stamp, its event
 time. Between the two lies its producer's lag. All logs of a topic begin at one event time before
@@ -22,8 +22,9 @@ PHASE_MS = 37  # so much apart are the turns of two partitions
 @dataclass(frozen=True, slots=True)
 class Producer:
     """One partition's. A record each `every_ms` (0: none at all), stamped `lag_ms` behind the
-    clock; what was stamped in `commits_ms` is appended at once at their end (0: each record for
-    itself). `silent_ms`: before the start it has fallen silent for so long (None: it goes on).
+    clock. Records that were stamped in `commits_ms` are appended together at their end (0: each
+    record for itself). `silent_ms`: before the start it has fallen silent for so long (None: it
+    goes on).
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""The queries of the benchmark, one for a topic and one for two: what they count is exact unless
-rows come too late for Spark.
+"""The queries of the benchmark, one for a topic and one for two. Their counts are exact unless rows
+come too late for Spark.
 """
 
 import statistics
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def median_look_ups(self) -> float:
-        """Of a plan; 0 in a native run."""
+        """The median of the look-ups of a plan; 0 in a native run."""
         return statistics.median(self.look_ups) if self.look_ups else 0
 
 

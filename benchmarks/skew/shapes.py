@@ -1,7 +1,7 @@
 """The shapes of the benchmark: what each partition's log holds, as pure functions of a seed.
 
-All cover 24 hours of event time and are replayed: they lie in the log before a query starts. What a
-shape says of a producer (late, out for nine hours) is about event time, not about the clock.
+All cover 24 hours of event time and are replayed: they lie in the log before a query starts. A
+shape describes a producer (late, out for nine hours) in event time, not by the clock.
 """
 
 import re

@@ -25,7 +25,7 @@ WARM_UP = 0.1  # of the records
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the acts have in common. `check` is called often, and raises when the demo is to end."""
+    """The base of the acts. `check` is called often, and raises when the demo is to end."""
 
     spark: SparkSession
     bootstrap: str

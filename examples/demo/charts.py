@@ -103,7 +103,7 @@ def _split_points(
     topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int], partition: int
 ) -> Iterator[tuple[int, float]]:
     """From the start of the run: at its first record as long as that is unread, then at the last
-    one read, up to the end of the split.
+    one read. It ends at the end of the split.
     """
     count = topic.counts()[partition]
     first = _hours(topic, topic.event_time(partition, 0))

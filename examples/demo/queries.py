@@ -67,7 +67,7 @@ class WindowedCount:
         return self._seconds > 0
 
     def run(self) -> Run:
-        """What happened, once it has ended."""
+        """The history of the run, once it has ended."""
         assert self._query is not None
         batches = tuple(Batch.from_progress(progress.json) for progress in self._query.recentProgress)
         return Run(self.name, self._seconds, batches, self._counts, tuple(self._plans))

@@ -20,9 +20,9 @@ class Signals:
     """Turns the first SIGINT or SIGTERM into `Stopped`; what comes after it finds the clean-up
     under way and changes nothing.
 
-    As long as `hold` was not called `Stopped` is raised wherever the main thread is. That must not
-    be within a call to the JVM, whose answer would be taken for that of the next call; so from
-    `hold` on a signal is kept until `check`.
+    As long as `hold` was not called `Stopped` is raised wherever the main thread is. A signal must
+    not interrupt a call to the JVM: the next call would take that call's answer for its own. So
+    from `hold` on a signal is kept until `check`.
     """
 
     def __init__(self) -> None:

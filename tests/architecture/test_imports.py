@@ -84,7 +84,7 @@ def is_column_form(module: str) -> bool:
 
 
 def layer(module: str) -> int:
-    """How high in the coordinator a module stands; -1 for a leaf such as settings, which all may
+    """The layer of a module of the coordinator. -1 is for a leaf such as settings, which all may
     use and which uses none of them.
     """
     part = module.split(".")[1] if "." in module else ""
@@ -99,7 +99,7 @@ def test_packages_know_only_the_core_and_themselves(package: str) -> None:
 
 
 def core_room(module: str) -> str:
-    """The room of the core that a module is in; "" for a module at its root, and for other packages."""
+    """The room of the core that a module is in; "" at the core's root, and for other packages."""
     parts = module.split(".")
     return parts[1] if parts[0] == "lockgate" and len(parts) > 1 and parts[1] in BETWEEN_ROOMS else ""
 
@@ -171,7 +171,7 @@ def test_inside_the_client_imports_point_down() -> None:
     ] == []
 
 
-def test_of_the_store_the_api_knows_its_errors_alone() -> None:
+def test_the_api_knows_the_errors_of_the_store_alone() -> None:
     known = {
         i.name
         for i in imports_of("lockgate_coordinator")

@@ -107,7 +107,7 @@ def applications(kafka: KafkaBroker, urls: tuple[str, str], day: SkewedTopic, tm
 
 
 def exact(order: Order) -> Written:
-    """What the application wrote, which is every row, once, and not by a plan above the ceiling."""
+    """The application's output: every row, once, and no plan above the ceiling."""
     written = Written.to(Path(order.out))
     assert written.rows == all_rows(DAY.counts())
     assert not written.above_the_ceiling
@@ -153,7 +153,7 @@ def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_th
 
 
 @pytest.mark.long
-def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_good(
+def test_four_applications_of_which_one_is_throttled_one_restarted_and_one_killed_for_good_stay_exact(
     applications: Applications,
 ) -> None:
     names = ("fast", "throttled", "restarted", "killed")

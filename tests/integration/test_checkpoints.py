@@ -53,7 +53,7 @@ def test_a_checkpoint_goes_from_native_to_aligned_and_back(
     assert sum(latest.values()) == 20_000
 
 
-def test_what_a_native_checkpoint_has_lost_already_is_said_with_the_number_of_rows(
+def test_rows_that_a_native_checkpoint_has_lost_already_are_counted_in_the_log(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)

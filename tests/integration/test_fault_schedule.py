@@ -1,8 +1,8 @@
 """Three queries of one group in two applications, through faults by a seeded schedule: exact, never
 above the ceiling told, level again.
 
-How far level is, `lockgate.group.alignment` proves: the drift under `strict`; under `joint` the
-drift or a batch of the one that is behind, whichever is greater.
+`lockgate.group.alignment` proves how far apart the queries may be. Under `strict` that is the
+drift. Under `joint` it is the drift or a batch of the query that is behind, whichever is greater.
 
 `LOCKGATE_FAULT_RUNS` (default 50) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a
 test of its own.
@@ -197,8 +197,8 @@ def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
 
 
 def widest_batch() -> int:
-    """How much event time, at most, a plan may add to where a query of this topic stands, if the
-    budget alone limits it; in ms.
+    """How much event time (ms) a plan of this topic may add at most to the query's position, if
+    only the budget limits it.
     """
     times = sorted(DAY.event_time(partition, offset) for partition, count in COUNTS.items() for offset in range(count))
     return max(later - earlier for earlier, later in zip(times, times[BATCH:], strict=False))

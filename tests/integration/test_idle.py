@@ -22,7 +22,7 @@ NOW_MS = int(time.time() * 1000)
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What this process has asked of coordinators."""
+    """The requests of this process to coordinators."""
     found: list[str] = []
     send = httpx.AsyncHTTPTransport.handle_async_request
 

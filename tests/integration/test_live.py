@@ -192,7 +192,7 @@ def test_with_defaults_nothing_is_lost_of_a_producer_half_an_hour_behind_beside_
 
 
 @pytest.mark.parametrize("available_now", [False, True])
-def test_what_was_there_is_read_though_a_split_is_silent_by_whoever_asks_for_all_that_is_available(
+def test_a_query_that_asks_for_all_that_is_available_reads_it_though_a_split_is_silent(
     spark: SparkSession,
     kafka: KafkaBroker,
     topic: str,

@@ -54,8 +54,8 @@ class Reading(NamedTuple):
 
 
 class Notes:
-    """What one of the three has read. `stand`: called once, with the first that is not below
-    `STANDS_AT`.
+    """The rows that one of the three has read. `stand`: called once, with the first that is not
+    below `STANDS_AT`.
     """
 
     def __init__(self, name: str, stand: Callable[[str], None]) -> None:
@@ -90,7 +90,7 @@ def group(url: str) -> dict[str, Any]:
 
 
 def states(url: str) -> dict[str, str]:
-    """What the coordinator says of each source's reader."""
+    """The coordinator's view of each source's reader."""
     return {source["source"]: source["readers"][0]["state"] for source in group(url)["sources"] if source["readers"]}
 
 

@@ -113,8 +113,8 @@ def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_
 
 
 def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
-    """`seq` numbers the records of a topic: each of the left finds the one of the right with its
-    number, which is 9 minutes younger, only if neither was late.
+    """`seq` numbers the records of a topic. A record on the left finds the one on the right with
+    its number, 9 minutes younger, only if neither was late.
     """
     numbered = "CAST(conv(hex(substring(value, 13, 8)), 16, 10) AS BIGINT)"
     a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time", "topic", "partition", "offset").withWatermark(
@@ -142,7 +142,7 @@ def test_one_aligned_dataframe_started_twice_is_two_runs(
     assert [run.finish().counted for run in runs] == [RECORDS, RECORDS]
 
 
-def test_what_java_is_answered_lives_until_java_has_it(
+def test_an_answer_to_java_lives_until_java_has_it(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget, call = JavaClient.garbage_collect_object, ClientServerConnection._call_proxy

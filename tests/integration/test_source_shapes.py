@@ -207,16 +207,14 @@ def test_a_stream_is_aligned_once(spark: SparkSession, logs: KafkaBroker) -> Non
         align(align(one).union(other))
 
 
-def test_what_spark_itself_does_not_do_with_a_stream_stays_spark_s_error(
-    spark: SparkSession, logs: KafkaBroker
-) -> None:
+def test_an_operation_that_spark_itself_refuses_stays_spark_s_error(spark: SparkSession, logs: KafkaBroker) -> None:
     source = stream(spark, logs, subscribe="shapes-a")
     for shape in (source.cache, source.localCheckpoint):
         with pytest.raises(AnalysisException, match=r"must be executed with writeStream\.start"):
             align(shape())
 
 
-def test_what_is_made_of_a_batch_inside_foreach_batch_has_no_source(
+def test_a_dataframe_made_of_a_batch_inside_foreach_batch_has_no_source(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
     refused: list[str] = []

@@ -1,5 +1,5 @@
-"""What a running query is told, on a real broker: its own watermarks, late rows, its progress, the
-policy for several watermarks.
+"""The figures that a running query gets, on a real broker: its own watermarks, late rows, its
+progress, the policy for several watermarks.
 """
 
 import json
@@ -137,7 +137,7 @@ def behind(
 
 
 def watermark_of(progress: Mapping[str, Any]) -> int:
-    """Of a batch, in ms."""
+    """The watermark of a batch, in ms."""
     return round(datetime.fromisoformat(progress["eventTime"]["watermark"].replace("Z", "+00:00")).timestamp() * 1000)
 
 

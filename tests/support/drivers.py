@@ -22,8 +22,8 @@ PATIENCE_S = 600.0  # a JVM starts, among others that do, and a whole applicatio
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an application reads, and how. `folder`: for its checkpoint, what it writes, and its
-    log. `coordinator`: fields of `Coordinator`. `per_second`: records that its sink takes.
+    """The sources and options of an application. `folder`: for its checkpoint, what it writes, and
+    its log. `coordinator`: fields of `Coordinator`. `per_second`: records that its sink takes.
     `fails_at`: batches in which a task fails once.
     """
 

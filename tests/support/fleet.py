@@ -104,8 +104,8 @@ class EvenLogs(LogsInMemory):
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
-    """What a reader had told, and what it would truly have had to: `positions` and `ends` when it
-    looked at its logs, at `at`.
+    """A reader's report, and the true one: `positions` and `ends` when it looked at its logs, at
+    `at`.
     """
 
     member: Member
@@ -118,8 +118,8 @@ class Word:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """An event of the coordinator's, with the words of those that counted when it was made; of a
-    lost one that holds, without its offer.
+    """An event of the coordinator, with the reports of the readers that counted when it was made. A
+    lost reader that still holds the group is there without its offer.
     """
 
     event: WatermarkAlignmentEvent
@@ -136,7 +136,7 @@ class Batch:
 
 
 class Witness(Protocol):
-    """Who is shown all that happens."""
+    """An observer of all that happens in the fleet."""
 
     def planned(self, query: "Query", batch: Batch) -> None: ...
 
@@ -174,7 +174,7 @@ class Coordinator:
         return self.settle()
 
     def settle(self) -> Told:
-        """What holds now. A change is announced to all; time may change it again."""
+        """Evaluates the group as of now. A change is announced to all; time may change it again."""
         before = self.group.revision
         self.group, event = evaluate(self.group, self.fleet.now)
         told = Told(event=event, words=tuple(self._counting()))

@@ -1,4 +1,4 @@
-"""What is claimed of a group that catches up, held against each plan and each batch of a fleet.
+"""The claims about a group that catches up, checked at each plan and each batch of a fleet.
 
 Nothing here asks the planner or the alignment: where a reader stands, and how far its next batch
 gets, is counted record by record.
@@ -17,8 +17,8 @@ def stands_at(word: Word) -> int:
 
 
 def gets_to(word: Word) -> int:
-    """How far the next batch gets at most, the group left out: the budget, the horizon, and the end
-    of the logs are what stops it.
+    """How far the next batch gets at most, the group left out. The budget, the horizon, and the end
+    of the logs stop it.
     """
     member = word.member
     unread = sorted(t for split, end in word.ends.items() for t in member.logs[split][word.positions[split] : end])
@@ -84,8 +84,8 @@ class Claims:
             assert told.event.group_watermark < word.event.watermark, f"{query.member.name} is held, and stands lowest"
 
     def committed(self, query: Query, batch: Batch) -> None:
-        """As far above any other as the drift or one batch of that other's, who may have got on
-        meanwhile; and no row is late.
+        """A reader is above any other by no more than the drift or one batch of that other, which
+        may have got on meanwhile. No row is late.
         """
         delay = max(query.member.bounds.max_drift, query.member.bounds.disorder)
         if not query.member.opens:  # old records of a new split are outside the bounds

@@ -23,7 +23,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands at one offset; `stamp` in ms."""
+    """The record or marker at one offset; `stamp` in ms."""
 
     kind: Kind
     stamp: int

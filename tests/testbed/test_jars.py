@@ -57,7 +57,7 @@ def test_half_a_download_is_never_used(repository: Repository, tmp_path: Path) -
     assert [jar.name for jar in jars.resolve(TWO_VERSIONS, tmp_path)] == ["a-1.jar", "b-2.0.jar"]
 
 
-def test_what_neither_tool_can_bring_is_an_error_that_says_what_to_install(
+def test_a_jar_that_neither_tool_can_bring_is_an_error_that_says_what_to_install(
     repository: Repository, tmp_path: Path
 ) -> None:
     repository.held = ()

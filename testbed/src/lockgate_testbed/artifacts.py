@@ -1,4 +1,4 @@
-"""Which jars the test bed needs. Data only: `jars.py` brings them."""
+"""The jars that the test bed needs. Data only: `jars.py` brings them."""
 
 from dataclasses import dataclass, field
 

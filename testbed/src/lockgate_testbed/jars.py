@@ -2,8 +2,8 @@
 through the Ivy that PySpark brings.
 
 The folder is `build/jars` of the checkout, or `LOCKGATE_CACHE`. A set is downloaded into a folder
-of its own; the marker with what was asked for is written last, so that half a download, or one for
-another list, is never used.
+of its own. The marker, which lists the jars asked for, is written last. So half a download, or one
+for another list, is never used.
 """
 
 import fcntl

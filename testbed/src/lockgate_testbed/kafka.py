@@ -71,8 +71,9 @@ class KafkaBroker(Server):
 
     `heap` is Java's, such as "512m". Raises `ChildFailed`, `JavaMissing`, `JarsUnavailable` when it
     starts. After `kill()` a start takes some 5 s more, for the broker's former session has to end.
-    `joins`: a broker that runs already, whose cluster this one is a further node of, with the id
-    `node`; that one is the cluster's only controller, and must not be stopped before this one.
+    `joins`: a broker that runs already. This one becomes a further node of its cluster, with the id
+    `node`. The running one is the cluster's only controller, and must not be stopped before this
+    one.
     """
 
     def __init__(

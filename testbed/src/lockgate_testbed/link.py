@@ -42,7 +42,7 @@ class Link:
         self._call(self._flows.clear)
 
     def resume(self) -> None:
-        """What was held, and all that comes, passes again, and at once."""
+        """Traffic passes again at once: all that was held, and all that comes."""
         self.slow(0.0)
         self._call(self._flows.set)
 

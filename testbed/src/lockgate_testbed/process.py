@@ -75,8 +75,8 @@ def processor_seconds(pid: int) -> float:
 
 
 class Child:
-    """One child process. What it prints goes to `log`, whose last lines are in the error when it
-    fails.
+    """One child process. Its output goes to the file `log`, whose last lines are in the error when
+    it fails.
     """
 
     def __init__(self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
@@ -111,7 +111,7 @@ class Child:
         return self._process.poll() is None
 
     def output(self) -> str:
-        """What this process has printed so far."""
+        """The output of this process so far."""
         with self.log.open("rb") as log:
             log.seek(self._started_at)
             return log.read().decode(errors="replace")

@@ -1,5 +1,5 @@
-"""What a checkpoint tells of a query's batches: where they ended, when they were planned, and which
-were committed.
+"""A query's batches by its checkpoint: where they ended, when they were planned, and which were
+committed.
 """
 
 import json
@@ -32,7 +32,7 @@ def logged(checkpoint: Path, split: Callable[[str, str], Split], known: dict[int
 
 
 def next_number(checkpoint: Path) -> int:
-    """Of the batch that a run would begin with."""
+    """The number of the batch that a run would begin with."""
     return max(_committed(checkpoint), default=-1) + 1
 
 

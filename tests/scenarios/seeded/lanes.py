@@ -24,7 +24,7 @@ PLAN_TAKES_MS = 500.0  # a batch that is logged was planned so long before, wher
 
 
 class AsAsked(Exception):
-    """What a sink fails with that is to fail."""
+    """The error of a sink that is to fail."""
 
 
 class Lane:
@@ -212,8 +212,8 @@ def in_both(lanes: list[Lane], call: Callable[[Lane], object]) -> None:
 
 
 def _short(error: BaseException) -> str:
-    """What of an error tells most: the innermost one that is named, be it Python's own below Java's
-    below Python's.
+    """The most telling part of an error: the innermost one with a name, be it Python's own below
+    Java's below Python's.
     """
     named = re.findall(r"\w*(?:Error|Exception): [^\n]+", str(error))
     return (named[-1] if named else " ".join(str(error).split()))[:300]

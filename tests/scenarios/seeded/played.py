@@ -1,4 +1,4 @@
-"""What came of a scenario: which records the topics hold, and what each lane read and gave. Plain
+"""The outcome of a scenario: the records in the topics, and each lane's reads and results. Plain
 data, for the judge.
 """
 
@@ -16,8 +16,8 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record in a log. Event time in ms; `sent_at`, `visible_at`: wall clock in ms of the
-    producer, and of when a reader could have it at the earliest, None where it never can;
+    """A record in a log. Event time in ms. `sent_at`, `visible_at`: wall clock in ms of the
+    producer, and of the moment a reader could have it at the earliest, None where it never can.
     `surely_at`: at the latest, where a commit took its time. `live`: its producer kept to the
     clock.
     """
@@ -84,8 +84,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class BatchWindows:
-    """What `slice_of` said of a batch, event times in ms, and the `n` of the batch's rows that it
-    called the slice's own.
+    """The slice of a batch by `slice_of`, event times in ms, and the `n` of the batch's rows that
+    it called the slice's own.
     """
 
     batch: int

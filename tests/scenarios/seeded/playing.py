@@ -47,7 +47,7 @@ CONF = {
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """What scenarios share: a session, beside which each takes one of its own, and a broker."""
+    """Scenarios share a session, beside which each takes one of its own, and a broker."""
 
     spark: SparkSession
     bootstrap: str
@@ -62,7 +62,9 @@ class Plant:
             shutil.rmtree(folder, ignore_errors=True)
 
     def verdict(self, scenario: Scenario, code: str = "") -> Verdict:
-        """Plays it and judges it. What cannot be played, for the test bed fails, does not hold."""
+        """Plays it and judges it. A scenario that cannot be played, for the test bed fails, does
+        not hold.
+        """
         began = time.monotonic()
         try:
             found = judge(scenario, self.play(scenario))

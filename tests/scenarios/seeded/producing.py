@@ -1,5 +1,5 @@
-"""The producers of a scenario, on a real broker: they do what its acts say, and keep an account of
-every record that the logs hold.
+"""The producers of a scenario, on a real broker. They carry out its acts, and keep an account of
+every record in the logs.
 """
 
 import time

@@ -32,7 +32,7 @@ def append(verdict: Verdict, out: Path) -> None:
 
 
 def read(out: Path) -> list[Verdict]:
-    """Of each seed and code the last verdict."""
+    """The last verdict on each seed and code."""
     found: dict[tuple[int, str], Verdict] = {}
     for text in out.read_text(encoding="utf-8").splitlines() if out.exists() else ():
         one = _verdict(json.loads(text))
@@ -46,7 +46,7 @@ def _verdict(fields: dict[str, object]) -> Verdict:
 
 
 def code() -> str:
-    """Which code was played: the commit, and whether sources differ from it."""
+    """The code that was played: the commit, and whether sources differ from it."""
     try:
         commit = _git("rev-parse", "--short", "HEAD")
         return commit + ("+" if _git("status", "--porcelain", "--", "core", "clients", "services") else "")
@@ -59,7 +59,9 @@ def _git(*arguments: str) -> str:
 
 
 def line(verdict: Verdict) -> str:
-    """What is printed of a scenario; the command that repeats it, where it does not hold."""
+    """The line that is printed for a scenario, with the command that repeats it where it does not
+    hold.
+    """
     lost = f"lost {'' if verdict.native_lost is None else f'{verdict.native_lost} natively, '}{verdict.lost} aligned"
     said = f"seed {verdict.seed}, {verdict.kind} ({verdict.title}): {verdict.rows} rows, {lost}"
     if verdict.behind is not None and verdict.native_behind is not None:
@@ -70,7 +72,7 @@ def line(verdict: Verdict) -> str:
 
 
 def command(seed: int) -> str:
-    """What repeats one scenario."""
+    """The command that repeats one scenario."""
     return f"make scenarios ARGS='--seeds {seed}'"
 
 

@@ -1,4 +1,4 @@
-"""What a scenario is: topics, sources, a query, and acts in order. Nothing here is random, and
+"""The parts of a scenario: topics, sources, a query, and acts in order. Nothing here is random, and
 nothing touches Kafka or Spark.
 
 Two lanes play a scenario over the same topics: one natively throughout, one aligned (unless an act
@@ -37,7 +37,7 @@ def in_turn(seed: int, ways: Sequence[T]) -> T:
 
 
 class Operator(str, Enum):
-    """What the query does with its rows."""
+    """The operator of the query."""
 
     ROWS = "rows as they are"
     COUNT = "windowed counts"
@@ -110,7 +110,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """What producers do. `paced`: by the clock; else all at once."""
+    """The acts of producers. `paced`: by the clock; else all at once."""
 
     steps: tuple[Send | End, ...]
     paced: bool = False
