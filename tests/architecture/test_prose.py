@@ -39,7 +39,8 @@ def test_a_sentence_has_as_many_words_as_a_reader_counts(text: str, words: list[
 
 
 def test_code_headings_and_cells_are_not_sentences_of_a_page() -> None:
-    page = "# A heading\nOne line\nand another.\n\n```\nno words here\n```\n* An item.\n\n| a cell | and one more |\n|---|---|\n"
+    text = "# A heading\nOne line\nand another.\n\n```\nno words here\n```\n* An item.\n\n"
+    page = f"{text}| a cell | and one more |\n|---|---|\n"
 
     assert [(each.place, each.words) for each in of_page("p", page)] == [("p:2", 4), ("p:8", 2)]
     assert [each.text for each in of_tables("p", page)] == ["a cell", "and one more"]
