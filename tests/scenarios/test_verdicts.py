@@ -1,4 +1,4 @@
-"""The judge notices what is wrong, and holds only that against a query which its promise covers."""
+"""The judge notices each fault, and blames a query only for those that its promise covers."""
 
 from dataclasses import replace
 

@@ -45,7 +45,7 @@ class Behind:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict on one scenario. Rows `lost` by the aligned lane: `inside` the claim and outside.
-    `broken`: what does not hold, in words.
+    `broken`: the broken claims, in words.
     """
 
     seed: int
@@ -66,7 +66,7 @@ class Verdict:
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def holds(self) -> bool:
+    def passed(self) -> bool:
         """Whether nothing is broken."""
         return not self.broken
 
@@ -283,7 +283,9 @@ def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: float
 
 
 def wrongly_complete(query: Query, played: Played) -> list[str]:
-    """Windows that were handed out as complete, and would have overwritten more than they hold."""
+    """Windows that were handed out as complete, and would have overwritten more rows than they
+    have.
+    """
     size = query.slice_ms
     if size is None:
         return []

@@ -62,8 +62,8 @@ class Plant:
             shutil.rmtree(folder, ignore_errors=True)
 
     def verdict(self, scenario: Scenario, code: str = "") -> Verdict:
-        """Plays it and judges it. A scenario that cannot be played, for the test bed fails, does
-        not hold.
+        """Plays it and judges it. A scenario that cannot be played, for the test bed fails, fails
+        too.
         """
         began = time.monotonic()
         try:

@@ -12,8 +12,8 @@ from seeded.scenario import Operator, Query
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """`due`: rows that an exact result holds. `lost`: records that were read and are not in the
-    result. `extra`: rows too many.
+    """`due`: the rows of an exact result. `lost`: records that were read and are not in the result.
+    `extra`: rows too many.
     """
 
     due: int
