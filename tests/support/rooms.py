@@ -4,11 +4,14 @@
 `docs/architecture.md` shows. A room is a folder of a package. The modules at a package's root are
 two more rooms: the *ways in* import rooms, the *floor* imports none. The picture leaves out an
 arrow where a longer way through other arrows says the same.
+
+A room may stand beside the layers: its parts replace plain ones of several layers, so imports go
+both ways. The picture has it at the side, with the names of its users and without arrows.
 """
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from support.imports import CHECKOUT, SOURCES, imports_of, modules
 PICTURE = CHECKOUT / "docs/pictures/rooms.svg"
 WAYS_IN, FLOOR, MODULES = "ways in", "floor", "modules"
 SHIPPED = ("lockgate_spark", "lockgate_coordinator")
+BESIDE = {"lockgate_coordinator": ("fast",)}
 
 Arrows = Mapping[str, frozenset[str]]
 
@@ -33,11 +37,14 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class Room:
-    """`modules`: their names below the package, `sql.text` for one in a room's own folder."""
+    """`modules`: their names below the package, `sql.text` for one in a room's own folder.
+    `users`: of a room beside the layers.
+    """
 
     package: str
     name: str
     modules: tuple[str, ...]
+    users: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[Sequence[str]]:
@@ -50,8 +57,14 @@ class Room:
     def size(self) -> tuple[float, float]:
         """Width and height of its box."""
         wide = sum(max(map(len, column)) * _LETTER + 14 for column in self.columns)
-        high = max(map(len, self.columns)) * _LINE
-        return max(wide, len(self.name) * 9) + 2 * _PAD - 14, high + _TITLE + _PAD
+        high = (max(map(len, self.columns)) + len(self.notes)) * _LINE
+        least = max([len(self.name) * 9, *(len(note) * _LETTER for note in self.notes)])
+        return max(wide, least) + 2 * _PAD - 14, high + _TITLE + _PAD
+
+    @property
+    def notes(self) -> list[str]:
+        """The lines below its modules."""
+        return ["", "used by", *self.users] if self.users else []
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,8 @@ def room_of(module: str) -> str:
     if folder_of(module):
         return folder_of(module)
     used = {i.imported for i in imports_of(package) if i.importer == module and i.imported.split(".")[0] == package}
-    above = any(folder_of(other) or room_of(other) == WAYS_IN for other in used - {module, package})
+    layers = {other for other in used - {module, package} if folder_of(other) not in BESIDE.get(package, ())}
+    above = any(folder_of(other) or room_of(other) == WAYS_IN for other in layers)
     return WAYS_IN if above else FLOOR if any(map(folder_of, _of_package(package))) else MODULES
 
 
@@ -102,19 +116,33 @@ def rooms(package: str) -> dict[str, Room]:
     return {name: Room(package, name, tuple(those)) for name, those in within.items()}
 
 
+def beside(package: str) -> list[Room]:
+    """The rooms beside the layers."""
+    names = [name for name in BESIDE.get(package, ()) if name in rooms(package)]
+    users = {name: tuple(sorted(a for a, b in _between(package) if b == name)) for name in names}
+    return [replace(rooms(package)[name], users=users[name]) for name in names]
+
+
 def _of_package(package: str) -> list[str]:
     return sorted(module for module in modules() if module.split(".")[0] == package)
 
 
 @functools.cache
 def arrows(package: str) -> Arrows:
-    """Each room of a package with the rooms of the same package that it imports."""
-    found: dict[str, set[str]] = {name: set() for name in rooms(package)}
-    for each in imports_of(package):
-        ends = each.importer, each.imported
-        if package not in ends and all(end.split(".")[0] == package for end in ends):
-            found[room_of(ends[0])].add(room_of(ends[1]))
-    return {name: frozenset(used - {name}) for name, used in found.items()}
+    """Each room in the layers of a package with the rooms there that it imports."""
+    beside = BESIDE.get(package, ())
+    found: dict[str, set[str]] = {name: set() for name in rooms(package) if name not in beside}
+    for importer, imported in _between(package):
+        if importer in found and imported in found:
+            found[importer].add(imported)
+    return {name: frozenset(used) for name, used in found.items()}
+
+
+def _between(package: str) -> set[tuple[str, str]]:
+    """The imports from one room of a package to another one."""
+    ends = {(each.importer, each.imported) for each in imports_of(package) if package != each.importer}
+    within = [pair for pair in ends if pair[1].startswith(f"{package}.")]
+    return {pair for pair in ((room_of(a), room_of(b)) for a, b in within) if pair[0] != pair[1]}
 
 
 def core_rooms_used(package: str) -> frozenset[str]:
@@ -129,9 +157,9 @@ def shortest(of: Arrows) -> Arrows:
     def behind(name: str, seen: tuple[str, ...] = ()) -> frozenset[str]:
         if name in seen:
             raise ValueError(" → ".join([*seen, name]))
-        return of[name].union(*(behind(other, (*seen, name)) for other in of[name]))
+        return of[name].union(*(behind(other, (*seen, name)) for other in sorted(of[name])))
 
-    return {name: used - frozenset().union(*(behind(other) for other in used)) for name, used in of.items()}
+    return {name: used - frozenset().union(*(behind(other) for other in sorted(used))) for name, used in of.items()}
 
 
 def rows(package: str) -> list[list[Room]]:
@@ -167,7 +195,12 @@ def frame(package: str, left: float, top: float) -> tuple[list[Box], float, floa
             boxes.append(Box(room, x, y))
             x += room.size[0] + gap
         y += max(room.size[1] for room in row) + _RISE
-    return boxes, left + wide + 2 * _PAD, y - _RISE + _PAD
+    right, aside = left + wide + 2 * _PAD, top + _FRAME_TITLE
+    for room in beside(package):
+        boxes.append(Box(room, right, aside))
+        aside += room.size[1] + _RISE
+    right += max((room.size[0] + 2 * _PAD for room in beside(package)), default=0)
+    return boxes, right, max(y, aside) - _RISE + _PAD
 
 
 def svg() -> str:
@@ -220,6 +253,8 @@ def _box(box: Box) -> str:
     for column in box.room.columns:
         lines += [_text(x, box.y + _TITLE + 8 + n * _LINE, name, 11, "#444") for n, name in enumerate(column)]
         x += max(map(len, column)) * _LETTER + 14
+    notes_y = box.y + _TITLE + 8 + max(map(len, box.room.columns)) * _LINE
+    lines += [_text(box.x + _PAD, notes_y + n * _LINE, note, 11, "#777") for n, note in enumerate(box.room.notes)]
     return "\n".join(lines)
 
 
