@@ -81,8 +81,8 @@ class Outcome:
 
 def join(records: int, batches: int, within_ms: int, seed: int = 1) -> Join:
     """A day of partitions of unlike density, of which the densest begins at noon. `records`: of
-    both topics, about; `batches`: to read them level, at most. Both logs end at midnight: what is
-    paid later is not there yet.
+    both topics, about; `batches`: to read them level, at most. Both logs end at midnight: later
+    payments are not there yet.
     """
     rng = np.random.default_rng(seed)
     logs = []

@@ -46,7 +46,7 @@ class Counting(httpx.AsyncHTTPTransport):
 
 
 def standings(splits: int, position: int, end: int) -> dict[int, Standing]:
-    """One source whose splits stand at `position`, their logs ending at `end`."""
+    """One source whose splits are at `position`, their logs ending at `end`."""
     watermark = T0 + position * 1_000
     report = SplitReport(watermark=watermark, state=SplitState.ACTIVE, position=position, end=end)
     return {0: Standing(watermark, None, {f"topic-{i}": report for i in range(splits)})}

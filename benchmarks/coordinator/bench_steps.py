@@ -33,7 +33,7 @@ def group_of(readers: int) -> Group:
 
 
 def steps(readers: int, turns: int) -> dict[str, list[float]]:
-    """µs a report of each step, turn by turn."""
+    """µs a report of each step, commit by commit."""
     found: dict[str, list[float]] = {}
 
     def timed(name: str, step: Callable[[], T]) -> T:

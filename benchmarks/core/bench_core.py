@@ -40,7 +40,7 @@ Batch = tuple["NDArray[np.uint8]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 class Counted:
-    """Counts what comes out."""
+    """Counts the output."""
 
     def __init__(self) -> None:
         self.watermarks = 0

@@ -87,7 +87,7 @@ def run(way: str, readings: Sequence[Reading], bootstrap: str, url: str, chosen:
 
 
 def _create(url: str, group: str, way: str, readings: Sequence[Reading], max_drift_s: int) -> None:
-    """As an operator would: the group says whom to wait for, so that all start at once."""
+    """As an operator would: the group names its expected sources, so that all start at once."""
     config = {
         "max_drift_ms": 1000 * max_drift_s,
         "catch_up": way,

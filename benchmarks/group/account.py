@@ -65,7 +65,7 @@ class Outcome:
 def outcome(
     size: int, way: str, fleet: Sequence[Reading], told: Mapping[str, Any], ceiling_until: CeilingUntil | None
 ) -> Outcome:
-    """Sum a run up. `told`: what the applications wrote, by query."""
+    """Sum a run up. `told`: the applications' output, by query."""
     batches = [batch for query in told.values() for batch in query["batches"]]
     announced = [(b["highest_ms"], ceiling_until(b["planned_at"])) for b in batches] if ceiling_until else []
     return Outcome(

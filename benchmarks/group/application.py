@@ -25,8 +25,8 @@ GO_WITHIN_S = 300.0
 
 
 class Drained:
-    """One query and the account of its batches. `per_second`: what its sink takes, in records;
-    None: anything.
+    """One query and the account of its batches. `per_second`: the records that its sink takes;
+    None: any number.
     """
 
     def __init__(self, spark: SparkSession, order: dict[str, Any], query: dict[str, Any]) -> None:
@@ -95,8 +95,8 @@ def main(path: str) -> None:
 
 
 def _await(running: dict[str, StreamingQuery], until: float) -> dict[str, float]:
-    """When each ended that has read everything by then; the others are stopped. Raises what made
-    one fail.
+    """When each ended that has read everything by then; the others are stopped. Raises the error of
+    one that failed.
     """
     ended: dict[str, float] = {}
     while len(ended) < len(running) and time.time() < until:

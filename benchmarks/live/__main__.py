@@ -63,7 +63,7 @@ class Drivers:
 
     @contextmanager
     def running(self, order: dict[str, Any], told: dict[str, Any]) -> Iterator[None]:
-        """Both carry the order out within the `with`; behind it `told` has what they wrote."""
+        """Both carry the order out within the `with`. Afterwards `told` has their output."""
         number, self._orders = self._orders, self._orders + 1
         for own in self.folders.values():
             put(own / f"{number}.order", order)

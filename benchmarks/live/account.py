@@ -18,8 +18,8 @@ Written = Sequence[Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """One topic: what was written, from which offset of each partition on it was live, and whether
-    the shape is about a partition.
+    """One topic: its records, the first live offset of each partition, and whether the shape is
+    about a partition.
     """
 
     written: Written
@@ -75,7 +75,7 @@ class Outcome:
 def outcome(
     case: Case, feds: Mapping[str, Fed], told: Mapping[str, Mapping[str, Any]], drift_ms: int, span_ms: tuple[int, int]
 ) -> Outcome:
-    """`told`: by way and topic what the applications wrote. `span_ms`: the measured time, wall
+    """`told`: the applications' output, by way and topic. `span_ms`: the measured span of the wall
     clock.
     """
     holds = max(shape.holds_ms for shape in case.topics)

@@ -84,7 +84,7 @@ def ends(query: StreamingQuery, topic: str) -> dict[str, int]:
 
 
 def serve(spark: SparkSession, order: dict[str, Any], number: int, folder: Path, aligned: bool) -> None:
-    """Carry one order out. Raises what ended a query."""
+    """Carry one order out. Raises the error that ended a query."""
     lives = [Live(spark, order, topic, aligned) for topic in order["topics"]]
     # Spark's maintenance of state may go on writing into a checkpoint for a moment.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as checkpoints:

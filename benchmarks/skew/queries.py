@@ -19,7 +19,7 @@ from lockgate_testbed.skew import HOUR_MS, T0_MS
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One run. `rows_lost` of `rows`; `drift_ms`: the most at any batch boundary; `look_ups`: of
-    each plan, over all `topics`; `disorder_ms`: as the query was told.
+    each plan, over all `topics`; `disorder_ms`: as the query received it.
     """
 
     shape: str
@@ -48,8 +48,8 @@ class Run:
         self._look_ups: list[int] = []
 
     def outcome(self, spark: SparkSession, bootstrap: str, checkpoint: Path) -> Outcome:
-        """Runs it. Raises what ended it, and `AssertionError` where it ended before the logs
-        did.
+        """Runs it. Raises the error that ended it, and `AssertionError` where it ended before the
+        logs did.
         """
         shape = self._shape
         streams = [_stream(spark, bootstrap, topic) for topic in shape.topics]

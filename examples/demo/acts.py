@@ -40,7 +40,7 @@ class Stage:
         return max(1, self.topic.records // 10)
 
     def count(self, name: str, alignment: Alignment | None = None) -> Run:
-        """Run the windowed count alone, and say what became of it."""
+        """Run the windowed count alone, and give its outcome."""
         (run,) = self.play(WindowedCount(name, budget=self.budget, alignment=alignment))
         lost = f"{run.rows_lost:,} lost" if run.rows_lost else "none lost"
         self.console.print(
@@ -123,7 +123,7 @@ class Pauses:
         self._seen = 0
 
     def __call__(self, plan: BatchAlignment) -> None:
-        """To be told the plan of each batch."""
+        """Receives the plan of each batch."""
         if not plan.paused and not plan.resumed:
             return
         self._seen += 1

@@ -59,7 +59,7 @@ class WindowedCount:
         )
 
     def ended(self) -> bool:
-        """Waits a little; True once it has read everything. Raises what made it fail."""
+        """Waits a little; True once it has read everything. Raises the query's own error."""
         assert self._query is not None
         # a part of a second will do
         if not self._seconds and self._query.awaitTermination(POLL_S):  # type: ignore[arg-type]

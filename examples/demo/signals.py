@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class Stopped(BaseException):
-    """The program was told to end. Not an `Exception`: nothing between here and the top should take
+    """The program is asked to end. Not an `Exception`: nothing between here and the top should take
     it for a failure.
     """
 

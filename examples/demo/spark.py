@@ -27,7 +27,7 @@ CONF = {
 
 @contextmanager
 def running_spark(signals: Signals) -> Iterator[SparkSession]:
-    """A session; what still runs in it is stopped on the way out."""
+    """A session; queries that still run in it are stopped on the way out."""
     signals.hold()
     spark = None
     try:

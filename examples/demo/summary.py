@@ -1,4 +1,4 @@
-"""The figures of a demo: as JSON, as a table, and what of lockgate's claims they break."""
+"""The figures of a demo, as JSON and as a table, and the claims of lockgate that they break."""
 
 import importlib.metadata
 import platform

@@ -1,5 +1,5 @@
-"""docker-compose.yml and the Dockerfiles build wherever Docker does, whatever mirror stands between
-it and the images.
+"""docker-compose.yml and the Dockerfiles build wherever Docker does, with any mirror between it and
+the images.
 """
 
 import re

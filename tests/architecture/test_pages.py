@@ -1,4 +1,4 @@
-"""Pages name things that are there: links lead somewhere, and the page on the architecture shows the
+"""Pages name things that are there: links lead somewhere, and the architecture page shows the
 rooms as the sources have them.
 """
 

@@ -1,5 +1,5 @@
-"""`make demo`, small: what its summary claims, that its report needs nothing else, and that it
-leaves nothing behind.
+"""`make demo`, small: its summary's claims are true, its report needs nothing else, and it leaves
+nothing behind.
 """
 
 import json
@@ -209,7 +209,7 @@ def left_behind(mark: Path) -> list[str]:
 
 
 class _Loads(HTMLParser):
-    """Collects whatever a page would load when it is opened."""
+    """Collects all that a page would load when it is opened."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -33,8 +33,8 @@ COUNTS = dict(enumerate(DAY.counts()))
 
 
 class Applications:
-    """Orders for one group, half of them over each coordinator; what was started is killed at the
-    end.
+    """Orders for one group, half of them over each coordinator; started applications are killed at
+    the end.
     """
 
     def __init__(self, bootstrap: str, urls: tuple[str, str], folder: Path) -> None:
@@ -47,8 +47,8 @@ class Applications:
         httpx.put(f"{self.urls[0]}/v1/groups/{self._group}", json={**GROUP, **config}).raise_for_status()
 
     def listen(self) -> list[Announced]:
-        """Somebody who takes no part, at each coordinator: one may tell of a change before the
-        other has heard of it.
+        """Observers that take no part, one at each coordinator: one coordinator may announce a
+        change before the other has it.
         """
         heard = [Announced(url, self._group) for url in self.urls]
         for each in heard:

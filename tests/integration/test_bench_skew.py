@@ -1,5 +1,5 @@
-"""The benchmark of skew, small: its shapes are what they say, its account is exact, and its claims
-hold.
+"""The benchmark of skew, small: its shapes are as described, its account is exact, and its claims
+are true.
 """
 
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""A checkpoint goes from native to aligned and back, survives kill -9, and what it lost before is
-said.
+"""A checkpoint goes from native to aligned and back, and survives kill -9. A warning names the rows
+that it lost before.
 """
 
 import logging

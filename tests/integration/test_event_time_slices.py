@@ -34,7 +34,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Sliced:
-    """Counts each batch's rows by hour, and what is apart, beside its slice."""
+    """Counts each batch's rows by hour, and the rows apart, beside its slice."""
 
     def __init__(self) -> None:
         self.slices: list[BatchSlice] = []

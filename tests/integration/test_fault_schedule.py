@@ -1,5 +1,5 @@
 """Three queries of one group in two applications, through faults by a seeded schedule: exact, never
-above the ceiling told, level again.
+above the ceiling received, level again.
 
 `lockgate.group.alignment` proves how far apart the queries may be. Under `strict` that is the
 drift. Under `joint` it is the drift or a batch of the query that is behind, whichever is greater.
@@ -101,8 +101,8 @@ class Trio:
         self.plant.befall(step, lambda: "finished" in self.driver.said or self.driver.kill(), self._again)
 
     def await_level(self) -> float:
-        """Until all who run are heard again by both coordinators; how long those of this process
-        took since all was mended, in s.
+        """Waits until both coordinators hear all running readers again. Returns how long those of
+        this process took since all was mended, in s.
         """
         began = time.monotonic()
         wait_for(lambda: self._heard(set(self.queries)), LEVEL_WITHIN_S)

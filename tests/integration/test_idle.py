@@ -1,4 +1,4 @@
-"""An aligned query that has read everything: what it asks of the broker, how soon it sees a record,
+"""An aligned query that has read everything: its requests to the broker, how soon it sees a record,
 how soon it stops.
 """
 

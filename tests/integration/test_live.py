@@ -162,7 +162,7 @@ def test_with_defaults_new_records_are_read_at_once_a_silent_split_holds_nobody_
 
 
 def producer_lags(query: WindowedCount) -> list[int]:
-    """By batch, of those that Spark has told of (ms)."""
+    """Producer lags (ms) by batch, for the batches in Spark's progress."""
     assert query.query is not None
     return [
         int(progress["sources"][0]["metrics"].get("alignmentProducerLagMs", 0))

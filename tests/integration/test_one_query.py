@@ -1,6 +1,4 @@
-"""One query on a real broker: what native Spark loses, and that alignment loses nothing in any
-shape it is asked for.
-"""
+"""One query on a real broker: native Spark loses rows, and alignment loses none in any shape."""
 
 import gc
 from pathlib import Path

@@ -63,7 +63,7 @@ def member(
 
 
 def above_the_ceiling(query: WindowedCount) -> list[int]:
-    """Plans above what their reader had last been told."""
+    """Plans above the ceiling that their reader had received last."""
     return [plan.target for plan in query.plans if plan.target > plan.ceiling]
 
 

@@ -1,5 +1,5 @@
-"""A Kafka with TLS, passwords and ACLs: aligned reads what native Spark reads, and is refused what
-that is refused.
+"""A Kafka with TLS, passwords and ACLs. An aligned query reads as native Spark does, and meets the
+same refusals.
 """
 
 import logging

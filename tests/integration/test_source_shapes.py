@@ -1,5 +1,5 @@
-"""Every way to name what a Kafka source reads, and every shape in which its stream is handed over,
-on a real broker.
+"""Every way to name the topics of a Kafka source, and every shape in which its stream is handed
+over, on a real broker.
 """
 
 import json
@@ -47,8 +47,8 @@ def logs(kafka: KafkaBroker) -> KafkaBroker:
 
 
 def stream(spark: SparkSession, kafka: KafkaBroker, **options: object) -> DataFrame:
-    """A Kafka source by its options alone, dots written as two underscores; from the earliest
-    offset unless told otherwise.
+    """A Kafka source by its options alone, dots written as two underscores; by default from the
+    earliest offset.
     """
     reader = (
         spark.readStream.format("kafka")
@@ -305,8 +305,8 @@ def test_a_wrong_password_is_kafka_s_error_without_the_password(
 def test_the_fetch_of_single_records_leaves_the_source_s_own_limits_alone(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
-    """A consumer that takes one record a poll is legal for Spark, and slow; ours takes what it
-    needs.
+    """A consumer that takes one record a poll is legal for Spark, and slow; ours takes as many as
+    it needs.
     """
     tuned = {"kafka__max__poll__records": "1", "kafka__fetch__max__bytes": "1024", "kafka__client__id": "mine"}
     rows = (

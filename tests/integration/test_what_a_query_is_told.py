@@ -117,7 +117,7 @@ def progress_of(query: WindowedCount | StreamingQuery) -> list[Any]:
 def behind(
     query: WindowedCount | StreamingQuery, topic: SkewedTopic, earlier_ms: int = 0, index: int = 0
 ) -> list[Counter[str]]:
-    """By batch, what lies at or below the watermark of the batch before: counted from Spark's
+    """By batch, the rows at or below the watermark of the batch before, counted from Spark's
     offsets and the topic's own formula. `earlier_ms`: by how much the query's event times are
     earlier than the topic's. `index`: of the source.
     """

@@ -1,5 +1,5 @@
-"""A seed draws the same each time, and every class as often as any other. Feeds keep what they say
-of themselves.
+"""A seed draws the same each time, and every class as often as any other. Feeds are as their
+description says.
 """
 
 import pytest

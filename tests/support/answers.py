@@ -64,8 +64,8 @@ def accepting_only() -> Iterator[str]:
 
 
 def wait_for(fulfilled: Callable[[], object], timeout_s: float = 120.0) -> None:
-    """Looks again and again: what is waited for lies in another thread or process, and nothing
-    there calls back.
+    """Looks again and again: the condition lies in another thread or process, and nothing there
+    calls back.
     """
     never, ends = Event(), time.monotonic() + timeout_s
     while not fulfilled():

@@ -1,4 +1,4 @@
-"""A sink that is idempotent, and what it tells afterwards: which rows were written, by which plans.
+"""An idempotent sink, and its account afterwards: which rows were written, by which plans.
 
 A batch is one file, named after its id, so that a batch that is written again replaces itself. A
 note of each plan is appended before its batch is written. So plans of batches that never came to an
@@ -20,8 +20,8 @@ from lockgate_spark import alignment_of
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A plan, and what was read by it. Wall clock in s, event times in ms; `highest`: of any record
-    that was read, MIN of none.
+    """A plan, and the records read by it. Wall clock in s, event times in ms; `highest`: of any
+    record that was read, MIN of none.
     """
 
     batch_id: int
@@ -95,7 +95,7 @@ class Written:
 
     @property
     def above_the_ceiling(self) -> list[Noted]:
-        """Plans that read above what their reader had last been told."""
+        """Plans that read above the ceiling that their reader had received last."""
         return [plan for plan in self.plans if max(plan.target, plan.highest) > plan.ceiling]
 
     def position(self, partition: int, time_s: float) -> int:

@@ -49,7 +49,7 @@ class Member:
     there). `opens`: after how long a split is there, where that is not from the start. `rate`:
     records per ms.
 
-    `overhead`: what a batch takes besides. `http`: one way of a message; `announce`: how late a
+    `overhead`: the fixed cost of a batch. `http`: one way of a message; `announce`: how late a
     change is heard of. `obeys`: goes by an announcement without a report of its own first. `waits`:
     a plan that is held waits for news, else it is asked again at the next trigger.
     """
@@ -147,7 +147,7 @@ class Witness(Protocol):
 
 @dataclass
 class Coordinator:
-    """The group, and what of it is announced when."""
+    """The group, and its announcements in time."""
 
     fleet: "Fleet"
     group: Group
@@ -204,7 +204,7 @@ class Coordinator:
 
 
 class Query:
-    """A member at work. `positions` is what its checkpoint has as done."""
+    """A member at work. `positions`: where the batches in its checkpoint end."""
 
     def __init__(self, member: Member, fleet: "Fleet") -> None:
         self.member, self.fleet = member, fleet
@@ -231,7 +231,7 @@ class Query:
             self._register()
 
     def die(self, death: Death) -> None:
-        """In whatever it is about."""
+        """Dies, in the middle of its work."""
         if self.done_at is not None:
             return
         self._run, self.gone, self._held = self._run + 1, death.back_after is None, None
@@ -246,7 +246,7 @@ class Query:
             self.fleet.after(death.back_after, self.begin)
 
     def hears_of(self, told: Told) -> None:
-        """An announcement; an older one than what it knows says nothing."""
+        """Receives an announcement; an older revision than its own changes nothing."""
         if self._told is None or told.event.revision <= self._told.event.revision:
             return
         self._told = told

@@ -1,7 +1,7 @@
 """The claims about a group that catches up, checked at each plan and each batch of a fleet.
 
-Nothing here asks the planner or the alignment: where a reader stands, and how far its next batch
-gets, is counted record by record.
+Nothing here asks the planner or the alignment. A reader's position, and the reach of its next
+batch, are counted record by record.
 """
 
 from dataclasses import dataclass
@@ -64,8 +64,8 @@ class Claims:
     held_plans: int = 0
 
     def planned(self, query: Query, batch: Batch) -> None:
-        """No plan is above the ceiling last told; none leaves anybody behind by more than the
-        drift, or one batch of theirs.
+        """No plan is above the ceiling received last. None leaves another reader behind by more
+        than the drift, or one batch of that reader.
         """
         top, told = max(batch.event_times), batch.told
         assert top <= told.event.max_desired_watermark, "a plan above the ceiling last told"
@@ -78,7 +78,7 @@ class Claims:
             assert top <= allowed, f"{query.member.name} leaves {word.member.name} behind: {top} > {allowed}"
 
     def held(self, query: Query, plan: Plan[str], told: Told, word: Word) -> None:
-        """The group never holds who stands lowest."""
+        """The lowest reader never waits for the group."""
         self.held_plans += plan.limit is Limit.GROUP
         if plan.limit is Limit.GROUP:
             assert told.event.group_watermark < word.event.watermark, f"{query.member.name} is held, and stands lowest"

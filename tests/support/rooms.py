@@ -1,4 +1,4 @@
-"""Draws the rooms of all packages, and who uses whom, from the imports in the sources.
+"""Draws the rooms of all packages, and the arrows between them, from the imports in the sources.
 
 `PYTHONPATH=tests python -m support.rooms` writes `docs/pictures/rooms.svg`, which
 `docs/architecture.md` shows. A room is a folder of a package. The modules at a package's root are

@@ -206,7 +206,7 @@ class RunInMemory:
 
 
 class GaugesInMemory:
-    """Gauges that remember what was shown; `at` calls back at the count-th time."""
+    """Gauges that remember the values shown; `at` calls back at the count-th time."""
 
     def __init__(self) -> None:
         self.values: list[dict[str, int | None]] = []

@@ -10,7 +10,7 @@ TWO_VERSIONS = JarSet("set", (Artifact("g", "a", ("1",)), Artifact("g", "b", ("2
 
 
 class Repository:
-    """Stands in for a download tool: holds some versions, and remembers what it was asked for."""
+    """A double of a download tool: has some versions, and remembers the requests."""
 
     def __init__(self, *held: str) -> None:
         self.held = held

@@ -90,7 +90,9 @@ class Writer:
         return sum(self._next)
 
     def write(self, now_ms: int) -> None:
-        """Append what is due, all partitions by event time; return when the broker has it."""
+        """Append the records that are due, all partitions by event time. Return when the broker has
+        them.
+        """
         due = [self.feed.due(p, self._origin_ms, first, now_ms) for p, first in enumerate(self._next)]
         records = sorted((stamp, p, offset) for p, more in enumerate(due) for stamp, offset in more)
         values = (

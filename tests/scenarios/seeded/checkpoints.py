@@ -22,7 +22,7 @@ class Logged:
 
 def logged(checkpoint: Path, split: Callable[[str, str], Split], known: dict[int, Logged]) -> list[Logged]:
     """The committed batches, in order. `split`: of a topic's name and a partition's number, as
-    Kafka has them. `known`: what was parsed already; grows.
+    Kafka has them. `known`: batches that were parsed already; grows.
     """
     numbers = _committed(checkpoint)
     for number in numbers:

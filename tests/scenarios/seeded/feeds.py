@@ -1,4 +1,4 @@
-"""Producers by the clock, as pure functions: who sends when, and how far behind."""
+"""Producers by the clock, as pure functions: when each sends, and how far behind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -171,7 +171,7 @@ def culprit_of(query: Query, lane: Lane, read: Readings, record: Record) -> Batc
 
 
 def _fixed_at(lane: Lane, batch: Batch) -> float:
-    """Under `availableNow` a run reads what was there at its beginning."""
+    """Under `availableNow` a run reads the records that were there at its beginning."""
     run = next((run for run in reversed(lane.runs) if run.first <= batch.number), None)
     return run.began_at if run is not None and run.available_now else float("inf")
 
@@ -249,7 +249,9 @@ def allowed_s(scenario: Scenario, played: Played) -> float:
 
 
 def too_late(played: Played, native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
-    """Live runs by what they were behind, those under `availableNow` by how long they took."""
+    """Judges live runs by how far they were behind, those under `availableNow` by how long they
+    took.
+    """
     if played.native is None or not any(run.available_now for run in played.aligned.runs):
         return too_far_behind(native, aligned, allowed)
     found = []

@@ -47,7 +47,7 @@ class Record:
 class Batch:
     """A batch that was committed. `ends`: first unread offset behind it. Wall clocks in ms:
     `planned_at`, when the logs were asked for it; `finished_at`, when its rows had come to
-    foreachBatch. `watermark`: in ms, as the batch filtered by. `rows`: what it gave.
+    foreachBatch. `watermark`: in ms, as the batch filtered by. `rows`: its output.
     """
 
     number: int
@@ -97,8 +97,8 @@ class BatchWindows:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A query over all its runs. `begins`: where its splits began. `failure`: what ended it, where
-    nobody had asked for that.
+    """A query over all its runs. `begins`: where its splits began. `failure`: the error that ended
+    it, where nobody had stopped it.
     """
 
     batches: Sequence[Batch]

@@ -53,7 +53,7 @@ class Plant:
     bootstrap: str
 
     def play(self, scenario: Scenario) -> Played:
-        """Raises what Kafka raises; what Spark raises is part of what is told."""
+        """Raises Kafka's errors; those of Spark are part of the outcome."""
         folder = Path(tempfile.mkdtemp(prefix=f"lockgate-scenario-{scenario.seed}-"))
         try:
             return _Play(self, scenario, folder).run()

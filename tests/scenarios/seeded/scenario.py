@@ -142,8 +142,8 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Both lanes end by themselves. `reads_all`: what was in the log when the run began was to be
-    read.
+    """Both lanes end by themselves. `reads_all`: all records in the log when the run began were to
+    be read.
     """
 
     reads_all: bool = True
@@ -158,8 +158,8 @@ class ProcessAll:
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Until the native lane has read all there is, whatever that takes, and the aligned one has had
-    so long for it.
+    """Until the native lane has read all there is, however long that takes, and the aligned lane
+    has had so long for it.
     """
 
     within_s: float = 3.0
@@ -240,7 +240,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`title`: what was drawn, in words. `origin_ms`: of a replay, None of a live feed. `fresh`:
+    """`title`: the scenario in words. `origin_ms`: of a replay, None of a live feed. `fresh`:
     seconds behind are judged. `whole`: slices are, from the first window on.
     """
 
