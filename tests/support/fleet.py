@@ -17,7 +17,7 @@ from lockgate.group import commands
 from lockgate.group.alignment import evaluate, next_deadline
 from lockgate.group.group import Group, create
 from lockgate.group.leases import tolerance_ms
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Plan
 from lockgate.wire.events import (
     GroupConfig,
@@ -219,7 +219,7 @@ class Query:
         self._run, self._epoch = 0, 0
         self._latest: Announced | None = None
         self._sent: Reported | None = None
-        self._held: Survey[str] | None = None
+        self._held: Draft[str] | None = None
 
     def begin(self) -> None:
         """A run: a batch that is in the log is read again first, whatever the ceiling is by now."""
@@ -284,8 +284,8 @@ class Query:
 
     def _plan(self) -> None:
         self._held = None
-        survey, ends = self._survey()
-        lowest = min(survey.reported_watermarks().values(), default=watermark.MAX)
+        draft, ends = self._draft()
+        lowest = min(draft.reported_watermarks().values(), default=watermark.MAX)
         if self.fleet.now >= self.member.all_there and self.positions == ends and self.done_at is None:
             self.done_at = self.fleet.now
         finished = self.member.finishes and self.done_at is not None
@@ -293,7 +293,7 @@ class Query:
             subtask=0,
             epoch=self._epoch,
             watermark=lowest,
-            reach=survey.reach if survey.reach > lowest else None,
+            reach=draft.reach if draft.reach > lowest else None,
             finished=finished,
         )
         report = Reported(
@@ -304,16 +304,16 @@ class Query:
             at=self.fleet.now,
             rewinds=self.rewinds,
         )
-        self._report(report, lambda: self._decide(survey))
+        self._report(report, lambda: self._decide(draft))
         if finished:
             self._run += 1
 
-    def _survey(self) -> tuple[Survey[str], dict[str, int]]:
+    def _draft(self) -> tuple[Draft[str], dict[str, int]]:
         now, ends = self.fleet.now, self.member.ends(self.fleet.now)
         self.positions = positions = {split: self.positions.get(split, 0) for split in ends}
         view = self.fleet.view({split: self.member.logs[split] for split in ends}, positions, ends)
         backlogs = {s: Backlog(source=0, position=positions[s], end=ends[s], known_until=now) for s in ends}
-        return Survey(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
+        return Draft.of(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
 
     def _report(self, report: Reported, then: Callable[[], None]) -> None:
         self._sent = report
@@ -325,10 +325,10 @@ class Query:
 
         self._ask(lambda group, now: commands.report(group, self.member.name, report.event, now), report, answered)
 
-    def _decide(self, survey: Survey[str]) -> None:
+    def _decide(self, draft: Draft[str]) -> None:
         assert self._latest is not None
         assert self._sent is not None
-        plan = survey.plan(self._latest.event.max_desired_watermark)
+        plan = draft.plan(self._latest.event.max_desired_watermark)
         if plan.offsets:
             self._held = None
             times = (
@@ -341,9 +341,9 @@ class Query:
             self._read(self._batch)
             return
         self.fleet.observer.held(self, plan, self._latest, self._sent)
-        self._held = survey
+        self._held = draft
         again = self.member.trigger or self.fleet.coordinator.group.config.update_interval_ms
-        self._after(again, lambda: self._plan() if self._held is survey else None)
+        self._after(again, lambda: self._plan() if self._held is draft else None)
 
     def _read(self, batch: Batch) -> None:
         self._after(self.member.overhead + batch.plan.offsets / self.member.rate, lambda: self._commit(batch))

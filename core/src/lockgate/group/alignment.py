@@ -153,7 +153,7 @@ def _decided(group: Group, now_ms: int) -> Decision:
     ceiling = add(lowest, group.config.max_drift_ms)
     if group.config.catch_up is CatchUp.JOINT:
         ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
-    holders = group.readers.standing_at(lowest, HELD_BY_LIMIT, with_lost=with_lost)
+    holders = group.readers.at_watermark(lowest, HELD_BY_LIMIT, with_lost=with_lost)
     return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms), holders=holders)
 
 

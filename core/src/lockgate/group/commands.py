@@ -70,7 +70,7 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: 
     cap = group.cap
     if event.ceiling is not None and now_ms < group.grace_until:
         cap = event.ceiling if cap is None else min(cap, event.ceiling)
-    return replace(_told(group, {key: reader}, now_ms), cap=cap)
+    return replace(_with_heard(group, {key: reader}, now_ms), cap=cap)
 
 
 def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
@@ -101,7 +101,7 @@ def report_all(
             counting.add(source)
     if not changes:
         return group, refusals
-    return _told(after, changes, now_ms, counting), refusals
+    return _with_heard(after, changes, now_ms, counting), refusals
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
@@ -124,7 +124,7 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
             overdue=merged.overdue and since == reader.held_since,
             passed_over=passed_over,
         )
-    return _told(group, {key: merged}, now_ms)
+    return _with_heard(group, {key: merged}, now_ms)
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
@@ -133,7 +133,7 @@ def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> G
     """
     key = (source, subtask)
     _current(group.readers.get(key), group, key, epoch)
-    return _told(_without(after_silence(group, now_ms), key), {}, now_ms)
+    return _with_heard(_without(after_silence(group, now_ms), key), {}, now_ms)
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
@@ -271,7 +271,7 @@ def _without(group: Group, key: ReaderKey) -> Group:
     return replace(group, readers=group.readers.updated({key: None}), left_epoch=max(group.left_epoch, left.epoch))
 
 
-def _told(
+def _with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
     """The group with these readers, which were heard now. `counting`: the sources of those that

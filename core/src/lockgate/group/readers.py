@@ -174,7 +174,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         lowest = _or_max(state.reaches.lowest())
         return min(lowest, _or_max(state.lost.lowest())) if with_lost else lowest
 
-    def standing_at(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
+    def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
         """The first readers, by key, of those that count and stand at the lowest watermark, if that
         is `watermark`.
         """

@@ -41,14 +41,14 @@ leave of the budget, in proportion, as Spark would natively.
 
 **Look-ups.** `T` is looked for by asking the log where every split stands at one event time
 (`lockgate.plan.search`), beginning with what the last plans taught. A plan asks
-`survey.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
+`draft.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
 Where that does not find `T`, the batch is smaller than it could be; it is never uneven, and never
 empty for it.
 
 The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a
-`SplitLog`. Here are its words; the work is done in `lockgate.plan.draft`, in two steps, since a
-reader reports between them: where do I stand, how far would I get alone (`Survey`), then
-`Survey.plan(ceiling)`. Used by `lockgate_spark`; Flink has no such part, it pauses after the fact
+`SplitLog`. This module has its vocabulary. `lockgate.plan.draft` does the work in two steps, since
+a reader reports between them: `Draft.of(...)` finds how far the query would get alone, and
+`Draft.plan(ceiling)` keeps to the group's ceiling. Used by `lockgate_spark`; Flink has no such part, it pauses after the fact
 (`SourceOperator.checkSplitWatermarkAlignment`).
 """
 

@@ -28,7 +28,7 @@ Used by `lockgate_spark`; Flink has windows with state instead.
 from dataclasses import dataclass
 
 from lockgate import watermark
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Limit, Plan, Split
 from lockgate.plan.windows import Windows
 
@@ -54,25 +54,25 @@ class Slice:
 
 
 def plan_slice(
-    survey: Survey[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
+    draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
     """The plan under the group's max desired watermark (ms) that ends where a window does.
     `holds_group`: whether nobody stands behind this query. `whole_from`: where the first window
     begins (ms) that is not torn; a batch that begins before it goes no further.
     """
-    first = survey.first
+    first = draft.first
     if first == watermark.MAX:
-        return survey.plan(ceiling)
+        return draft.plan(ceiling)
     most = whole_from - 1 if first < whole_from else watermark.MAX
-    cut = windows.begin(min(survey.target, ceiling, survey.closed, most) + 1) - 1
+    cut = windows.begin(min(draft.target, ceiling, draft.closed, most) + 1) - 1
     if cut >= first:
-        return survey.plan(cut, Limit.GROUP if cut == ceiling else Limit.SLICE)
+        return draft.plan(cut, Limit.GROUP if cut == ceiling else Limit.SLICE)
     last = windows.end(first) - 1
-    if survey.closed < last:
-        return survey.plan(min(ceiling, first - 1), Limit.SLICE)
-    if ceiling < min(last, survey.target) and not holds_group:
-        return survey.plan(min(ceiling, first - 1))
-    return survey.plan(ceiling)
+    if draft.closed < last:
+        return draft.plan(min(ceiling, first - 1), Limit.SLICE)
+    if ceiling < min(last, draft.target) and not holds_group:
+        return draft.plan(min(ceiling, first - 1))
+    return draft.plan(ceiling)
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:

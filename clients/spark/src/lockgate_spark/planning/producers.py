@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, ProducerLag
 from lockgate.watermark import MAX, MIN
@@ -151,15 +151,15 @@ class Producers:
             self._tell(key, lag, bound, max_drift)
         return backlogs
 
-    def held(self, survey: Survey[Key], now: int, in_group: bool) -> None:
+    def held(self, draft: Draft[Key], now: int, in_group: bool) -> None:
         """To be called with each plan: where something is held back, splits that have shown nothing
         are waited for. In a group others may be held back by what is reported, so that the wait
         begins at once.
         """
-        if self.learns and self._at_least is None and (in_group or survey.limit is Limit.HORIZON):
+        if self.learns and self._at_least is None and (in_group or draft.limit is Limit.HORIZON):
             unknown = [key for key, lag in self._lags.items() if not lag.known]
             if unknown:
-                self._care.begin(unknown, survey.highest, now - self._limit)
+                self._care.begin(unknown, draft.highest, now - self._limit)
 
     def tell_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
         """Records came further behind than their producers had shown. `counts`: how many of them
