@@ -1,4 +1,5 @@
-"""The draft of a plan: how far a query would get alone, and what it reads under the group's ceiling.
+"""The draft of a plan: how far a query would get alone, and what it reads under the group's
+ceiling.
 
 The rule is in `lockgate.plan.model`; this module carries it out. A draft asks the log in this
 order, and keeps each answer, since each one is a request to the broker:
@@ -76,7 +77,9 @@ class Draft(Generic[Split]):
 
     @property
     def target(self) -> int:
-        """The greatest event time (ms) that the next batch would read without the group's ceiling."""
+        """The greatest event time (ms) that the next batch would read without the group's
+        ceiling.
+        """
         return self._own.target
 
     @property
@@ -289,8 +292,8 @@ class Draft(Generic[Split]):
         return watermark.add(clock, self._bounds.max_drift - 1)
 
     def _by_clock(self, split: Split) -> int:
-        """The event time (ms) below which nothing is still to come, since the producer is no further
-        behind the clock than its bound.
+        """The event time (ms) below which nothing is still to come, since the producer is no
+        further behind the clock than its bound.
         """
         backlog = self._backlogs[split]
         return watermark.add(
@@ -357,8 +360,8 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Gives the rest of each budget to the splits that cannot be aligned, in proportion to their
-        unread offsets.
+        """Gives the rest of each budget to the splits that cannot be aligned, in proportion to
+        their unread offsets.
         """
         for source, budget in self._budgets.items():
             blank = {
