@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.imports import CHECKOUT, SOURCES
-from support.rooms import shortest
+from support.rooms import downward, shortest
 
 PAGE = CHECKOUT / "docs/architecture.md"
 PAGES = [*sorted(CHECKOUT.glob("*.md")), *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -75,9 +75,13 @@ def _defines(path: Path, name: str) -> bool:
     return re.search(defined, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
-def test_the_picture_leaves_out_what_a_longer_way_says_and_refuses_a_circle() -> None:
+def test_the_picture_leaves_out_arrows_that_a_longer_way_replaces() -> None:
     down = {"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset[str]()}
 
     assert shortest(down) == {**down, "a": frozenset("b")}
-    with pytest.raises(ValueError, match="b → c → a → b"):
-        shortest({**down, "c": frozenset("a")})
+
+
+def test_an_arrow_that_closes_a_circle_points_up() -> None:
+    circle = {"ways in": frozenset("b"), "b": frozenset("c"), "c": frozenset({"ways in"})}
+
+    assert downward(circle) == {**circle, "c": frozenset()}

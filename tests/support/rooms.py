@@ -3,7 +3,7 @@
 `PYTHONPATH=tests python -m support.rooms` writes `docs/pictures/rooms.svg`, which
 `docs/architecture.md` shows. A room is a folder of a package. The modules at a package's root are
 two more rooms: the *ways in* import rooms, the *floor* imports none. The picture leaves out an
-arrow where a longer way through other arrows says the same.
+arrow where a longer way through other arrows says the same. An arrow that points up is red.
 
 A room may stand beside the layers: its parts replace plain ones of several layers, so imports go
 both ways. The picture has it at the side, with the names of its users and without arrows.
@@ -151,22 +151,36 @@ def core_rooms_used(package: str) -> frozenset[str]:
     return frozenset(used - {FLOOR})
 
 
+def downward(of: Arrows) -> Arrows:
+    """The arrows without those that close a circle, seen from the ways in."""
+    found: dict[str, frozenset[str]] = {}
+
+    def follow(name: str, above: frozenset[str]) -> None:
+        found[name] = of[name] - above
+        for other in sorted(found[name]):
+            if other not in found:
+                follow(other, above | {other})
+
+    for name in sorted(of, key=lambda name: (name != WAYS_IN, name)):
+        if name not in found:
+            follow(name, frozenset({name}))
+    return found
+
+
 def shortest(of: Arrows) -> Arrows:
-    """The arrows without those that a longer way replaces. Raises `ValueError` for a circle."""
+    """The arrows without those that a longer way replaces. `of` has no circle."""
 
-    def behind(name: str, seen: tuple[str, ...] = ()) -> frozenset[str]:
-        if name in seen:
-            raise ValueError(" → ".join([*seen, name]))
-        return of[name].union(*(behind(other, (*seen, name)) for other in sorted(of[name])))
+    def behind(name: str) -> frozenset[str]:
+        return of[name].union(*map(behind, of[name]))
 
-    return {name: used - frozenset().union(*(behind(other) for other in sorted(used))) for name, used in of.items()}
+    return {name: used - frozenset().union(*map(behind, used)) for name, used in of.items()}
 
 
 def rows(package: str) -> list[list[Room]]:
     """The rooms of a package from top to bottom, each as high as its users let it be. Rooms of the
     core that other packages use are at the top, below those packages.
     """
-    of = shortest(arrows(package))
+    of = shortest(downward(arrows(package)))
 
     def users(name: str) -> list[int]:
         return [at for at, other in enumerate(SHIPPED) if package == "lockgate" and name in core_rooms_used(other)]
@@ -261,7 +275,11 @@ def _box(box: Box) -> str:
 def _within(boxes: Iterable[Box]) -> Iterator[str]:
     at = {box.room.name: box for box in boxes}
     package = next(iter(at.values())).room.package
-    for name, used in sorted(shortest(arrows(package)).items()):
+    down = downward(arrows(package))
+    for name, used in sorted(arrows(package).items()):
+        for up in sorted(used - down[name]):
+            yield _arrow(at[name].middle, at[name].y, at[up].middle, at[up].bottom, colour="#c00")
+    for name, used in sorted(shortest(down).items()):
         ends = sorted((at[other] for other in used), key=lambda box: box.middle)
         for n, end in enumerate(ends, 1):
             start = at[name].x + at[name].room.size[0] * n / (len(ends) + 1)
@@ -278,10 +296,10 @@ def _to_core(package: str, core: Iterable[Box], top: float, edges: tuple[float, 
         yield _arrow(start, top, end.middle, end.y, 2.2)
 
 
-def _arrow(x: float, y: float, to_x: float, to_y: float, wide: float = 1.3) -> str:
+def _arrow(x: float, y: float, to_x: float, to_y: float, wide: float = 1.3, colour: str = "#555") -> str:
     bend = (to_y - y) / 2
     way = f"M{x:.0f},{y:.0f} C{x:.0f},{y + bend:.0f} {to_x:.0f},{to_y - bend:.0f} {to_x:.0f},{to_y:.0f}"
-    return f'<path d="{way}" fill="none" stroke="#555" stroke-width="{wide}" marker-end="url(#head)"/>'
+    return f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{wide}" marker-end="url(#head)"/>'
 
 
 def _text(x: float, y: float, text: str, size: int, colour: str, *, bold: bool = False) -> str:
