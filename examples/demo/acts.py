@@ -21,6 +21,8 @@ MAX_DRIFT_MS = 600_000
 GROUP_DRIFT = "1 hour"
 GROUP_DRIFT_MS = 3_600_000
 WARM_UP = 0.1  # of the records
+BATCHES = 10  # a batch holds so large a part of all records at most
+BATCHES_OF_SLOW = 50  # the same for the slow query of the third act
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Stage:
 
     @property
     def budget(self) -> int:
-        """Records a batch, a tenth of all."""
-        return max(1, self.topic.records // 10)
+        """Records a batch."""
+        return max(1, self.topic.records // BATCHES)
 
     def count(self, name: str, alignment: Alignment | None = None) -> Run:
         """Run the windowed count alone, and give its outcome."""
@@ -103,7 +105,9 @@ def two_queries(stage: Stage, url: str) -> tuple[Run, Run]:
     fast = WindowedCount(
         "fast", budget=stage.budget, delay=GROUP_DRIFT, alignment=alignment, told=Pauses(stage.console)
     )
-    slow = WindowedCount("slow", budget=max(1, stage.topic.records // 50), delay=GROUP_DRIFT, alignment=alignment)
+    slow = WindowedCount(
+        "slow", budget=max(1, stage.topic.records // BATCHES_OF_SLOW), delay=GROUP_DRIFT, alignment=alignment
+    )
     runs = stage.play(fast, slow)
     httpx.delete(f"{url}/v1/groups/{group}").raise_for_status()
     for run in runs:

@@ -41,18 +41,20 @@ RECORDS = 20_000
 ENDS_WITHIN_S = 1_800  # on a machine that does other things, too
 
 WHOLE = ("-m", "examples.demo")
-# The first two acts take most of a demo's time, and a signal in the third has to stop what the third
-# has started.
-LAST_ACT = (
-    "-c",
-    """
+# A demo takes its time for its batches, and hardly any for its records. So these demos have few
+# batches, and no warm-up.
+FEW_BATCHES = """
 import sys
 from examples.demo import acts
-acts.warm_up = acts.native_and_aligned = lambda stage: ()
+acts.BATCHES, acts.BATCHES_OF_SLOW = 4, 8
+acts.GROUP_DRIFT, acts.GROUP_DRIFT_MS = "6 hours", 6 * 3_600_000
+acts.warm_up = lambda stage: None
+{}
 from examples.demo.__main__ import main
 sys.exit(main())
-""",
-)
+"""
+SHORT = ("-c", FEW_BATCHES.format(""))
+LAST_ACT = ("-c", FEW_BATCHES.format("acts.native_and_aligned = lambda stage: ()"))
 
 # Three partitions over four hours: a record every 6 minutes, one every 3, and one every 3 from
 # 02:00 on.
@@ -146,8 +148,9 @@ def test_lost_rows_a_broken_bound_and_unread_records_are_named() -> None:
 
 
 @pytest.mark.kafka
-def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with demo(tmp_path, records=RECORDS) as process:
+@pytest.mark.parametrize("program", [SHORT, pytest.param(WHOLE, marks=pytest.mark.long)], ids=["short", "whole"])
+def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path, program: Sequence[str]) -> None:
+    with demo(tmp_path, records=RECORDS, program=program) as process:
         out, _ = process.communicate(timeout=ENDS_WITHIN_S)
 
     assert process.returncode == 0, out
@@ -188,7 +191,7 @@ def check_claims(summary: dict[str, Any], records: int) -> None:
 
 
 @contextmanager
-def demo(out: Path, records: int, program: Sequence[str] = WHOLE) -> Iterator["subprocess.Popen[str]"]:
+def demo(out: Path, records: int, program: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
     """A demo in a process of its own, with everything that it starts marked."""
     _needs_java_and_jars()
     command = [sys.executable, *program, "--records", str(records), "--out", str(out)]
