@@ -58,11 +58,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """`Flink: n traces replayed: …`, from the reports of all processes."""
     from flink_replay.runner import REPORTED, Outcome, summary
 
-    reports = [each for found in terminalreporter.stats.values() for each in found if hasattr(each, "user_properties")]
+    reports = [each for found in terminalreporter.stats.values() for each in found]
     outcomes = [
         Outcome(difference, tuple(deviations))
         for report in reports
-        if report.when == "call"
+        if isinstance(report, pytest.TestReport) and report.when == "call"
         for name, (difference, deviations) in report.user_properties
         if name == REPORTED
     ]
