@@ -1,5 +1,5 @@
-"""Rules of the Spark client: what a plan reads and puts off, slices, retention, gates, the search in
-a log, the place in a group, outages and retries.
+"""Rules of the Spark client: plans, slices, retention, gates, the search in a log, the place in a
+group, outages, retries.
 """
 
 from functools import partial
