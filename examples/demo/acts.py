@@ -21,6 +21,7 @@ MAX_DRIFT_MS = 600_000
 GROUP_DRIFT = "1 hour"
 GROUP_DRIFT_MS = 3_600_000
 WARM_UP = 0.1  # of the records
+BATCHES_OF_SLOW = 50  # at least; of the slow query in the third act
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,9 @@ def two_queries(stage: Stage, url: str) -> tuple[Run, Run]:
     fast = WindowedCount(
         "fast", budget=stage.budget, delay=GROUP_DRIFT, alignment=alignment, told=Pauses(stage.console)
     )
-    slow = WindowedCount("slow", budget=max(1, stage.topic.records // 50), delay=GROUP_DRIFT, alignment=alignment)
+    slow = WindowedCount(
+        "slow", budget=max(1, stage.topic.records // BATCHES_OF_SLOW), delay=GROUP_DRIFT, alignment=alignment
+    )
     runs = stage.play(fast, slow)
     httpx.delete(f"{url}/v1/groups/{group}").raise_for_status()
     for run in runs:

@@ -27,6 +27,8 @@ from support.exact_sink import Written, all_rows, worst_drift
 RECORDS = 8_000
 DRIFT_MS = 3 * HOUR_MS
 LEASE_S = 6.0
+# An application may hear an announcement before this process does, which other tests run beside.
+HEARD_LATER_S = 1.0
 GROUP = {"max_drift_ms": DRIFT_MS, "lease_ms": int(1000 * LEASE_S), "update_interval_ms": 200, "catch_up": "strict"}
 DAY = SkewedTopic("a-day-for-applications", weights=(1, 2, 4, 8), records=RECORDS)
 COUNTS = dict(enumerate(DAY.counts()))
@@ -127,7 +129,7 @@ def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttl
     assert 0 < worst_drift(fast, throttled, DAY.event_time, COUNTS) <= DRIFT_MS
     assert worst_drift(throttled, fast, DAY.event_time, COUNTS) <= DRIFT_MS
     for plan in (*fast.plans, *throttled.plans):
-        announced = [each.highest_until(plan.planned_at) for each in heard]
+        announced = [each.highest_until(plan.planned_at + HEARD_LATER_S) for each in heard]
         assert max(plan.target, plan.highest) <= max(ceiling for ceiling in announced if ceiling is not None)
     assert {plan.coordinator for plan in fast.plans} == {"told"}
     assert applications.readers() == {"fast": "finished", "throttled": "finished"}

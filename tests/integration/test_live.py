@@ -90,7 +90,7 @@ def last_plan(query: WindowedCount) -> BatchAlignment:
 def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_where_native_spark_does(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount], heard: Heard
 ) -> None:
-    begin, rounds, step = now_ms() - 3 * HOUR, 22, 9 * MINUTE
+    begin, rounds, step = now_ms() - 3 * HOUR, 9, 24 * MINUTE
     names = [f"{topic}-{n}" for n in "ab"]
     punctual = range(begin, begin + 3 * HOUR, MINUTE)
     for name in names:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from lockgate_testbed import jars
 from lockgate_testbed.errors import ChildFailed
-from lockgate_testbed.java import java
+from lockgate_testbed.java import java, options
 from lockgate_testbed.process import Child, free_ports, port_open
 from lockgate_testbed.server import Server
 
@@ -98,7 +98,8 @@ class KafkaBroker(Server):
     def _launch(self) -> Child:
         classpath = os.pathsep.join(str(jar) for jar in jars.kafka_broker())
         config = self._prepare(classpath)
-        command = [java(), f"-Xms{self._heap}", f"-Xmx{self._heap}", *JVM, "-cp", classpath, "kafka.Kafka", str(config)]
+        heap = (f"-Xms{self._heap}", f"-Xmx{self._heap}")
+        command = [java(), *heap, *JVM, *options(), "-cp", classpath, "kafka.Kafka", str(config)]
         return Child("the Kafka broker", command, self.log).await_ready(self._answers, READY_WITHIN_S)
 
     def _prepare(self, classpath: str) -> Path:
