@@ -3,13 +3,18 @@
 import pytest
 from rule_breaks.breaking import Break
 from rule_breaks.breaks import BREAKS
-from rule_breaks.catching import CORE, caught_by
+from rule_breaks.catching import caught_by, source, files_of
 
 
 @pytest.mark.parametrize("each", BREAKS, ids=lambda each: each.rule)
 def test_a_break_changes_one_place_of_the_source(each: Break) -> None:
-    assert (CORE / each.file).read_text().count(each.old) == 1
+    assert (source(each.package) / each.file).read_text().count(each.old) == 1
     assert each.old != each.new
+
+
+@pytest.mark.parametrize("each", BREAKS, ids=lambda each: each.rule)
+def test_the_tests_named_with_a_break_exist(each: Break) -> None:
+    assert sorted(path.name for path in files_of(each)) == sorted(each.tests) != []
 
 
 def test_no_rule_is_listed_twice() -> None:

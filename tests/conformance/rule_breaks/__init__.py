@@ -1,1 +1,1 @@
-"""Breaks one rule at a time and looks who notices."""
+"""Breaks one rule at a time and reports which test notices."""

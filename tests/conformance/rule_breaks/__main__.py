@@ -1,5 +1,5 @@
-"""`python -m rule_breaks` in tests/conformance: breaks each rule in a copy of the core, replays
-Flink's traces and runs its tests.
+"""`python -m rule_breaks` in tests/conformance: breaks each rule in a copy of its package, replays
+Flink's traces (for the core) and runs its tests.
 
 Prints a table of what caught each; the exit code is the number of breaks that nothing caught.
 """
@@ -17,7 +17,7 @@ def main() -> int:
     parser.add_argument("word", nargs="?", default="", help="only the breaks whose rule has this word")
     word = parser.parse_args().word
     missed = 0
-    print("| rule broken | file | replay | property and unit tests |\n|---|---|---|---|")
+    print("| rule broken | file | replay | tests |\n|---|---|---|---|")
     for each in (each for each in BREAKS if word in each.rule):
         replay, tests = caught_by(each)
         missed += not (replay or tests)

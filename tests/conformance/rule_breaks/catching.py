@@ -1,5 +1,5 @@
-"""Makes a break in a copy of the core and looks what notices: the replay of Flink's traces, and the
-tests named with the break.
+"""Makes a break in a copy of its package and reports what notices: the tests named with the break,
+and for the core the replay of Flink's traces.
 """
 
 import os
@@ -8,28 +8,43 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
-import lockgate
 from rule_breaks.breaking import Break
 
 CONFORMANCE = Path(__file__).parents[1]
 CHECKOUT = CONFORMANCE.parents[1]
-CORE = Path(lockgate.__file__).parent
+CORE = "lockgate"
+
+
+def source(package: str) -> Path:
+    """The folder with the package's sources."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise LookupError(f"the package {package} is not installed")
+    return Path(spec.origin).parent
+
+
+def files_of(each: Break) -> list[Path]:
+    """The files of the tests named with the break."""
+    return [path for test in each.tests for path in (CHECKOUT / "tests").rglob(test)]
 
 
 def caught_by(each: Break) -> tuple[str, str]:
     """What the replay says, and the first test that fails; empty where nothing noticed."""
     with tempfile.TemporaryDirectory() as folder:
-        package = Path(folder, "lockgate")
-        shutil.copytree(CORE, package, ignore=shutil.ignore_patterns("__pycache__"))
+        package = Path(folder, each.package)
+        shutil.copytree(source(each.package), package, ignore=shutil.ignore_patterns("__pycache__"))
         broken = package / each.file
         broken.write_text(broken.read_text().replace(each.old, each.new))
-        return _replay(folder), _tests(folder, each.tests)
+        return _replay(folder) if each.package == CORE else "", _tests(folder, files_of(each))
 
 
 def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((folder, str(CONFORMANCE), str(CHECKOUT / "tests")))}
+    # The copy comes first on the path, so that it shadows the package it was made of.
+    path = [folder, str(CONFORMANCE), str(CHECKOUT / "tests"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
     return subprocess.run(
         [sys.executable, *command], capture_output=True, text=True, cwd=CHECKOUT, env=environment, check=False
     )
@@ -44,8 +59,8 @@ def _replay(folder: str) -> str:
     return f"{different.group(1)} traces ({', '.join(components)})" if different else "fails to run"
 
 
-def _tests(folder: str, tests: tuple[str, ...]) -> str:
-    paths = [str(path) for test in tests for path in (CHECKOUT / "tests" / "core").rglob(test)]
-    done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *paths)
+def _tests(folder: str, tests: list[Path]) -> str:
+    short = ("-m", "not long and not compose")
+    done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *short, *map(str, tests))
     failed = re.search(r"^(?:FAILED|ERROR) \S*?(test_\w+\.py)(?:::(\w+))?", done.stdout, re.MULTILINE)
     return f"`{failed.group(2) or failed.group(1)}`" if failed else ""
