@@ -3,7 +3,7 @@
 import pytest
 from rule_breaks.breaking import Break
 from rule_breaks.breaks import BREAKS
-from rule_breaks.catching import caught_by, source, files_of
+from rule_breaks.catching import caught_by, files_of, source
 
 
 @pytest.mark.parametrize("each", BREAKS, ids=lambda each: each.rule)
