@@ -14,7 +14,7 @@ from redis import Redis
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import open_store
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
 
 pytestmark = pytest.mark.redis
@@ -111,7 +111,7 @@ async def test_a_lease_that_ends_while_others_report_ends_once_and_for_all_repli
         events += sorted((answer.json() for answer in answers), key=lambda event: event["revision"])
     by_revision = {event["revision"]: event["group_watermark"] for event in events}
     assert [by_revision[revision] for revision in sorted(by_revision)] == [50, 1_000]
-    assert max(by_revision) >= began + lease_ms - 2 * RECALLED_WITHIN_MS
+    assert max(by_revision) >= began + lease_ms - 2 * CACHED_WITHIN_MS
     answers = await asyncio.gather(*(registers(replica, "dies", f"run-{n}") for n, replica in enumerate(replicas)))
     winners = {f"run-{n}" for n, answer in enumerate(answers) if answer.status_code == 201}
     assert winners, "its lease keeps nobody out any more"

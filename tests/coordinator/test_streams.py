@@ -15,7 +15,7 @@ from redis import Redis
 
 from lockgate.watermark import MAX
 from lockgate_coordinator.server import GRACE_S, SEND_BUFFER
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
@@ -208,7 +208,7 @@ def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_wi
                 pass
         assert lost["max_desired_watermark"] == MAX
         assert (
-            lease_ms - RECALLED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
+            lease_ms - CACHED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
         )  # by Redis's clock
 
 

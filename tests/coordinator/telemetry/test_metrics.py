@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.service import figures
+from lockgate_coordinator.service import group_scrape
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store, open_store
 from lockgate_coordinator.telemetry import totals
@@ -322,8 +322,8 @@ async def test_splits_have_series_of_their_own_only_where_that_is_wanted(
 async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(figures, "MOST_GROUPS", 2)
-    monkeypatch.setattr(figures, "MOST_SOURCES_OF_A_GROUP", 2)
+    monkeypatch.setattr(group_scrape, "MOST_GROUPS", 2)
+    monkeypatch.setattr(group_scrape, "MOST_SOURCES_OF_A_GROUP", 2)
     monkeypatch.setattr(totals, "MOST_SOURCES", 2)
     for group in ("a", "b", "c"):
         for source in ("s", "t", "u"):

@@ -11,6 +11,7 @@ import typer
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import NAME, valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
+from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.operate import commands
 from lockgate_coordinator.server import ListenError, run, serve
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
@@ -116,6 +117,9 @@ SplitMetrics = Annotated[
     ),
 ]
 
+# For measurements alone: the package `fast` has the parts, and what each of them saves.
+Plain = Annotated[str, typer.Option("--plain", envvar="LOCKGATE_PLAIN", hidden=True)]
+
 
 @cli.command("serve")
 def serve_command(
@@ -132,6 +136,7 @@ def serve_command(
     log_format: LogFormat = logs.LogFormat.TEXT,
     log_level: LogLevel = logs.LogLevel.INFO,
     split_metrics: SplitMetrics = False,
+    plain: Plain = "",
 ) -> None:
     """Run a coordinator.
 
@@ -140,7 +145,7 @@ def serve_command(
     ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
-    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics)
+    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics, _fast(plain))
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)
     if settings.guarded and tls is None and not _is_loopback(host):
@@ -152,7 +157,7 @@ def serve_command(
             host,
         )
     try:
-        run(serve(host, port, open_store(store), settings, tls))
+        run(serve(host, port, open_store(store, fast=settings.fast), settings, tls))
     except (InvalidStoreAddress, StoreUnavailable, InvalidTokens, InvalidTls, ListenError) as error:
         raise _fault(str(error)) from error
 
@@ -208,6 +213,13 @@ def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> 
     if keyfile is not None or ca_certs is not None:
         raise _fault("--ssl-keyfile and --ssl-ca-certs need --ssl-certfile, the certificate to listen with")
     return None
+
+
+def _fast(plain: str) -> Fast:
+    try:
+        return without([part for part in plain.split(",") if part])
+    except ValueError as error:
+        raise _fault(f"--plain {error}") from error
 
 
 def _is_loopback(host: str) -> bool:

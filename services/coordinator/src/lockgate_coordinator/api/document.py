@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from lockgate.wire.fields import Json
-from lockgate_coordinator.api.errors import TABLE, Problem
+from lockgate_coordinator.api.problems import TABLE, Problem
 from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_of, record, ref
 
 Responses = dict[int | str, dict[str, Any]]

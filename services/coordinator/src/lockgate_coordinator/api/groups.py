@@ -50,10 +50,10 @@ async def listed(
     items = []
     for name in names[:limit]:
         try:
-            turn = await coordinator.look(name)
+            committed = await coordinator.look(name)
         except UnknownGroup:  # deleted a moment ago
             continue
-        items.append(summary(turn.group, turn.event, turn.now_ms))
+        items.append(summary(committed.group, committed.event, committed.now_ms))
     return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None})
 
 
@@ -64,9 +64,11 @@ async def one(
     """The group with a page of its readers, by source and subtask. The `ETag` is the
     configuration's.
     """
-    turn = await coordinator.look(group)
-    found = inspected(turn.group, turn.event, turn.now_ms, limit=limit, after=None if after is None else _reader(after))
-    return JSONResponse(found, headers={"ETag": _etag(turn.group.config_version)})
+    committed = await coordinator.look(group)
+    found = inspected(
+        committed.group, committed.event, committed.now_ms, limit=limit, after=None if after is None else _reader(after)
+    )
+    return JSONResponse(found, headers={"ETag": _etag(committed.group.config_version)})
 
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
@@ -87,10 +89,10 @@ async def source(
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
     """A page of the source's readers, by subtask, with their splits."""
-    turn = await coordinator.look(group)
-    if not turn.group.readers.has_source(source):
+    committed = await coordinator.look(group)
+    if not committed.group.readers.has_source(source):
         raise UnknownSource(group, source)
-    return JSONResponse(inspected_source(turn.group, source, turn.now_ms, limit=limit, after=after))
+    return JSONResponse(inspected_source(committed.group, source, committed.now_ms, limit=limit, after=after))
 
 
 def _reader(after: str) -> ReaderKey:

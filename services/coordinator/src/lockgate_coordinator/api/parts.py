@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from lockgate.errors import InvalidMessage
 from lockgate_coordinator.access.guard import TOKEN
 from lockgate_coordinator.access.tokens import Token
-from lockgate_coordinator.api.errors import BodyTooLarge
+from lockgate_coordinator.api.problems import BodyTooLarge
 from lockgate_coordinator.api.schemas import NAME_PATTERN
 from lockgate_coordinator.service.coordinator import Coordinator
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire import codec
-from lockgate_coordinator.api.decoding import report_from_bytes
+from lockgate_coordinator.fast.decoding import report_from_bytes
 
 ODD = st.sampled_from(
     ["1.0", "1e3", "-0", "true", "null", '"1"', "NaN", "[]", "{}", str(MAX + 1), str(MIN - 1), "01", "1E400"]

@@ -13,7 +13,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
 from lockgate.wire.events import ReportedWatermarkEvent, SplitReport, SplitState
-from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
+from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
 
 EDGES = st.sampled_from([MIN, MIN - 1, -1, 0, 1, 2**53 + 1, MAX, MAX + 1, 2**70])
 scalars = (

@@ -15,7 +15,7 @@ from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup
 from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.service.announcer import TooManyWatchers
-from lockgate_coordinator.service.turns import PreconditionFailed
+from lockgate_coordinator.service.commit_queue import PreconditionFailed
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import PROBLEM
 
