@@ -1,5 +1,5 @@
-"""The contract of all stores (store/base.py): memory, a real Redis with and without the fast parts, and
-a real Redis Cluster.
+"""The contract of all stores (store/base.py): memory, a real Redis with and without the fast parts,
+and a real Redis Cluster.
 """
 
 import asyncio

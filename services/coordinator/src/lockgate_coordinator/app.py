@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """FastAPI with middleware in front of it. FastAPI's own middleware runs behind its error handling,
-    which costs more than all the rest of a report; so this middleware runs before it.
+    """FastAPI with middleware in front of it. FastAPI's own middleware runs behind its error
+    handling, which costs more than all the rest of a report; so this middleware runs before it.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -62,8 +62,8 @@ def create_app(
     """The service over `store`, which it closes when it ends. `app.state` has its `coordinator`,
     its `settings` and its `metrics`.
 
-    `clock` is the monotonic clock of tokens and their rates, in seconds. `spans` gets a span for each
-    request, and is flushed when the service ends. Raises `InvalidTokens`.
+    `clock` is the monotonic clock of tokens and their rates, in seconds. `spans` gets a span for
+    each request, and is flushed when the service ends. Raises `InvalidTokens`.
     """
     counted = Metrics(store)
     coordinator = Coordinator(

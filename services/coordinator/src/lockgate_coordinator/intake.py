@@ -1,8 +1,8 @@
 """How much one connection may send before its request is complete, and for how long.
 
-uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever. One
-connection that never ends its headers could take all memory, and a thousand silent ones all file
-descriptors. The limit on bodies is in `api.parts`.
+uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever.
+One connection that never ends its headers could take all memory, and a thousand silent ones all
+file descriptors. The limit on bodies is in `api.parts`.
 """
 
 import json
@@ -24,8 +24,8 @@ _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's protocol with both limits. A request that is complete is under neither, however long
-    its answer takes.
+    """uvicorn's protocol with both limits. A request that is complete is under neither, however
+    long its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

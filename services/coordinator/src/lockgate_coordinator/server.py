@@ -37,8 +37,8 @@ into a connection that is being closed.
 
 
 SEND_BUFFER = 131_072
-"""Size of a connection's send buffer in bytes; Linux doubles it. By default it would grow to some MB
-for each stuck reader.
+"""Size of a connection's send buffer in bytes; Linux doubles it. By default it would grow to some
+MB for each stuck reader.
 """
 
 STUCK_MS = 60_000
@@ -78,8 +78,8 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
 
 
 def _raise_descriptor_limit() -> None:
-    """Allows as many file descriptors as the system permits. Each subscriber needs one, and the usual
-    limit is 1,024.
+    """Allows as many file descriptors as the system permits. Each subscriber needs one, and the
+    usual limit is 1,024.
     """
     if sys.platform != "win32":
         import resource
@@ -90,8 +90,8 @@ def _raise_descriptor_limit() -> None:
 
 
 def _collect_garbage_seldom() -> None:
-    """A large group has hundreds of thousands of objects, none in a cycle. Each full collection would
-    visit them all, in 0.1 s, and free nothing.
+    """A large group has hundreds of thousands of objects, none in a cycle. Each full collection
+    would visit them all, in 0.1 s, and free nothing.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process
@@ -151,8 +151,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ends with exit code 0. uvicorn would raise the signal again afterwards, for an exit code of
-        -15, as if the service had failed.
+        """Ends with exit code 0. uvicorn would raise the signal again afterwards, for an exit code
+        of -15, as if the service had failed.
         """
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:

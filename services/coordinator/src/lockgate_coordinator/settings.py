@@ -10,8 +10,8 @@ MAX_SUBSCRIBERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`tokens_file` is a TOML file, `tokens` is `role=token,role=token`; without either every request
-    is allowed.
+    """`tokens_file` is a TOML file, `tokens` is `role=token,role=token`; without either every
+    request is allowed.
 
     `rate_limit`: requests a second of each token, with bursts of twice as many; None: no limit.
     `max_subscribers`: event streams and long polls at the same time in this process.

@@ -38,8 +38,8 @@ class Claims:
     async def claim(self, name: str, commit_s: float) -> None:
         """Returns once the group is claimed, or after `CLAIM_ATTEMPTS`.
 
-        `commit_s` is how long the commit will take. A claim that would end before the commit does is
-        renewed: the process that claims the group next would win against this commit.
+        `commit_s` is how long the commit will take. A claim that would end before the commit does
+        is renewed: the process that claims the group next would win against this commit.
         """
         loop = asyncio.get_running_loop()
         if loop.time() + commit_s < self._claimed_until.get(name, 0.0):

@@ -1,9 +1,9 @@
 """Lean routes for reports, by far the most frequent requests. They bypass FastAPI and call the same
 `Coordinator`.
 
-A body that is not plainly a report goes through FastAPI's routes (`api.reports`), which answer every
-fault. So there is one contract, and FastAPI's routes are those in the OpenAPI document. Without the
-lean routes FastAPI's serve all reports.
+A body that is not plainly a report goes through FastAPI's routes (`api.reports`), which answer
+every fault. So there is one contract, and FastAPI's routes are those in the OpenAPI document.
+Without the lean routes FastAPI's serve all reports.
 """
 
 import re
@@ -27,8 +27,8 @@ _PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9.
 
 
 LENGTH_DIGITS = len(str(BODY_LIMIT))
-"""Digits of the largest allowed content length. The application refuses longer ones at once, without
-waiting for the body.
+"""Digits of the largest allowed content length. The application refuses longer ones at once,
+without waiting for the body.
 """
 
 
@@ -95,8 +95,8 @@ def _announces_too_much(scope: Scope) -> bool:
 
 
 async def _all(first: Message, receive: Receive) -> list[Message]:
-    """The messages of the request. Stops at the limit and at a disconnect; the application then finds
-    the same fault itself.
+    """The messages of the request. Stops at the limit and at a disconnect; the application then
+    finds the same fault itself.
     """
     messages, size = [first], len(first.get("body", b""))
     while messages[-1].get("more_body") and size <= BODY_LIMIT:

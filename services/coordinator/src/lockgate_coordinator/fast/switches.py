@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fast:
-    """True: the fast part is used; False: the plain way beside it. The package's docstring says what
-    each part is.
+    """True: the fast part is used; False: the plain way beside it. The package's docstring says
+    what each part is.
     """
 
     lean_reports: bool = True

@@ -1,8 +1,8 @@
 """The announcer wakes the watchers of a group when its revision rises, whatever the cause.
 
 A revision rises by a command here (`announce`), by a command at another process, or by time alone,
-when a lease, a wait or a new group's grace ends. So each watched group has one follower. It looks at
-the group at the next deadline and, where other processes share the store, twice in each update
+when a lease, a wait or a new group's grace ends. So each watched group has one follower. It looks
+at the group at the next deadline and, where other processes share the store, twice in each update
 interval. A look at an unchanged group is one short question, which also works right after an outage
 of the store. A group without watchers has no follower.
 
@@ -37,8 +37,8 @@ class TooManyWatchers(Exception):
 
 
 class _Watcher:
-    """One waiting long poll or stream. A wake-up while it is busy is not kept: it looks for news before
-    it sleeps.
+    """One waiting long poll or stream. A wake-up while it is busy is not kept: it looks for news
+    before it sleeps.
     """
 
     __slots__ = ("_woken",)
@@ -60,9 +60,9 @@ class _Watcher:
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """A watched group. `failure` is why the last look failed. It is stored without its traceback: the
-    frames there would keep this object alive, and each re-raise adds more. `look_now` is set when the
-    follower should not wait.
+    """A watched group. `failure` is why the last look failed. It is stored without its traceback:
+    the frames there would keep this object alive, and each re-raise adds more. `look_now` is set
+    when the follower should not wait.
     """
 
     watchers: set[_Watcher] = field(default_factory=set)
@@ -140,8 +140,8 @@ class Announcer:
                 timer.cancel()
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The newest event whenever it is above the last one given, and None at each heartbeat. Ends
-        with the group or the service. An outage of the store does not end it.
+        """The newest event whenever it is above the last one given, and None at each heartbeat.
+        Ends with the group or the service. An outage of the store does not end it.
         """
         with self._watching(name) as (watch, watcher):
             beats = watch.beats

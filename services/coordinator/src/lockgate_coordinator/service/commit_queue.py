@@ -6,9 +6,9 @@
 
 Commands that arrive while a commit is under way wait, and make the next commit together: one
 evaluation and mostly one round trip for all of them. So a burst of reports costs a few commits and
-not one each, and two processes seldom collide. Each command is judged alone: a refused command takes
-nothing from the others. All are answered with the event of their commit, so each answer takes its
-own command into account. No command is answered before its result is stored, or, where nothing
+not one each, and two processes seldom collide. Each command is judged alone: a refused command
+takes nothing from the others. All are answered with the event of their commit, so each answer takes
+its own command into account. No command is answered before its result is stored, or, where nothing
 changes, before the store has confirmed that the group is as it was evaluated.
 
 Two fast parts may help: `fast.gathering` delays a commit so that more commands share it, and
@@ -34,8 +34,8 @@ from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 Change = Callable[[Loaded, Group | None], Group | None]
-"""One command: takes what was loaded (for its time and version) and the group as the commands before
-it have left it, and returns the group after it.
+"""One command: takes what was loaded (for its time and version) and the group as the commands
+before it have left it, and returns the group after it.
 """
 
 
@@ -168,8 +168,8 @@ class CommitQueue:
         raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
 
     async def _stored(self, loaded: Loaded, group: Group | None) -> Loaded | None:
-        """None if the store now holds `group`; else what it holds instead. An unchanged group is not
-        written, but a cached one has to be confirmed.
+        """None if the store now holds `group`; else what it holds instead. An unchanged group is
+        not written, but a cached one has to be confirmed.
         """
         if group is not None and group is not loaded.group:
             return await self._store.commit(loaded, group)

@@ -22,8 +22,8 @@ MOST_GROUPS = 1_000
 """How many groups have figures of their own: the first ones by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
-"""How many sources of a group have figures of their own. The figures of the others are added up under
-OTHER.
+"""How many sources of a group have figures of their own. The figures of the others are added up
+under OTHER.
 """
 
 MOST_NAMED_SPLITS = 10_000

@@ -20,11 +20,11 @@ def open_store(
     environment: Mapping[str, str] = os.environ,
     fast: Fast = Fast(),  # noqa: B008 – frozen
 ) -> Store:
-    """The store of an address. `addresses` has the forms of a Redis address, and may take a password
-    from `environment`.
+    """The store of an address. `addresses` has the forms of a Redis address, and may take a
+    password from `environment`.
 
-    Raises `InvalidStoreAddress`. Its text says what is wrong, and repeats no part of the address but
-    the scheme.
+    Raises `InvalidStoreAddress`. Its text says what is wrong, and repeats no part of the address
+    but the scheme.
     """
     scheme, colon, _ = address.partition("://")
     if not colon:

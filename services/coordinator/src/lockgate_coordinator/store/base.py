@@ -16,9 +16,9 @@ So each command is: cached or load, rule, commit; and again from the answer if t
 refused. A cached group counts as confirmed only once a commit of it succeeds. A store refuses it
 too if its time is more than `CACHED_WITHIN_MS` off the store's own.
 
-A new version is max(previous + 1, the store's time). No version comes twice, not even over a deleted
-group. A group that is loaded unchanged may be the very same object as last time. Every store passes
-tests/coordinator/store/test_contract.py. Errors of a store's own driver leave it as
+A new version is max(previous + 1, the store's time). No version comes twice, not even over a
+deleted group. A group that is loaded unchanged may be the very same object as last time. Every
+store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver leave it as
 `StoreUnavailable`.
 """
 
@@ -91,8 +91,8 @@ class Store(Protocol):
     async def delete(self, loaded: Loaded) -> bool: ...
 
     async def claim(self, name: str) -> int:
-        """0: the group is claimed for `CLAIMED_MS`, and the cache holds its newest version. Else after
-        how many ms to try again.
+        """0: the group is claimed for `CLAIMED_MS`, and the cache holds its newest version. Else
+        after how many ms to try again.
         """
         ...
 

@@ -1,14 +1,14 @@
 """Connections to a Redis of any form, through redis-py. The driver's errors leave here as
 `StoreUnavailable`, with advice.
 
-A new connection may lead to another Redis than the last one: a restarted one, or a promoted replica.
-Either may have lost the latest writes. So the cache of groups compares `opened` with its value at
-caching. New connections are counted where redis-py fetches the credentials, since every new
-connection of every kind of client does that.
+A new connection may lead to another Redis than the last one: a restarted one, or a promoted
+replica. Either may have lost the latest writes. So the cache of groups compares `opened` with its
+value at caching. New connections are counted where redis-py fetches the credentials, since every
+new connection of every kind of client does that.
 
-Scripts go over one connection of their own (`fast.redis_link`), where there is one server to connect
-to. All other commands, and scripts that failed there, go over redis-py's pool. In a cluster all
-commands do.
+Scripts go over one connection of their own (`fast.redis_link`), where there is one server to
+connect to. All other commands, and scripts that failed there, go over redis-py's pool. In a cluster
+all commands do.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ from lockgate_coordinator.store.base import StoreUnavailable
 
 TIMEOUT_S = 2.0
 """How long an answer may take, connecting and queueing included: shorter than a client's timeout,
-longer than a slow moment. One timer covers all of it, because redis-py's `socket_timeout` would cost
-as much as the rest of a command.
+longer than a slow moment. One timer covers all of it, because redis-py's `socket_timeout` would
+cost as much as the rest of a command.
 """
 
 AT_ONCE = 16
@@ -81,8 +81,8 @@ class Connections:
     async def run(
         self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
     ) -> Any:
-        """The script's answer. Its text is sent only where Redis does not have it. All keys must have
-        the same hash tag.
+        """The script's answer. Its text is sent only where Redis does not have it. All keys must
+        have the same hash tag.
 
         `large`: the answer may be large, and other commands must not wait behind it.
         """
@@ -104,8 +104,8 @@ class Connections:
             await client.aclose()
 
     async def _quickly(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """By the link, if there is one. A command that fails there is sent again through redis-py. That
-        is safe: scripts compare before they set.
+        """By the link, if there is one. A command that fails there is sent again through redis-py.
+        That is safe: scripts compare before they set.
         """
         loop = asyncio.get_running_loop()
         ends, link = loop.time() + TIMEOUT_S, self._link
@@ -119,8 +119,8 @@ class Connections:
         return await self._pooled(words, ends - loop.time())
 
     async def _pooled(self, words: tuple[str | bytes | int, ...], timeout_s: float) -> Any:
-        """By redis-py. Reconnects the link first if it has ended, so that cached groups are invalidated
-        only once.
+        """By redis-py. Reconnects the link first if it has ended, so that cached groups are
+        invalidated only once.
         """
         try:
             with fail_after(timeout_s):
@@ -193,8 +193,8 @@ def _retry() -> Retry:
 
 
 def _describe_error(error: Exception) -> str:
-    """The text of a driver's error, and what to do about it. Errors that may quote the settings of a
-    connection get a text of their own.
+    """The text of a driver's error, and what to do about it. Errors that may quote the settings of
+    a connection get a text of their own.
     """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):

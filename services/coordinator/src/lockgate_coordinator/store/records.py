@@ -1,5 +1,5 @@
-"""A group as text: one record for the head, and one for each reader. So a report writes two records,
-however large the group.
+"""A group as text: one record for the head, and one for each reader. So a report writes two
+records, however large the group.
 
 A record is a JSON object of a value's own fields. A coordinator of another version can read it: a
 missing field gets its default, and an unknown one is ignored.

@@ -23,8 +23,8 @@ from lockgate_coordinator.store.records import group_from_text, head_to_text, pa
 
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and the names of removed readers. After
-that the clock alone is above every version given out, and a process with an older cached group reads
-the whole group.
+that the clock alone is above every version given out, and a process with an older cached group
+reads the whole group.
 """
 
 AWAITED_MS = 40
@@ -84,8 +84,8 @@ class RedisStore:
         return await self._merged(name, answer, loaded.group, sent_ms, opened)
 
     async def delete(self, loaded: Loaded) -> bool:
-        """Takes the group off the list last, so that no group is ever missing from it; and puts it back
-        if a successor was created meanwhile.
+        """Takes the group off the list last, so that no group is ever missing from it; and puts it
+        back if a successor was created meanwhile.
         """
         args = [loaded.version, loaded.last_version, REMEMBERED_MS]
         done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
@@ -171,8 +171,8 @@ async def _group(name: str, changes: Sequence[Any], base: Group | None) -> Group
 
 
 async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Readers:
-    """The readers with those of these fields and records. A large group is decoded in parts, so that
-    other requests are answered in between.
+    """The readers with those of these fields and records. A large group is decoded in parts, so
+    that other requests are answered in between.
     """
     for first in range(0, len(records), DECODED_AT_ONCE):
         if first:

@@ -19,8 +19,8 @@ class SourceFigures:
 
 @dataclass(slots=True)
 class GroupFigures:
-    """Readers and splits are counted by their state. `watermark` and `ceiling` are in ms, and may be MIN
-    or MAX. `named_splits` are source, subtask, split, and the split's last report.
+    """Readers and splits are counted by their state. `watermark` and `ceiling` are in ms, and may
+    be MIN or MAX. `named_splits` are source, subtask, split, and the split's last report.
     """
 
     name: str
@@ -36,8 +36,8 @@ class GroupFigures:
 
 @dataclass(slots=True)
 class Scrape:
-    """The groups of one scrape. `more_groups`: there are others beyond the limit. `complete`: the store
-    answered for all of them. So far this process made `commits` of `commands`.
+    """The groups of one scrape. `more_groups`: there are others beyond the limit. `complete`: the
+    store answered for all of them. So far this process made `commits` of `commands`.
     """
 
     groups: list[GroupFigures] = field(default_factory=list)

@@ -15,8 +15,8 @@ STEPS = ("load", "commit", "delete", "claim", "names", "ping")
 
 
 class ObservedStore:
-    """`durations` are those of the answered steps, `errors` count the others. `conflicts` are commits
-    refused because another came first.
+    """`durations` are those of the answered steps, `errors` count the others. `conflicts` are
+    commits refused because another came first.
     """
 
     def __init__(self, store: Store, journal: Journal, clock_s: Callable[[], float] = perf_counter) -> None:
