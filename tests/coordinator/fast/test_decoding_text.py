@@ -68,7 +68,7 @@ def agrees(body: bytes) -> None:
 @example(b'{"subtask":0,"epoch":1,"watermark":1,"splits":{"a":{"watermark":1}},"state":"active"}')
 @example(b'{"subtask":0,"epoch":1,"watermark":1,"unknown \x80":1}')
 @example(b'{"subtask":0,"epoch":1,"watermark":1,"watermark":2}')
-def test_what_the_lean_way_takes_the_codec_takes_alike(body: bytes) -> None:
+def test_a_text_that_the_decoder_accepts_is_decoded_alike_by_the_codec(body: bytes) -> None:
     agrees(body)
 
 

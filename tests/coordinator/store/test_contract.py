@@ -3,7 +3,7 @@ and a real Redis Cluster.
 """
 
 import asyncio
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 
 from lockgate.group.alignment import decide, next_deadline
 from lockgate.group.commands import evict, progress, register, report
@@ -42,10 +42,47 @@ def full(group: Group, now_ms: int) -> Group:
     group = report(group, "a:b", event, now_ms)
     step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
     group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)
-    reader = replace(group.readers["a:b", 7], excused=True, progress_ignored=3)
-    return replace(
-        group, readers=Readers.of({("a:b", 7): reader}), left_epoch=2**62, group_watermark=-1, max_desired_watermark=1
+    reader = group.readers["a:b", 7]
+    assert reader.reported is not None
+    reader = replace(
+        reader,
+        reported=replace(reader.reported, idle=True, finished=True, park_ms=2),
+        excused=True,
+        lost=True,
+        progressed_at=now_ms - 1,
+        held_since=now_ms - 2,
+        overdue=True,
+        passed_over=True,
+        splits_named=True,
+        progress_ignored=3,
     )
+    return replace(
+        group,
+        readers=Readers.of({("a:b", 7): reader}),
+        left_epoch=2**62,
+        group_watermark=-1,
+        max_desired_watermark=1,
+        cap=2**61,
+        started=True,
+        sources_seen=frozenset({"a:b"}),
+        heard_at=now_ms,
+        losses_at=now_ms,
+    )
+
+
+def test_full_has_a_value_in_every_field_that_a_store_keeps() -> None:
+    """A new field fails here until `full` sets it; then the next test says whether a store keeps it."""
+    group = full(create("g", GroupConfig(max_drift_ms=1), 1), 1)
+    (reader,) = group.readers.values()
+    assert reader.reported is not None
+    (split,) = reader.reported.splits.values()
+    records = (group, reader, reader.reported, split)
+    assert [
+        (type(record).__name__, each.name)
+        for record in records
+        for each in fields(record)
+        if getattr(record, each.name) == (each.default if each.default_factory is MISSING else each.default_factory())
+    ] == []
 
 
 async def test_an_unknown_group_is_none_at_version_0(store: Store) -> None:
