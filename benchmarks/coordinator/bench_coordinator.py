@@ -367,7 +367,9 @@ def bench_fast(rounds: int, seconds: float) -> dict[str, Any]:
             found["all, memory" if store == "memory://" else "all, redis"] = saved(wall, cpu, both, "all")
         with ExitStack() as started:
             served = [
-                serving(part, [started.enter_context(without(part, redis.url)) for _ in range(2)], f"two-{part}", 64, 64)
+                serving(
+                    part, [started.enter_context(without(part, redis.url)) for _ in range(2)], f"two-{part}", 64, 64
+                )
                 for part in ("", "gathering", "claims")
             ]
             wall, cpu, both = rates(served, rounds, seconds, redis.pid)

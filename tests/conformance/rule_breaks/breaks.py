@@ -2,8 +2,9 @@
 
 from rule_breaks.breaking import Break
 from rule_breaks.combining import COMBINING
+from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.edges import EDGES
 from rule_breaks.groups import GROUPS
 from rule_breaks.sources import SOURCES
 
-BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES, *GROUPS)
+BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES, *GROUPS, *COORDINATOR)

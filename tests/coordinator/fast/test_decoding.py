@@ -68,6 +68,7 @@ def by_the_codec(text: str | bytes) -> ReportedWatermarkEvent | None:
     except (InvalidMessage, ValueError, RecursionError):
         return None
 
+
 BOUNDS: dict[str, tuple[int, int]] = {
     "subtask": (0, MAX),
     "epoch": (1, MAX),

@@ -149,7 +149,9 @@ def test_to_leave_and_to_be_evicted_are_told_apart() -> None:
         recorded.registers(source)
     assert recorded.group is not None
     epoch = recorded.group.readers["a", 0].epoch
-    assert kinds(recorded.commit(lambda group, now_ms: commands.leave(group, "a", 0, epoch, now_ms))) == ["reader_left a"]
+    assert kinds(recorded.commit(lambda group, now_ms: commands.leave(group, "a", 0, epoch, now_ms))) == [
+        "reader_left a"
+    ]
     gone = recorded.commit(lambda group, now_ms: commands.evict(group, "b", 0), evicted=frozenset({("b", 0)}))
     assert kinds(gone) == ["reader_evicted b"]
 
