@@ -47,7 +47,7 @@ KNOWN_TO = {
         "opentelemetry": ("lockgate_coordinator.telemetry.traces",),
         "uvicorn": ("lockgate_coordinator.server", "lockgate_coordinator.intake"),
         "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
-        "httpx": ("lockgate_coordinator.operate.service",),
+        "httpx": ("lockgate_coordinator.operate.client",),
         "rich": ("lockgate_coordinator.operate",),
     },
     "lockgate_spark": {

@@ -39,7 +39,7 @@ COMMITS: tuple[Break, ...] = (
         "a fault of a command reaches its caller",
         "service/commit_queue.py",
         "outcomes = [error] * len(waiting)",
-        "raise",
+        "outcomes = [StoreUnavailable(str(error))] * len(waiting)",
         QUEUE,
     ),
     _Break(

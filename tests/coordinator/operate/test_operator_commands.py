@@ -149,7 +149,7 @@ def test_nobody_at_the_address_is_one_line() -> None:
 
 
 def test_a_service_that_never_answers_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockgate_coordinator.operate.service.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("lockgate_coordinator.operate.client.TIMEOUT_S", 0.2)
     with accepting_only() as url:
         assert "gives no answer" in fault(url, "groups")
 

@@ -6,19 +6,17 @@ from redis.asyncio import Redis
 
 from lockgate.errors import StaleEpoch, UnknownGroup
 from lockgate.group.group import Group
-from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
 from lockgate_coordinator.fast import claims
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service.commit_queue import Committed, CommitQueue
+from lockgate_coordinator.service.commit_queue import Committed, CommitQueue, PreconditionFailed
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
 from lockgate_coordinator.store import redis as redis_store
 
 
 class CountingStore(MemoryStore):
-    """Memory that counts what is committed, and whose answers take their time as those of a shared
-    store do.
-    """
+    """A memory store that counts commits, and answers as late as a shared store does."""
 
     shared = True
     commits = 0
@@ -30,8 +28,8 @@ class CountingStore(MemoryStore):
 
 
 class BusyStore(MemoryStore):
-    """Memory in which others were faster with the next commit, once `overtaken` is set, and have
-    claimed the group then.
+    """A memory store in which another process is faster with the next commit once `overtaken` is
+    set, and has claimed the group then.
     """
 
     overtaken = False
@@ -49,7 +47,7 @@ class BusyStore(MemoryStore):
 
 
 async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWatermarkEvent]:
-    """A first report of each of so many readers."""
+    """Registers so many readers. Returns a first report of each."""
     registrations = [ReaderRegistrationEvent(subtask=subtask) for subtask in range(readers)]
     answers = await asyncio.gather(*(coordinator.register("g", "a", event) for event in registrations))
     return [
@@ -122,6 +120,19 @@ async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: S
     )
     assert isinstance(outcomes[1], StaleEpoch)
     assert outcomes[0] == outcomes[2] == (await coordinator.look("g")).event
+
+
+async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:
+    coordinator = Coordinator(store, fast=fast)
+    await registered(coordinator, 1)
+    refused, later = await asyncio.gather(
+        coordinator.configure("g", GroupConfig(lease_ms=5_000), lambda group: False),
+        coordinator.register("g", "a", ReaderRegistrationEvent(subtask=1)),
+        return_exceptions=True,
+    )
+    assert isinstance(refused, PreconditionFailed)
+    assert isinstance(later, RegistrationAnswer)
+    assert set((await coordinator.look("g")).group.readers) == {("a", 0), ("a", 1)}
 
 
 async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store, fast: Fast) -> None:

@@ -71,7 +71,9 @@ def full(group: Group, now_ms: int) -> Group:
 
 
 def test_full_has_a_value_in_every_field_that_a_store_keeps() -> None:
-    """A new field fails here until `full` sets it; then the next test says whether a store keeps it."""
+    """A new field fails here until `full` sets it; then the next test says whether a store keeps
+    it.
+    """
     group = full(create("g", GroupConfig(max_drift_ms=1), 1), 1)
     (reader,) = group.readers.values()
     assert reader.reported is not None

@@ -1,4 +1,4 @@
-"""The Redis store beyond the contract: expiry, replicas, a history that can be lost, Redis's clock."""
+"""The Redis store beyond the contract: expiry, replicas, lost histories, Redis's clock."""
 
 import os
 import signal
@@ -149,7 +149,7 @@ async def test_a_replica_whose_cache_is_older_than_the_recorded_removals_reads_t
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims last longer than any test, and the next process in the queue may take as long to come."""
+    """Claims last longer than any test, and so does the wait for the next process."""
     monkeypatch.setattr(redis_store, "CLAIMED_MS", HOUR_MS)
     monkeypatch.setattr(redis_store, "AWAITED_MS", HOUR_MS)
 

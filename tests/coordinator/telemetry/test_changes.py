@@ -219,7 +219,8 @@ def test_several_commands_of_one_turn_are_told_as_they_came_about() -> None:
 
 
 MOVES = {"heard_at", "progressed_at", "excused", "owner", "attributes", "splits_named", "attempts", "progress_ignored"}
-"""Fields of a reader that are no change of state by themselves: an ordinary commit may change them."""
+"""Fields of a reader that are no change of state by themselves: an ordinary commit may change them.
+"""
 
 REPORT_MOVES = {"subtask", "watermark", "reach", "batch_id", "splits"}
 """Likewise of its last report."""
@@ -229,7 +230,9 @@ HELD = {"held_since"}
 
 
 def test_every_field_of_a_reader_is_a_change_of_state_or_listed_as_none() -> None:
-    """A new field fails here until the shortcut `_is_ordinary` looks at it, or a list above names it."""
+    """A new field fails here until the shortcut `_is_ordinary` looks at it, or a list above names
+    it.
+    """
     report = ReportedWatermarkEvent(subtask=0, epoch=1, watermark=1)
     old = Reader(epoch=1, heard_at=1, reported=report)
 

@@ -56,7 +56,7 @@ Unauthenticated = Annotated[
         "--allow-unauthenticated",
         envvar="LOCKGATE_ALLOW_UNAUTHENTICATED",
         help=(
-            "Listen on other than loopback addresses without tokens, though whoever reaches the port may read "
+            "Listen on other than loopback addresses without tokens, though everyone who reaches the port may read "
             "and steer every group."
         ),
     ),
@@ -74,11 +74,11 @@ RateLimit = Annotated[
     typer.Option(
         envvar="LOCKGATE_RATE_LIMIT",
         min=1,
-        help="Requests a second of each token, twice as many at once. [default: as many as it likes]",
+        help="Requests a second of each token, twice as many at once. [default: no limit]",
     ),
 ]
 MaxSubscribers = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams at the same time.")
+    int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams and long polls at the same time.")
 ]
 Certificate = Annotated[
     Path | None,
@@ -102,12 +102,8 @@ Authorities = Annotated[
         help="Take only callers with a certificate that one of these has signed.",
     ),
 ]
-LogFormat = Annotated[
-    logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="How a line of the log is written.")
-]
-LogLevel = Annotated[
-    logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="What is logged: this and what is worse.")
-]
+LogFormat = Annotated[logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="The form of a log line.")]
+LogLevel = Annotated[logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="The lowest level that is logged.")]
 SplitMetrics = Annotated[
     bool,
     typer.Option(
@@ -141,7 +137,7 @@ def serve_command(
     """Run a coordinator.
 
     It logs one line, "lockgate listens on http://…", when it accepts requests, and ends within 5
-    seconds of SIGTERM or Ctrl-C. Tokens can also stand in LOCKGATE_TOKENS, as
+    seconds of SIGTERM or Ctrl-C. LOCKGATE_TOKENS can hold tokens as well, as
     ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
@@ -151,8 +147,8 @@ def serve_command(
     if settings.guarded and tls is None and not _is_loopback(host):
         log.warning(
             (
-                "tokens come in over plain http at %s: whoever is on the way can read them; --ssl-certfile, or TLS "
-                "before it"
+                "tokens come in over plain http at %s, where others on the network can read them: set --ssl-certfile, "
+                "or put TLS before it"
             ),
             host,
         )
@@ -164,15 +160,15 @@ def serve_command(
 
 @cli.command("token")
 def token_command(
-    name: Annotated[str, typer.Argument(help="Whose it is; what a refusal calls it by.")],
+    name: Annotated[str, typer.Argument(help="The token's name, which refusals quote.")],
     role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
     group: Annotated[
         list[str] | None,
-        typer.Option(help="A group that it may touch, or the beginning of names and *; may be repeated."),
+        typer.Option(help="A group that the token may touch, or the beginning of names and *; may be repeated."),
     ] = None,
 ) -> None:
-    """Make a token: its entry for the file of `serve --tokens` on standard output, itself, only
-    this once, on standard error.
+    """Make a token. Its entry for the file of `serve --tokens` goes to standard output, the token
+    itself, only this once, to standard error.
     """
     if not NAME.fullmatch(name):
         raise _fault("NAME must be 1 to 255 of A-Z a-z 0-9 . _ : -")
@@ -197,7 +193,7 @@ def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> Non
         return
     if not allow_unauthenticated and not _is_loopback(host):
         raise _fault(
-            f"--host {host} can be reached by others, and there are no tokens: whoever reaches it may steer "
+            f"--host {host} can be reached by others, and there are no tokens: everyone who reaches it may steer "
             "every group. Give --tokens or "
             f"{VARIABLE}, listen on 127.0.0.1, or say --allow-unauthenticated if the network keeps strangers out"
         )

@@ -46,7 +46,7 @@ STUCK_MS = 60_000
 
 
 class ListenError(Exception):
-    """The address cannot be listened on: the port is taken, or the address is not this machine's."""
+    """The service cannot listen there: the port is taken, or the address is not local."""
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:

@@ -1,4 +1,4 @@
-"""Groups: configure, list, look into, forget."""
+"""Groups: configure, list, inspect, forget."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -103,8 +103,8 @@ def _reader(after: str) -> ReaderKey:
 async def _visible_names(
     coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int
 ) -> list[str]:
-    """The first `wanted` names above `after` that may be known; so many are looked at for each
-    step, however few are visible.
+    """The first `wanted` names above `after` that the token may see. Names are read in large pages,
+    since few of them may be visible.
     """
     found = list[str]()
     while True:
@@ -120,8 +120,8 @@ def _etag(version: int) -> str:
 
 
 def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
-    """RFC 9110, 13.1: `If-Match` needs the group as one of those named, `If-None-Match` as none of
-    them; `*` is any.
+    """RFC 9110, 13.1: `If-Match` requires that the group is one of those named, `If-None-Match`
+    that it is none of them; `*` is any.
     """
 
     def holds(group: Group | None) -> bool:

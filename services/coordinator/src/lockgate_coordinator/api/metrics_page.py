@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""The page `/metrics` for Prometheus."""
 
 import asyncio
 from typing import cast

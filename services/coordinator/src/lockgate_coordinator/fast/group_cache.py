@@ -55,5 +55,5 @@ class GroupCache:
 
 
 def monotonic_ms() -> float:
-    """This machine's monotonic clock, from any beginning."""
+    """The monotonic clock of this machine, from any beginning."""
     return time.monotonic() * 1_000

@@ -1,9 +1,9 @@
 """Answers that leave in one piece.
 
 uvicorn takes an answer apart: it checks each header, and writes head and body with a system call
-each. That is a third of what a report costs. An answer that is complete, under the head that all
-answers of its kind share, is written at once. Everything else is sent uvicorn's way, as all answers
-are without this part (`intake.Intake`).
+each. An answer that is complete, under the head that all answers of its kind share, is written at
+once. Everything else is sent uvicorn's way, as all answers are without this part
+(`intake.Intake`).
 """
 
 from collections.abc import Awaitable, Callable

@@ -135,7 +135,7 @@ class Coordinator:
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
-        """Each report is judged alone. Answers the event and the rejected reports, by their index."""
+        """Each report is judged alone. Answers the event and the rejected ones, by index."""
         rejected: dict[int, InvalidMessage | Refused] = {
             i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)
         }

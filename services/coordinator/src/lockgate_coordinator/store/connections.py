@@ -208,8 +208,8 @@ def _describe_error(error: Exception) -> str:
         )
     if isinstance(error, TimeoutError):
         return f"no answer within {TIMEOUT_S:g} s"
-    said = str(error).rstrip(".") or type(error).__name__
-    return f"{said}. {advice}" if (advice := _advice(error)) else said
+    text = str(error).rstrip(".") or type(error).__name__
+    return f"{text}. {advice}" if (advice := _advice(error)) else text
 
 
 def _advice(error: Exception) -> str:

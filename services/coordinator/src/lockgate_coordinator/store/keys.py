@@ -7,8 +7,8 @@ lockgate:{<group>}:state     hash: `version`; `head`, all but the readers (JSON)
                              from which on changes and removals are recorded. With `version` alone:
                              a deleted group, which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it
-lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the version that removed
-                             them, for a while
+lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the version that
+                             removed them, for a while
 lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
 lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
                              which they may claim next; expires

@@ -17,7 +17,7 @@ from lockgate.group.readers import Reader, Readers
 
 
 def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
-    """The fields of a dataclass as `msgspec.defstruct` takes them: name, type and default, if any."""
+    """The fields of a dataclass for `msgspec.defstruct`: name, type and default, if any."""
     types = get_type_hints(kind)
     kept = [each for each in fields(kind) if each.name not in without]
     return [(each.name, types[each.name], *(() if each.default is MISSING else (each.default,))) for each in kept]

@@ -153,7 +153,7 @@ def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
 
 
 def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
-    """Redis's clock minus this machine's, if Redis read it half-way between the question and now."""
+    """Redis's clock minus this machine's, if Redis answered half-way between `sent_ms` and now."""
     return int(answer[1]) - (sent_ms + monotonic_ms()) / 2
 
 
