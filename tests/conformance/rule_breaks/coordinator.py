@@ -88,7 +88,7 @@ LEASES: tuple[Break, ...] = (
         "service/announcer.py",
         "pauses = [] if deadline is None else [deadline - committed.now_ms]",
         "pauses = list[int]()",
-        (*ANNOUNCER, "test_long_poll.py"),
+        ANNOUNCER,
     ),
     _Break(
         "an expired lease is found by whoever reads the group",

@@ -7,7 +7,13 @@ from typing import TypeVar
 
 import pytest
 
-from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
+from lockgate.watermark import MAX
+from lockgate.wire.events import (
+    GroupConfig,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service import announcer
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -88,6 +94,18 @@ async def test_a_follower_of_an_unchanged_group_gets_heartbeats(
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
     events = await following(coordinator, (await coordinator.look("g")).event.revision)
     assert [await soon(anext(events)) for _ in range(3)] == [None] * 3
+
+
+async def test_a_poll_sees_the_end_of_a_lease_at_once_although_no_command_comes(
+    coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcer, "HEARTBEAT_S", 3_600.0)  # no other look comes in time
+    await coordinator.configure("g", GroupConfig(lease_ms=200), lambda group: True)
+    epoch = (await coordinator.register("g", "a", ReaderRegistrationEvent(subtask=0))).epoch
+    before = await coordinator.report("g", "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=5))
+    after = await soon(coordinator.wait("g", before.revision, 3_600_000))
+    assert after is not None
+    assert (before.group_watermark, after.group_watermark) == (5, MAX)
 
 
 async def test_an_unavailable_store_ends_every_poll_but_no_stream(

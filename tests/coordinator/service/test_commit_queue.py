@@ -9,7 +9,7 @@ from lockgate.group.group import Group
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
 from lockgate_coordinator.fast import claims
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service.commit_queue import Committed, CommitQueue, PreconditionFailed
+from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
 from lockgate_coordinator.store import redis as redis_store

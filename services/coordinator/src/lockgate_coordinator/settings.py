@@ -23,7 +23,7 @@ class Settings:
     rate_limit: int | None = None
     max_subscribers: int = MAX_SUBSCRIBERS
     split_metrics: bool = False
-    fast: Fast = Fast()
+    fast: Fast = field(default_factory=Fast)
 
     @property
     def guarded(self) -> bool:

@@ -57,7 +57,7 @@ class Gathering:
             expected.wake()
 
     async def gather(self, name: str, answered: int) -> None:
-        """Returns when the next commit of the group should begin; `answered`: commands in its last."""
+        """Returns when the next commit of the group should begin; `answered` were in its last."""
         if answered and self._shared:
             self._expected[name] = expected = _Expected(answered + self._count(name))
             await expected.arrival()
