@@ -50,7 +50,7 @@ async def reports(replica: httpx.AsyncClient, source: str, epoch: int, watermark
     return await replica.post(f"{GROUP}/sources/{source}/watermarks", json=body)
 
 
-async def test_of_owners_that_come_at_once_to_any_replica_one_gets_the_reader(
+async def test_one_of_many_owners_that_register_at_once_at_any_replica_gets_the_reader(
     replicas: list[httpx.AsyncClient],
 ) -> None:
     for turn in range(5):
@@ -63,7 +63,7 @@ async def test_of_owners_that_come_at_once_to_any_replica_one_gets_the_reader(
         }
 
 
-async def test_whichever_replica_it_asks_an_older_epoch_is_refused_from_the_moment_that_a_newer_one_is_known(
+async def test_every_replica_refuses_an_older_epoch_as_soon_as_a_newer_one_exists(
     replicas: list[httpx.AsyncClient],
 ) -> None:
     newest = 0  # that anybody has been told of

@@ -100,7 +100,7 @@ def test_a_stream_begins_with_the_event_that_holds_and_goes_on_with_each_change(
             assert events.next() == newer
 
 
-def test_who_has_the_newest_already_gets_only_what_comes_after_it(group: str) -> None:
+def test_a_stream_from_the_newest_event_gets_only_later_ones(group: str) -> None:
     reader = Reader(group)
     known = reader.report(5)
     with stream(group, last=known["revision"]) as events:

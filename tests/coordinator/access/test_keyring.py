@@ -29,7 +29,7 @@ def test_a_token_is_found_however_its_scheme_is_written(file: Path, clock: Clock
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer ", SECRETS["reader"], f"Basic {SECRETS['reader']}", f"Bearer {SECRETS['reader']}x"]
 )
-def test_what_is_no_token_is_not_found(file: Path, clock: Clock, header: str) -> None:
+def test_an_unknown_token_is_not_found(file: Path, clock: Clock, header: str) -> None:
     assert Keyring(file, "", clock).find(header.encode()) is None
 
 

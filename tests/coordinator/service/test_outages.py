@@ -47,14 +47,14 @@ class Outage:
         return await self.reports("fast", 1_000)
 
 
-async def test_with_the_data_kept_the_first_reader_back_finds_the_ceiling_unchanged(fast: Fast) -> None:
+async def test_the_first_reader_back_after_an_outage_that_kept_the_data_finds_the_ceiling_unchanged(fast: Fast) -> None:
     outage = Outage(fast)
     before = await outage.both_report()
     outage.now_ms += 3_600_000
     assert await outage.reports("fast", 1_000) == before
 
 
-async def test_with_the_data_kept_the_second_reader_is_lost_one_lease_after_the_first_came_back(fast: Fast) -> None:
+async def test_the_second_reader_is_lost_one_lease_after_the_first_came_back(fast: Fast) -> None:
     outage = Outage(fast)
     await outage.both_report()
     outage.now_ms += 3_600_000
@@ -66,7 +66,9 @@ async def test_with_the_data_kept_the_second_reader_is_lost_one_lease_after_the_
     assert (await outage.reports("fast", 1_000)).max_desired_watermark == 1_010
 
 
-async def test_with_the_data_lost_the_first_reader_back_keeps_its_old_ceiling_for_one_lease(fast: Fast) -> None:
+async def test_the_first_reader_back_after_an_outage_that_lost_the_data_keeps_its_old_ceiling_for_one_lease(
+    fast: Fast,
+) -> None:
     outage = Outage(fast)
     before = await outage.both_report()
     outage.now_ms += 60_000

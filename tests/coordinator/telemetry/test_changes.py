@@ -63,7 +63,7 @@ def test_a_reader_registers_then_starts_then_only_its_watermark_moves() -> None:
     assert recorded.reports("a", 6, batch_id=3) == []
 
 
-def test_idle_active_and_finished_are_told_once_each() -> None:
+def test_idle_active_and_finished_are_one_change_each() -> None:
     recorded = Recorded()
     recorded.registers("a")
     recorded.reports("a", 5)
@@ -73,7 +73,7 @@ def test_idle_active_and_finished_are_told_once_each() -> None:
     assert kinds(recorded.reports("a", 6, finished=True)) == ["reader_finished a"]
 
 
-def test_a_reader_that_is_parked_is_told_once_and_so_is_its_next_run() -> None:
+def test_a_parked_reader_is_one_change_and_so_is_its_next_run() -> None:
     recorded = Recorded()
     recorded.registers("a", "hourly")
     recorded.reports("a", 5)
@@ -94,7 +94,7 @@ def test_a_parked_reader_whose_next_run_does_not_come_is_lost_by_that_reason() -
     assert (lost.kind, lost.reason) == (Kind.LOST, "it was parked, and its next run has not come")
 
 
-def test_who_was_found_lost_by_a_clock_that_was_ahead_returns_by_that_reason() -> None:
+def test_a_reader_lost_by_a_clock_that_was_ahead_returns_for_that_reason() -> None:
     recorded = Recorded()
     recorded.registers("a")
     recorded.reports("a", 5)
@@ -143,7 +143,7 @@ def test_after_an_outage_of_all_those_found_lost_return_by_their_leases() -> Non
     ] == "all had been silent: the outage was added to its lease"
 
 
-def test_to_leave_and_to_be_evicted_are_told_apart() -> None:
+def test_a_leave_and_an_eviction_are_different_changes() -> None:
     recorded = Recorded()
     for source in ("a", "b"):
         recorded.registers(source)
@@ -156,7 +156,7 @@ def test_to_leave_and_to_be_evicted_are_told_apart() -> None:
     assert kinds(gone) == ["reader_evicted b"]
 
 
-def test_who_waits_too_long_is_told_once_and_a_wait_that_ends_is_no_news() -> None:
+def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_hold_ms=500))
     for source in ("a", "b"):
         recorded.registers(source)
@@ -194,7 +194,7 @@ def test_the_last_expected_source_makes_the_common_start() -> None:
     assert kinds(recorded.reports("b", 5)) == ["common_start None", "reader_started b"]
 
 
-def test_a_configuration_is_told_with_what_it_changes() -> None:
+def test_a_configuration_is_one_change_with_the_changed_fields() -> None:
     recorded = Recorded()
     config = replace(CONFIG, mode=Mode.OBSERVE, max_drift_ms=20)
     (configured,) = recorded.commit(lambda group, now_ms: replace_config(group, config, now_ms))
@@ -205,7 +205,7 @@ def test_a_configuration_is_told_with_what_it_changes() -> None:
     }
 
 
-def test_several_commands_of_one_turn_are_told_as_they_came_about() -> None:
+def test_several_commands_of_one_commit_are_changes_in_their_order() -> None:
     recorded = Recorded()
 
     def registers_and_reports(group: Group, now_ms: int) -> Group:
