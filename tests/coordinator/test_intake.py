@@ -42,6 +42,7 @@ async def port(protocol: type[intake.Intake], kept: WeakSet[intake.Intake]) -> A
     config = uvicorn.Config(create_app(MemoryStore()), log_level="critical")
     config.load()
     state, loop = ServerState(), asyncio.get_running_loop()
+    state.default_headers = [(b"server", b"a server")]  # uvicorn's server sets these
 
     def connection() -> intake.Intake:
         made = protocol(config=config, server_state=state, app_state={})
