@@ -32,7 +32,7 @@ COMMITS: tuple[Break, ...] = (
         "a refused command takes nothing from the others of its commit",
         "service/commit_queue.py",
         "                owns.append(refusal)\n",
-        "                owns.append(refusal)\n                break\n",
+        "                owns.append(refusal)\n                group = loaded.group\n",
         QUEUE,
     ),
     _Break(

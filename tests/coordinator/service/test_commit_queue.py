@@ -125,14 +125,16 @@ async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: S
 async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:
     coordinator = Coordinator(store, fast=fast)
     await registered(coordinator, 1)
-    refused, later = await asyncio.gather(
-        coordinator.configure("g", GroupConfig(lease_ms=5_000), lambda group: False),
+    before, refused, after = await asyncio.gather(
         coordinator.register("g", "a", ReaderRegistrationEvent(subtask=1)),
+        coordinator.configure("g", GroupConfig(lease_ms=5_000), lambda group: False),
+        coordinator.register("g", "a", ReaderRegistrationEvent(subtask=2)),
         return_exceptions=True,
     )
+    assert isinstance(before, RegistrationAnswer)
     assert isinstance(refused, PreconditionFailed)
-    assert isinstance(later, RegistrationAnswer)
-    assert set((await coordinator.look("g")).group.readers) == {("a", 0), ("a", 1)}
+    assert isinstance(after, RegistrationAnswer)
+    assert set((await coordinator.look("g")).group.readers) == {("a", 0), ("a", 1), ("a", 2)}
 
 
 async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store, fast: Fast) -> None:
