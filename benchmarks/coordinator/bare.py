@@ -1,9 +1,9 @@
-"""Programs to measure the service against: they do only the work that no service can leave out.
+"""What the service is measured against: programs that do only the work that cannot be left out.
 
-python bare.py reports PORT      an ASGI app on the same uvicorn,
-                                 which parses a report and answers an event of the same length
-python bare.py streams PORT      a loop that, on each POST, writes an event
-                                 to every socket that has asked for a stream
+python bare.py reports PORT      an ASGI app on the same uvicorn, which parses a report and answers
+                                 an event of the same length; `json PORT` does so by the standard
+                                 library's parser
+python bare.py streams PORT      a loop that writes an event to every subscribed socket on each POST
 """
 
 import asyncio

@@ -1,20 +1,21 @@
 """Speed of the coordinator service, each pair in turn in one run (`make bench-coordinator`).
 
-    reports   one report a request, 32 connections:
-              bare ASGI app (compiled parser; standard json), memory, Redis
+    reports   one report a request, 32 connections: bare ASGI app (compiled parser; standard json),
+              memory, Redis
     batch     10,000 reports a request: the JSON parser alone, memory, Redis
-    sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores;
-              and the memory that a reader takes
+    sizes     one report into a group of 10, 1,000 and 100,000 readers, on both stores; and the
+              memory that a reader takes
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
-    replicas  two processes over the same Redis on one group;
-              one process, under the same load and half of it; two with a group each
+    replicas  two processes over the same Redis on one group; one process, under the same load and
+              half of it; two with a group each
+    fast      the service without each of its fast parts, beside the service with all of them; only
+              if named
 
-`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice. By the
-clock, the load generator and Redis want the same cores. By the processor time of the service's own
-processes, a rate says what a report costs them. `…_with_redis` counts Redis's processor time too.
-
-A ratio is the median over the rounds of one round's ratio, so that other work on the machine slows
-both sides. Writes build/bench/coordinator.json.
+`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the
+clock, where the load generator and Redis want the same cores, and by the processor time of the
+service's own processes, which says what a report costs them; `…_with_redis` counts Redis's
+processor time as well. A ratio is the median over the rounds of one round's ratio, so that what
+else the machine does falls on both. Writes build/bench/coordinator.json.
 """
 
 import argparse
@@ -173,8 +174,8 @@ def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
         ]
         wall, cpu, both = rates(served, rounds, seconds, redis.pid)
     return {
-        "per_second": told(wall),
-        "per_cpu_second": told(cpu),
+        "per_second": medians(wall),
+        "per_cpu_second": medians(cpu),
         "memory_to_bare": ratio(wall, "memory", "bare"),
         "memory_to_bare_json": ratio(wall, "memory", "bare, json"),
         "redis_to_memory": ratio(wall, "redis", "memory"),
@@ -198,7 +199,7 @@ def bench_sizes(rounds: int, seconds: float) -> dict[str, Any]:
                     grown[readers] = (resident(process) - before) / readers
                 wall, cpu, _ = rates(served, rounds, seconds)
             found["memory" if store == "memory://" else "redis"] = {
-                "per_second": told(wall),
+                "per_second": medians(wall),
                 "cost_ratio": ratio(wall, str(SIZES[0]), str(SIZES[-1])),
                 "cost_ratio_by_cpu": ratio(cpu, str(SIZES[0]), str(SIZES[-1])),
                 "bytes_a_reader": round(grown[SIZES[-1]]),
@@ -246,8 +247,8 @@ def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
         for client in clients.values():
             client.close()
     return {
-        "per_second": told(wall),
-        "per_cpu_second": told(cpu),
+        "per_second": medians(wall),
+        "per_cpu_second": medians(cpu),
         "memory_to_json": ratio(wall, "memory", "json"),
         "redis_to_json": ratio(wall, "redis", "json"),
         "memory_to_json_by_cpu": ratio(cpu, "memory", "json"),
@@ -284,13 +285,13 @@ def bench_streams(rounds: int, seconds: float, subscribers: int) -> dict[str, An
                 "seconds"
             ]
     milliseconds = {name: [1_000 * one for one in found] for name, found in took.items()}
-    return {"milliseconds": told(milliseconds), "service_to_loop": ratio(took, "service", "loop")}
+    return {"milliseconds": medians(milliseconds), "service_to_loop": ratio(took, "service", "loop")}
 
 
 def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
-    """Two processes on one group, beside three others: one process under the same load, two that
-    have nothing to agree on, and one under half the load, as each of the two is. The second
-    comparison separates the cost of sharing from the cost of two busy processes on this machine.
+    """Two processes on one group beside one under the same load; beside two that have nothing to
+    agree on, so that what two busy processes cost on this machine anyway can be told from what
+    sharing costs; and beside one under half the load, as each of the two is.
     """
     with RedisServer() as redis, CoordinatorProcess(redis.url) as first, CoordinatorProcess(redis.url) as second:
         served = [
@@ -305,8 +306,8 @@ def bench_replicas(rounds: int, seconds: float) -> dict[str, Any]:
         ]
         wall, cpu, both = rates(served, rounds, seconds, redis.pid)
     return {
-        "per_second": told(wall),
-        "cpu_seconds_per_1000": told({name: [1_000 / rate for rate in found] for name, found in cpu.items()}),
+        "per_second": medians(wall),
+        "cpu_seconds_per_1000": medians({name: [1_000 / rate for rate in found] for name, found in cpu.items()}),
         "two_to_one_by_cpu": ratio(cpu, "one", "two"),
         "two_to_one_with_redis": ratio(both, "one", "two"),
         "two_to_two_with_a_group_each_by_cpu": ratio(cpu, "two, a group each", "two"),
@@ -329,7 +330,7 @@ def apart(name: str, one: Served, other: Served) -> Served:
     )
 
 
-def told(found: Found) -> dict[str, dict[str, float]]:
+def medians(found: Found) -> dict[str, dict[str, float]]:
     """Median and spread."""
     return {
         name: {"median": statistics.median(each), "least": min(each), "most": max(each)} for name, each in found.items()
@@ -337,20 +338,74 @@ def told(found: Found) -> dict[str, dict[str, float]]:
 
 
 def ratio(found: Found, over: str, under: str) -> dict[str, float]:
-    """Ratios of one to the other, round by round."""
+    """Of one to the other, round by round."""
     each = [a / b for a, b in zip(found[over], found[under], strict=True)]
     return {"median": statistics.median(each), "least": min(each), "most": max(each)}
 
 
+GROUP_OF = 1_000
+"""Readers of the group that the part `fast` reports to over Redis."""
+
+
+def bench_fast(rounds: int, seconds: float) -> dict[str, Any]:
+    """What each fast part (`lockgate_coordinator.fast`) saves: the service without it, beside the
+    service with all parts.
+    """
+    found: dict[str, Any] = {}
+    with RedisServer() as redis:
+        for store, readers, parts in (
+            ("memory://", CONNECTIONS, ("lean_reports", "whole_answers", "all")),
+            (redis.url, GROUP_OF, ("redis_link", "group_cache", "gathering", "all")),
+        ):
+            with ExitStack() as started:
+                served = [
+                    serving(part, [started.enter_context(without(part, store))], f"w-{part}", readers, CONNECTIONS)
+                    for part in ("", *parts)
+                ]
+                wall, cpu, both = rates(served, rounds, seconds, None if store == "memory://" else redis.pid)
+            found |= {part: saved(wall, cpu, both, part) for part in parts if part != "all"}
+            found["all, memory" if store == "memory://" else "all, redis"] = saved(wall, cpu, both, "all")
+        with ExitStack() as started:
+            served = [
+                serving(
+                    part, [started.enter_context(without(part, redis.url)) for _ in range(2)], f"two-{part}", 64, 64
+                )
+                for part in ("", "gathering", "claims")
+            ]
+            wall, cpu, both = rates(served, rounds, seconds, redis.pid)
+        found["gathering, two processes"] = saved(wall, cpu, both, "gathering")
+        found["claims, two processes"] = saved(wall, cpu, both, "claims")
+    return found
+
+
+def without(part: str, store: str) -> CoordinatorProcess:
+    return CoordinatorProcess(store, env={"LOCKGATE_PLAIN": part})
+
+
+def saved(wall: Found, cpu: Found, both: Found, part: str) -> dict[str, Any]:
+    """How many times as many reports the service with all parts takes as the one without `part`."""
+    return {
+        "by_the_clock": ratio(wall, "", part),
+        "by_cpu": ratio(cpu, "", part),
+        "by_cpu_with_redis": ratio(both, "", part),
+    }
+
+
 PARTS = ("reports", "batch", "sizes", "streams", "replicas")
+IF_NAMED = ("fast",)
 
 
 def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
     if part == "streams":
         return bench_streams(chosen.rounds, chosen.seconds, chosen.subscribers)
-    return {"reports": bench_reports, "batch": bench_batch, "sizes": bench_sizes, "replicas": bench_replicas}[part](
-        chosen.rounds, chosen.seconds
-    )
+    benches = {
+        "reports": bench_reports,
+        "batch": bench_batch,
+        "sizes": bench_sizes,
+        "replicas": bench_replicas,
+        "fast": bench_fast,
+    }
+    return benches[part](chosen.rounds, chosen.seconds)
 
 
 def show(found: Any, indent: int = 1) -> None:
@@ -366,14 +421,14 @@ def show(found: Any, indent: int = 1) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help=f"out of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("parts", nargs="*", help=f"out of {', '.join(PARTS)} (default: these), {', '.join(IF_NAMED)}")
     parser.add_argument("--rounds", type=int, default=5, help="how often each is measured, in turn (default 5)")
     parser.add_argument("--seconds", type=float, default=3.0, help="of load in each round (default 3)")
     parser.add_argument("--subscribers", type=int, default=1_000, help="of the streams (default 1,000)")
     chosen = parser.parse_args()
-    unknown = [part for part in chosen.parts if part not in PARTS]
+    unknown = [part for part in chosen.parts if part not in (*PARTS, *IF_NAMED)]
     if unknown:
-        parser.error(f"{unknown[0]!r} is none of {', '.join(PARTS)}")
+        parser.error(f"{unknown[0]!r} is none of {', '.join((*PARTS, *IF_NAMED))}")
     OUT.parent.mkdir(parents=True, exist_ok=True)
     found = {}
     for part in chosen.parts or PARTS:

@@ -52,12 +52,12 @@ class Exchange(asyncio.Protocol):
 class Subscriber(asyncio.Protocol):
     """Counts the events of a stream."""
 
-    def __init__(self, told: Callable[[], None]) -> None:
-        self._told = told
+    def __init__(self, on_event: Callable[[], None]) -> None:
+        self._on_event = on_event
 
     def data_received(self, data: bytes) -> None:
         for _ in range(data.count(b"event: alignment")):
-            self._told()
+            self._on_event()
 
 
 def post(path: str, body: bytes) -> bytes:
@@ -135,17 +135,17 @@ async def streams(job: dict[str, Any]) -> dict[str, Any]:
     loop, arrived = asyncio.get_running_loop(), 0
     everywhere = loop.create_future()
 
-    def told() -> None:
+    def count() -> None:
         nonlocal arrived
         arrived += 1
         if arrived == job["subscribers"] and not everywhere.done():
             everywhere.set_result(None)
 
     for _ in range(job["subscribers"]):
-        transport, _ = await connected(job["urls"][0], lambda: Subscriber(told))
+        transport, _ = await connected(job["urls"][0], lambda: Subscriber(count))
         transport.write(b"GET %b HTTP/1.1\r\nHost: c\r\n\r\n" % job["paths"][1].encode())
     _, exchange = await connected(job["urls"][0], lambda: Exchange(lambda _: None))
-    if job["greeted"]:  # who comes gets the event that holds
+    if job["greeted"]:  # the service sends the current event first
         await everywhere
     found = []
     for change in range(job["changes"]):

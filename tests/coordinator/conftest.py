@@ -1,5 +1,5 @@
-"""Both stores, for every test that is to hold over each, and the service in this process over
-either.
+"""Both stores, for every test that should hold over each, and the service in this process over
+either. A folder whose tests should hold with and without the fast parts parametrises `fast`.
 """
 
 from collections.abc import AsyncIterator
@@ -9,19 +9,21 @@ import pytest
 from redis import Redis
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store, connections, open_store
 from lockgate_coordinator.store.connections import TIMEOUT_S
 
 
 @pytest.fixture(autouse=True)
 def store_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process a Redis is waited for as long as a busy machine may take."""
+    """A busy machine may take long to answer, so this process waits long for Redis."""
     monkeypatch.setattr(connections, "TIMEOUT_S", 20.0)
 
 
 @pytest.fixture
 def own_store_timeout(store_timeout: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service's own, for who tests it."""
+    """The service's own timeout, for tests of it."""
     monkeypatch.setattr(connections, "TIMEOUT_S", TIMEOUT_S)
 
 
@@ -37,15 +39,21 @@ def store_address(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def store(store_address: str) -> AsyncIterator[Store]:
-    opened = open_store(store_address)
+def fast() -> Fast:
+    """The fast parts in use: all, as in service."""
+    return Fast()
+
+
+@pytest.fixture
+async def store(store_address: str, fast: Fast) -> AsyncIterator[Store]:
+    opened = open_store(store_address, fast=fast)
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-async def api(store: Store) -> AsyncIterator[httpx.AsyncClient]:
+async def api(store: Store, fast: Fast) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the whole service, without a socket."""
-    transport = httpx.ASGITransport(create_app(store), raise_app_exceptions=False)
+    transport = httpx.ASGITransport(create_app(store, Settings(fast=fast)), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
         yield client

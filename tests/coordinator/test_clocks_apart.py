@@ -11,7 +11,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.children import doing_first
@@ -80,10 +80,10 @@ def test_leases_end_by_the_clock_of_redis_at_replicas_that_are_an_hour_off(
         silent_since = now_ms()
         assert event["group_watermark"] == 50
         assert (
-            began - RECALLED_WITHIN_MS
+            began - CACHED_WITHIN_MS
             <= min(dies.epoch, lives.epoch)
             <= event["revision"]
-            <= silent_since + RECALLED_WITHIN_MS
+            <= silent_since + CACHED_WITHIN_MS
         )
         for replica in replicas:
             (seen,) = replica.get(f"{GROUP}/sources/dies").json()["readers"]
@@ -96,7 +96,7 @@ def test_leases_end_by_the_clock_of_redis_at_replicas_that_are_an_hour_off(
             asked = now_ms()
             event = lives.reports(behind, 1_000)
             lives.reports(ahead, 1_000)
-            assert event["group_watermark"] != 50 or asked <= silent_since + LEASE_MS + RECALLED_WITHIN_MS
-        assert event["revision"] >= began + LEASE_MS - RECALLED_WITHIN_MS
+            assert event["group_watermark"] != 50 or asked <= silent_since + LEASE_MS + CACHED_WITHIN_MS
+        assert event["revision"] >= began + LEASE_MS - CACHED_WITHIN_MS
         for replica in replicas:
             assert replica.get(f"{GROUP}/sources/dies").json()["readers"][0]["state"] == "lost"

@@ -207,7 +207,7 @@ async def test_a_redis_that_went_back_in_time_is_believed_and_gives_out_nothing_
     assert [await replica.sees() for replica in replicas] == [event] * 3
 
 
-async def test_what_was_removed_and_made_again_behind_a_replicas_back_is_so_at_that_replica(
+async def test_a_change_by_one_replica_is_seen_at_once_by_the_others(
     replicas: tuple[Replica, Replica, Replica],
 ) -> None:
     first, second, third = replicas
@@ -225,7 +225,7 @@ async def test_what_was_removed_and_made_again_behind_a_replicas_back_is_so_at_t
         assert [await replica.sees() for replica in (third, second, first)] == [event] * 3
 
 
-def test_what_a_killed_replica_had_acknowledged_is_there(redis: RedisServer) -> None:
+def test_the_commits_that_a_killed_replica_had_acknowledged_are_kept(redis: RedisServer) -> None:
     with CoordinatorProcess(redis.url) as doomed, CoordinatorProcess(redis.url) as other:
         acknowledged = asyncio.run(asyncio.wait_for(_reports_until_it_is_killed(doomed, readers=20), 60))
         found = httpx.get(f"{other.url}{GROUP}", timeout=60).json()["sources"][0]["readers"]

@@ -14,7 +14,7 @@ from redis import Redis
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import open_store
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
 
 pytestmark = pytest.mark.redis
@@ -50,7 +50,7 @@ async def reports(replica: httpx.AsyncClient, source: str, epoch: int, watermark
     return await replica.post(f"{GROUP}/sources/{source}/watermarks", json=body)
 
 
-async def test_of_owners_that_come_at_once_to_any_replica_one_gets_the_reader(
+async def test_one_of_many_owners_that_register_at_once_at_any_replica_gets_the_reader(
     replicas: list[httpx.AsyncClient],
 ) -> None:
     for turn in range(5):
@@ -63,7 +63,7 @@ async def test_of_owners_that_come_at_once_to_any_replica_one_gets_the_reader(
         }
 
 
-async def test_whichever_replica_it_asks_an_older_epoch_is_refused_from_the_moment_that_a_newer_one_is_known(
+async def test_every_replica_refuses_an_older_epoch_as_soon_as_a_newer_one_exists(
     replicas: list[httpx.AsyncClient],
 ) -> None:
     newest = 0  # that anybody has been told of
@@ -111,7 +111,7 @@ async def test_a_lease_that_ends_while_others_report_ends_once_and_for_all_repli
         events += sorted((answer.json() for answer in answers), key=lambda event: event["revision"])
     by_revision = {event["revision"]: event["group_watermark"] for event in events}
     assert [by_revision[revision] for revision in sorted(by_revision)] == [50, 1_000]
-    assert max(by_revision) >= began + lease_ms - 2 * RECALLED_WITHIN_MS
+    assert max(by_revision) >= began + lease_ms - 2 * CACHED_WITHIN_MS
     answers = await asyncio.gather(*(registers(replica, "dies", f"run-{n}") for n, replica in enumerate(replicas)))
     winners = {f"run-{n}" for n, answer in enumerate(answers) if answer.status_code == 201}
     assert winners, "its lease keeps nobody out any more"

@@ -79,7 +79,9 @@ def watchers(url: str) -> int:
     return int(sum(float(line.split()[-1]) for line in metrics if line.startswith("lockgate_subscribers")))
 
 
-async def test_what_comes_and_goes_leaves_nothing(redis_server: RedisServer, tmp_path: Path) -> None:
+async def test_groups_and_readers_that_come_and_go_leave_no_memory_behind(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
     tasks = tmp_path / "tasks"
     env = doing_first(tmp_path, TASKS.format(file=str(tasks)))
     with Redis.from_url(redis_server.url) as redis, CoordinatorProcess(redis_server.url, env=env) as process:

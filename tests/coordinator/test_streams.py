@@ -15,7 +15,7 @@ from redis import Redis
 
 from lockgate.watermark import MAX
 from lockgate_coordinator.server import GRACE_S, SEND_BUFFER
-from lockgate_coordinator.store.base import RECALLED_WITHIN_MS
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
@@ -100,7 +100,7 @@ def test_a_stream_begins_with_the_event_that_holds_and_goes_on_with_each_change(
             assert events.next() == newer
 
 
-def test_who_has_the_newest_already_gets_only_what_comes_after_it(group: str) -> None:
+def test_a_stream_from_the_newest_event_gets_only_later_ones(group: str) -> None:
     reader = Reader(group)
     known = reader.report(5)
     with stream(group, last=known["revision"]) as events:
@@ -208,7 +208,7 @@ def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_wi
                 pass
         assert lost["max_desired_watermark"] == MAX
         assert (
-            lease_ms - RECALLED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
+            lease_ms - CACHED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
         )  # by Redis's clock
 
 

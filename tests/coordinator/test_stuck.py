@@ -15,7 +15,7 @@ from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
 
-async def test_who_takes_nothing_for_too_long_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_takes_nothing_for_too_long_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "STUCK_MS", 200)
     monkeypatch.setattr(server, "SEND_BUFFER", 4_096)
     app = create_app(MemoryStore())

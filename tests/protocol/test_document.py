@@ -15,7 +15,7 @@ from lockgate.wire.events import (
     SplitProgress,
     SplitReport,
 )
-from lockgate_coordinator.api.errors import TABLE
+from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 

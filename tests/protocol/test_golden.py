@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lockgate.wire import codec
-from lockgate_coordinator.api.errors import TABLE
+from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 from protocol.golden.recording import FILE, recorded

@@ -124,7 +124,9 @@ def test_the_service_does_as_its_document_says(method: str, path: str, mode: Gen
 
 
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
-def test_where_tokens_are_wanted_each_role_may_what_the_text_says(method: str, path: str, mode: GenerationMode) -> None:
+def test_a_service_with_tokens_allows_each_role_what_the_protocol_says(
+    method: str, path: str, mode: GenerationMode
+) -> None:
     fuzzed(method, path, mode, examples=20, guard=GUARDED)
 
 

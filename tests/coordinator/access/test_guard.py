@@ -66,7 +66,9 @@ def test_every_route_of_the_service_has_a_rule() -> None:
         ("admin", "PATCH", "/v1/groups/orders", 405),
     ],
 )
-async def test_what_a_token_may(service: Service, name: str, method: str, path: str, status: int) -> None:
+async def test_each_token_may_what_its_role_and_groups_allow(
+    service: Service, name: str, method: str, path: str, status: int
+) -> None:
     async with service() as api:
         answer = await api.request(
             method, path, headers=bearer(name), content=b"no json" if method in ("POST", "PUT") else None
@@ -118,7 +120,7 @@ async def test_the_list_holds_the_tokens_groups_in_full_pages(
         assert [len(page) for page in await pages(api, "reader", 4)] == [4, 4, 2]
 
 
-async def test_a_token_over_its_rate_is_429_alone_and_for_as_long_as_it_is_told(service: Service, clock: Clock) -> None:
+async def test_a_token_over_its_rate_is_429_alone_until_its_retry_after(service: Service, clock: Clock) -> None:
     async with service(rate_limit=1) as api:
         for _ in range(2):
             assert (await api.get("/v1/groups", headers=bearer("reader"))).status_code == 200
@@ -131,7 +133,7 @@ async def test_a_token_over_its_rate_is_429_alone_and_for_as_long_as_it_is_told(
         assert (await api.get("/v1/groups", headers=bearer("reader"))).status_code == 200
 
 
-async def test_a_body_that_says_it_is_too_large_is_not_read(service: Service) -> None:
+async def test_a_body_that_announces_too_much_is_not_read(service: Service) -> None:
     async def body() -> Any:
         yield b"{"
         raise AssertionError("it was read")

@@ -29,7 +29,7 @@ def test_a_token_is_found_however_its_scheme_is_written(file: Path, clock: Clock
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer ", SECRETS["reader"], f"Basic {SECRETS['reader']}", f"Bearer {SECRETS['reader']}x"]
 )
-def test_what_is_no_token_is_not_found(file: Path, clock: Clock, header: str) -> None:
+def test_an_unknown_token_is_not_found(file: Path, clock: Clock, header: str) -> None:
     assert Keyring(file, "", clock).find(header.encode()) is None
 
 
@@ -84,14 +84,14 @@ def test_tokens_of_the_environment_outlive_a_change_of_the_file(file: Path, cloc
 def test_guesses_are_not_remembered_and_good_headers_not_without_end(
     file: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keyring, "MOST_KNOWN", 3)
+    monkeypatch.setattr(keyring, "MOST_RECOGNISED", 3)
     keys = Keyring(file, "", clock)
     for number in range(20):
         assert keys.find(b"Bearer %d" % number) is None
-    assert len(keys._known) == 0
+    assert len(keys._recognised_headers) == 0
     for number in range(20):
         assert keys.find(b"Bearer" + b" " * (number + 1) + SECRETS["admin"].encode()) is not None
-        assert len(keys._known) <= 3
+        assert len(keys._recognised_headers) <= 3
 
 
 def test_every_token_is_compared_with_what_comes_and_in_constant_time(

@@ -18,16 +18,14 @@ def test_twice_the_rate_may_come_at_once_and_then_the_rate(clock: Clock) -> None
     assert [bool(limit.take(b"a")) for _ in range(6)] == [False] * 5 + [True]
 
 
-def test_each_has_its_own(clock: Clock) -> None:
+def test_each_key_has_a_bucket_of_its_own(clock: Clock) -> None:
     limit = RateLimit(1, clock)
     assert [limit.take(b"a") for _ in range(3)] == [0, 0, 1]
     assert limit.take(b"b") == 0
 
 
 @given(rate=st.integers(1, 1_000), pauses=st.lists(st.floats(0, 3), max_size=50))
-def test_whoever_waits_as_long_as_told_may_go_on_and_nobody_gets_more_than_the_rate(
-    rate: int, pauses: list[float]
-) -> None:
+def test_a_key_may_go_on_after_the_wait_it_was_given_and_never_exceeds_its_rate(rate: int, pauses: list[float]) -> None:
     clock = Clock()
     limit, begin = RateLimit(rate, clock), clock.now
     for taken, pause in enumerate(pauses, 1):

@@ -155,7 +155,7 @@ def test_a_rate_needs_tokens_to_be_counted_by() -> None:
     assert "--rate-limit 5 is for each token, and there are none" in refused("--rate-limit", "5")
 
 
-def test_with_tokens_any_host_is_fine_and_plain_http_is_warned_of(file: Path, tmp_path: Path) -> None:
+def test_a_service_with_tokens_may_listen_on_any_host_and_warns_of_plain_http(file: Path, tmp_path: Path) -> None:
     with serving(tmp_path, "--tokens", str(file), "--host", "0.0.0.0") as served:
         assert httpx.get(f"{served.url}/v1/groups", timeout=60).status_code == 401
         (line,) = served.said()
@@ -213,7 +213,7 @@ def test_https_with_an_encrypted_key(certificate: tuple[trustme.CA, Path], tmp_p
     assert "LOCKGATE_SSL_KEYFILE_PASSWORD" in refused(*options)
 
 
-def test_with_authorities_only_callers_with_their_certificate_get_in(
+def test_a_service_with_authorities_accepts_only_clients_with_their_certificate(
     certificate: tuple[trustme.CA, Path], tmp_path: Path
 ) -> None:
     authority, folder = certificate

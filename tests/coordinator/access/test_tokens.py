@@ -90,6 +90,6 @@ def test_a_star_stands_for_any_end_of_a_name(group: str, may: bool) -> None:
     assert TOKENS[3].may_touch(group) is may
 
 
-def test_what_a_token_is_known_by_is_not_in_its_repr() -> None:
+def test_the_repr_of_a_token_has_no_digest() -> None:
     assert TOKENS[0].digest.hex() not in repr(TOKENS[0])
     assert repr(TOKENS[0].digest) not in repr(TOKENS[0])

@@ -120,7 +120,9 @@ async def test_a_name_that_is_none_is_a_problem(api: httpx.AsyncClient, path: st
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v1/nothing", 404), ("PATCH", "/v1/groups/g", 405)])
-async def test_what_has_no_route_is_a_problem_too(api: httpx.AsyncClient, method: str, path: str, status: int) -> None:
+async def test_a_request_without_a_route_is_a_problem_too(
+    api: httpx.AsyncClient, method: str, path: str, status: int
+) -> None:
     response = await api.request(method, path)
     assert response.headers["content-type"] == "application/problem+json"
     assert (response.status_code, response.json()["status"], response.json()["type"]) == (status, status, "about:blank")

@@ -68,7 +68,7 @@ async def test_a_reader_that_hangs_keeps_its_lease_and_its_progress_gets_old(ser
     [{"watermark": T + 1}, {"batch_id": 4}, {"splits": {"p": {"watermark": T, "state": "active", "position": 8}}}],
     ids=["watermark", "batch", "position"],
 )
-async def test_whatever_moves_is_progress(service: Service, moved: dict[str, Any]) -> None:
+async def test_a_moved_watermark_batch_or_position_is_progress(service: Service, moved: dict[str, Any]) -> None:
     epoch = await service.reader("a")
     before: dict[str, Any] = {
         "watermark": T,
@@ -94,7 +94,7 @@ async def test_a_reader_that_is_held_shows_for_how_long(service: Service) -> Non
     assert (await service.seen("fast"))["overdue"] is True
 
 
-async def test_who_is_passed_over_says_so(service: Service) -> None:
+async def test_a_reader_that_is_passed_over_shows_it(service: Service) -> None:
     await service.http.put(
         GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_hold_ms": 2_000, "on_max_hold": "proceed"}
     )
@@ -106,7 +106,7 @@ async def test_who_is_passed_over_says_so(service: Service) -> None:
     assert (await service.http.get(GROUP)).json()["drift_ms"] == 0
 
 
-async def test_who_is_parked_says_until_when(service: Service) -> None:
+async def test_a_parked_reader_shows_until_when(service: Service) -> None:
     await service.report("a", await service.reader("a"), T, idle=True, park_ms=3_600_000)
     service.now += 600_000
     seen = await service.seen("a")
@@ -183,7 +183,7 @@ def crowd() -> Group:
     return replace(create("g", GroupConfig(), T), readers=Readers.of(readers), started=True)
 
 
-def test_of_a_hundred_thousand_readers_an_answer_holds_a_page(crowd: Group) -> None:
+def test_an_answer_holds_one_page_of_a_hundred_thousand_readers(crowd: Group) -> None:
     group, event = evaluate(crowd, T)
     begun = perf_counter()
     found = inspected(group, event, T, limit=100)

@@ -82,5 +82,5 @@ async def test_leaving_says_by_which_right(api: httpx.AsyncClient, query: dict[s
     assert (refused.status_code, refused.json()["type"]) == (422, "urn:lockgate:invalid-request")
 
 
-async def test_who_leaves_an_unknown_group_is_told_so(api: httpx.AsyncClient) -> None:
+async def test_a_leave_of_an_unknown_group_is_a_problem(api: httpx.AsyncClient) -> None:
     assert (await api.delete(f"{READERS}/0", params={"epoch": 1})).json()["type"] == "urn:lockgate:unknown-group"

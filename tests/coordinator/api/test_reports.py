@@ -44,7 +44,7 @@ async def test_the_answer_to_a_report_takes_it_into_account(api: httpx.AsyncClie
     assert event["max_desired_watermark"] == 700
 
 
-async def test_of_many_reports_at_once_none_is_lost_and_each_answer_counts_its_own(api: httpx.AsyncClient) -> None:
+async def test_no_report_of_many_at_once_is_lost_and_each_answer_counts_its_own(api: httpx.AsyncClient) -> None:
     epochs = [await epoch_of(api, "a", subtask) for subtask in range(30)]
 
     async def report(subtask: int) -> None:

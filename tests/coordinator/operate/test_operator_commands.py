@@ -137,25 +137,25 @@ def test_forget_asks_first(http: httpx.Client) -> None:
     assert http.get(GROUP).status_code == 404
 
 
-def test_what_is_not_there_is_answered_with_what_is_near(http: httpx.Client) -> None:
+def test_an_unknown_name_is_answered_with_similar_ones(http: httpx.Client) -> None:
     url = str(http.base_url)
     assert "groups that are there: checkout" in fault(url, "describe", "chekout")
     assert "sources that are there: orders" in fault(url, "describe", "checkout", "--source", "order")
     assert "subtasks that are there: 0, 1" in fault(url, "evict", "checkout", "orders", "7")
 
 
-def test_nobody_at_the_address_is_one_line() -> None:
+def test_an_address_without_a_coordinator_is_one_line() -> None:
     assert "http://127.0.0.1:1 gives no answer" in fault("http://127.0.0.1:1", "groups")
 
 
 def test_a_service_that_never_answers_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockgate_coordinator.operate.service.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("lockgate_coordinator.operate.client.TIMEOUT_S", 0.2)
     with accepting_only() as url:
         assert "gives no answer" in fault(url, "groups")
 
 
 @pytest.mark.parametrize(("status", "hint"), [(401, "--token-file"), (403, "role"), (429, "try again")])
-def test_what_access_refuses_says_what_to_do_and_never_the_token(status: int, hint: str, tmp_path: Path) -> None:
+def test_a_refusal_of_access_says_what_to_do_and_never_the_token(status: int, hint: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("hunter2\n", encoding="utf-8")
     body = json.dumps({"type": "urn:lockgate:x", "title": "x", "status": status, "detail": "no, hunter2"}).encode()
     with serving(answer := Answer(status, body, "application/problem+json")) as url:

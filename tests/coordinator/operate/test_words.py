@@ -29,7 +29,7 @@ def test_the_ends_of_time_have_words_and_a_date_its_age() -> None:
     assert dated(200_000, 0) == "1970-01-01T00:03:20.000Z (in 3m20s)"
 
 
-def test_of_many_who_hold_some_are_named() -> None:
+def test_some_of_many_readers_that_hold_a_group_are_named() -> None:
     held = [{"source": "s", "subtask": subtask, "watermark": 0} for subtask in range(8)]
     event = {"held_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
     text = who_holds({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})

@@ -7,7 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
+from lockgate.watermark import MAX
+from lockgate.wire.events import (
+    GroupConfig,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service import announcer
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Loaded, MemoryStore, StoreUnavailable
@@ -16,14 +23,14 @@ T = TypeVar("T")
 
 
 class Leaving(MemoryStore):
-    """A memory store that can be away."""
+    """A memory store that can be unavailable."""
 
     away = False
 
-    def recall(self, name: str) -> Loaded:
+    def cached(self, name: str) -> Loaded:
         if self.away:
             raise StoreUnavailable("away")
-        return super().recall(name)
+        return super().cached(name)
 
 
 def soon(waited: Awaitable[T]) -> Awaitable[T]:
@@ -40,16 +47,16 @@ async def store() -> Leaving:
 
 
 @pytest.fixture
-async def coordinator(store: Leaving) -> AsyncIterator[Coordinator]:
-    opened = Coordinator(store)
+async def coordinator(store: Leaving, fast: Fast) -> AsyncIterator[Coordinator]:
+    opened = Coordinator(store, fast=fast)
     await configured(opened, 1)
     yield opened
     await opened.close()
 
 
 async def configured(coordinator: Coordinator, sources: int) -> int:
-    """The revision after a change of the event: a group that expects nobody has another ceiling
-    than one that does.
+    """Changes the event, and returns its revision: the ceiling depends on whether a source is
+    expected.
     """
     expected = ("a",) if sources % 2 else ()
     await coordinator.configure("g", GroupConfig(expected_sources=expected), lambda group: True)
@@ -66,7 +73,7 @@ async def test_a_follower_gets_the_event_that_holds_then_each_change(coordinator
     assert (first.revision < second.revision, second.revision) == (True, revisions[0])
 
 
-async def test_a_follower_that_was_busy_gets_the_newest_and_nothing_of_what_was_before(
+async def test_a_busy_follower_gets_the_newest_event_and_none_of_the_outdated_ones(
     coordinator: Coordinator,
 ) -> None:
     events = await following(coordinator)
@@ -81,7 +88,7 @@ async def test_a_follower_that_was_busy_gets_the_newest_and_nothing_of_what_was_
     waiting.cancel()
 
 
-async def test_a_follower_of_an_unchanged_group_is_told_so_now_and_then(
+async def test_a_follower_of_an_unchanged_group_gets_heartbeats(
     coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
@@ -89,7 +96,19 @@ async def test_a_follower_of_an_unchanged_group_is_told_so_now_and_then(
     assert [await soon(anext(events)) for _ in range(3)] == [None] * 3
 
 
-async def test_a_store_that_is_away_ends_no_stream_but_every_poll(
+async def test_a_poll_sees_the_end_of_a_lease_at_once_although_no_command_comes(
+    coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcer, "HEARTBEAT_S", 3_600.0)  # no other look comes in time
+    await coordinator.configure("g", GroupConfig(lease_ms=200), lambda group: True)
+    epoch = (await coordinator.register("g", "a", ReaderRegistrationEvent(subtask=0))).epoch
+    before = await coordinator.report("g", "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=5))
+    after = await soon(coordinator.wait("g", before.revision, 3_600_000))
+    assert after is not None
+    assert (before.group_watermark, after.group_watermark) == (5, MAX)
+
+
+async def test_an_unavailable_store_ends_every_poll_but_no_stream(
     coordinator: Coordinator, store: Leaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
@@ -108,7 +127,7 @@ async def test_a_store_that_is_away_ends_no_stream_but_every_poll(
     assert event.revision == newest
 
 
-async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_told_once(
+async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_logged_once(
     coordinator: Coordinator, store: Leaving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(announcer, "LOOK_AGAIN_S", 0.01)
@@ -119,7 +138,7 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_told_once(
     while coordinator.watchers < 2:
         await asyncio.sleep(0)
     kept = store._groups["g"]
-    # as no version would have written it
+    # no version of the service writes such a record
     store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]
     coordinator._announcer.deleted("g")  # look now
     with pytest.raises((AttributeError, TypeError)):
@@ -128,7 +147,7 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_told_once(
     newest = await configured(coordinator, 2)
     event = await soon(waiting)
     assert event is not None
-    assert (event.revision, caplog.text.count("a look at it has failed")) == (newest, 1)
+    assert (event.revision, caplog.text.count("evaluating it has failed")) == (newest, 1)
 
 
 async def test_streams_end_with_their_group_and_with_the_service(coordinator: Coordinator) -> None:
@@ -145,8 +164,8 @@ async def test_streams_end_with_their_group_and_with_the_service(coordinator: Co
         await soon(anext(again))
 
 
-async def test_a_group_that_is_gone_leaves_nothing_to_the_collector(coordinator: Coordinator) -> None:
-    """It comes seldom."""
+async def test_a_deleted_group_is_freed_without_the_garbage_collector(coordinator: Coordinator) -> None:
+    """The service collects garbage seldom."""
     gc.collect()
     gc.disable()
     try:
@@ -165,7 +184,7 @@ async def test_a_group_that_is_gone_leaves_nothing_to_the_collector(coordinator:
         gc.enable()
 
 
-async def test_who_leaves_leaves_nothing_behind(coordinator: Coordinator) -> None:
+async def test_a_follower_that_stops_is_forgotten(coordinator: Coordinator) -> None:
     events = await following(coordinator)
     await soon(anext(events))
     assert coordinator.watchers == 1

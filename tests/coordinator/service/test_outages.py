@@ -1,5 +1,5 @@
-"""Nobody runs free after an outage, whether the data was lost or only out of reach (pure rules:
-tests/core/group/test_leases.py).
+"""No reader runs ahead after an outage, whether the groups were lost or only unreachable (the rules
+alone: tests/core/group/test_leases.py).
 """
 
 from lockgate.watermark import MAX
@@ -10,6 +10,7 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
@@ -17,15 +18,16 @@ CONFIG = GroupConfig(max_drift_ms=10, lease_ms=900, update_interval_ms=100, catc
 
 
 class Outage:
-    """A group of two readers, `slow` at 50 and `fast` at 1,000, and a clock to turn."""
+    """A group of two readers, `slow` at 50 and `fast` at 1,000, and a clock to set."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Fast) -> None:
+        self.parts = parts
         self.now_ms = 1_000_000
         self.lose_everything()
         self.epochs: dict[str, int] = {}
 
     def lose_everything(self) -> None:
-        self.coordinator = Coordinator(MemoryStore(lambda: self.now_ms))
+        self.coordinator = Coordinator(MemoryStore(lambda: self.now_ms), fast=self.parts)
 
     async def registers(self, source: str, ceiling: int | None = None) -> WatermarkAlignmentEvent:
         answer = await self.coordinator.register(
@@ -45,15 +47,15 @@ class Outage:
         return await self.reports("fast", 1_000)
 
 
-async def test_with_the_data_kept_the_first_one_back_finds_the_ceiling_where_it_was() -> None:
-    outage = Outage()
-    told = await outage.both_report()
+async def test_the_first_reader_back_after_an_outage_that_kept_the_data_finds_the_ceiling_unchanged(fast: Fast) -> None:
+    outage = Outage(fast)
+    before = await outage.both_report()
     outage.now_ms += 3_600_000
-    assert await outage.reports("fast", 1_000) == told
+    assert await outage.reports("fast", 1_000) == before
 
 
-async def test_and_the_other_is_lost_only_one_lease_after_that() -> None:
-    outage = Outage()
+async def test_the_second_reader_is_lost_one_lease_after_the_first_came_back(fast: Fast) -> None:
+    outage = Outage(fast)
     await outage.both_report()
     outage.now_ms += 3_600_000
     for _ in range(CONFIG.lease_ms // 100 - 1):
@@ -64,23 +66,25 @@ async def test_and_the_other_is_lost_only_one_lease_after_that() -> None:
     assert (await outage.reports("fast", 1_000)).max_desired_watermark == 1_010
 
 
-async def test_with_the_data_lost_the_first_one_back_is_told_no_more_than_before_for_one_lease() -> None:
-    outage = Outage()
-    told = await outage.both_report()
+async def test_the_first_reader_back_after_an_outage_that_lost_the_data_keeps_its_old_ceiling_for_one_lease(
+    fast: Fast,
+) -> None:
+    outage = Outage(fast)
+    before = await outage.both_report()
     outage.now_ms += 60_000
     outage.lose_everything()
-    assert (await outage.registers("fast", told.max_desired_watermark)).max_desired_watermark == 60
+    assert (await outage.registers("fast", before.max_desired_watermark)).max_desired_watermark == 60
     outage.now_ms += CONFIG.lease_ms - 1
     assert (await outage.reports("fast", 1_000)).max_desired_watermark == 60
     outage.now_ms += 1
     assert (await outage.reports("fast", 1_000)).max_desired_watermark == 1_010
 
 
-async def test_looking_while_all_are_silent_does_not_spoil_what_comes_back() -> None:
-    outage = Outage()
-    told = await outage.both_report()
+async def test_reading_the_group_while_all_are_silent_does_not_change_what_readers_find_afterwards(fast: Fast) -> None:
+    outage = Outage(fast)
+    before = await outage.both_report()
     outage.now_ms += 3_600_000
     assert (await outage.coordinator.look("g")).event.max_desired_watermark == MAX
     back = await outage.reports("fast", 1_000)
-    assert (back.group_watermark, back.max_desired_watermark, back.held_by) == (50, 60, told.held_by)
-    assert back.revision > told.revision
+    assert (back.group_watermark, back.max_desired_watermark, back.held_by) == (50, 60, before.held_by)
+    assert back.revision > before.revision

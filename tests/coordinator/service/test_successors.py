@@ -1,16 +1,21 @@
 """A deleted group's successor, on a clock that stands still."""
 
+import pytest
+
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
 
-def standing_still() -> Coordinator:
-    return Coordinator(MemoryStore(lambda: 1_000))
+@pytest.fixture
+def coordinator(fast: Fast) -> Coordinator:
+    return Coordinator(MemoryStore(lambda: 1_000), fast=fast)
 
 
-async def test_its_revision_and_configuration_version_are_above_all_of_its_predecessors() -> None:
-    coordinator = standing_still()
+async def test_the_revision_and_configuration_version_of_a_successor_are_above_all_of_its_predecessors(
+    coordinator: Coordinator,
+) -> None:
     versions, revisions = [], []
     for _ in range(3):
         versions.append((await coordinator.configure("g", GroupConfig(), lambda group: True)).version)
@@ -20,8 +25,9 @@ async def test_its_revision_and_configuration_version_are_above_all_of_its_prede
     assert revisions == sorted(set(revisions))
 
 
-async def test_its_epochs_are_above_all_of_its_predecessors_when_a_registration_creates_it() -> None:
-    coordinator = standing_still()
+async def test_the_epochs_of_a_successor_are_above_all_of_its_predecessors_when_a_registration_creates_it(
+    coordinator: Coordinator,
+) -> None:
     epochs = []
     for _ in range(3):
         epochs += [(await coordinator.register("g", "a", ReaderRegistrationEvent(subtask=0))).epoch for _ in range(5)]

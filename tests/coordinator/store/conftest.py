@@ -1,21 +1,25 @@
-"""The stores that the contract is run over: memory, one Redis, a Redis Cluster."""
+"""The stores that pass the contract: memory; one Redis with the fast parts (its own link, cached
+groups); one Redis with none (redis-py's pool, every group loaded); a Redis Cluster, which has no
+link.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 from redis import Redis
 
+from lockgate_coordinator.fast.switches import PLAIN, Fast
 from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
 
 
 @pytest.fixture(autouse=True)
-def recalled_within(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By so much a recalled time may be off. By default it is 50 ms, and machines pause for longer
-    between a recall and its commit.
+def cached_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a cached time be off by a minute. The default is 50 ms, and a busy machine may pause for
+    longer than that before a commit.
     """
-    monkeypatch.setattr(redis_store, "RECALLED_WITHIN_MS", 60_000)
+    monkeypatch.setattr(redis_store, "CACHED_WITHIN_MS", 60_000)
 
 
 @pytest.fixture(scope="session")
@@ -27,8 +31,20 @@ def redis_cluster(redis_server: RedisServer) -> Iterator[RedisCluster]:
         yield cluster
 
 
+@pytest.fixture
+def fast(request: pytest.FixtureRequest) -> Fast:
+    """None of the fast parts where a test's store is `redis-plain`."""
+    call = getattr(request.node, "callspec", None)
+    return PLAIN if call is not None and call.params.get("store_address") == "redis-plain" else Fast()
+
+
 @pytest.fixture(
-    params=["memory", pytest.param("redis", marks=pytest.mark.redis), pytest.param("cluster", marks=pytest.mark.redis)]
+    params=[
+        "memory",
+        pytest.param("redis", marks=pytest.mark.redis),
+        pytest.param("redis-plain", marks=pytest.mark.redis),
+        pytest.param("cluster", marks=pytest.mark.redis),
+    ]
 )
 def store_address(request: pytest.FixtureRequest) -> str:
     """The address of an empty store of each kind."""

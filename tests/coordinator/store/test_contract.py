@@ -1,7 +1,9 @@
-"""What every store promises (store/base.py), over memory, a real Redis and a real Redis Cluster."""
+"""The contract of all stores (store/base.py): memory, a real Redis with and without the fast parts,
+and a real Redis Cluster.
+"""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 
 from lockgate.group.alignment import decide, next_deadline
 from lockgate.group.commands import evict, progress, register, report
@@ -18,6 +20,7 @@ from lockgate.wire.events import (
     SplitReport,
     SplitState,
 )
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, open_store
 
 
@@ -39,10 +42,49 @@ def full(group: Group, now_ms: int) -> Group:
     group = report(group, "a:b", event, now_ms)
     step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
     group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)
-    reader = replace(group.readers["a:b", 7], excused=True, progress_ignored=3)
-    return replace(
-        group, readers=Readers.of({("a:b", 7): reader}), left_epoch=2**62, group_watermark=-1, max_desired_watermark=1
+    reader = group.readers["a:b", 7]
+    assert reader.reported is not None
+    reader = replace(
+        reader,
+        reported=replace(reader.reported, idle=True, finished=True, park_ms=2),
+        excused=True,
+        lost=True,
+        progressed_at=now_ms - 1,
+        held_since=now_ms - 2,
+        overdue=True,
+        passed_over=True,
+        splits_named=True,
+        progress_ignored=3,
     )
+    return replace(
+        group,
+        readers=Readers.of({("a:b", 7): reader}),
+        left_epoch=2**62,
+        group_watermark=-1,
+        max_desired_watermark=1,
+        cap=2**61,
+        started=True,
+        sources_seen=frozenset({"a:b"}),
+        heard_at=now_ms,
+        losses_at=now_ms,
+    )
+
+
+def test_full_has_a_value_in_every_field_that_a_store_keeps() -> None:
+    """A new field fails here until `full` sets it; then the next test says whether a store keeps
+    it.
+    """
+    group = full(create("g", GroupConfig(max_drift_ms=1), 1), 1)
+    (reader,) = group.readers.values()
+    assert reader.reported is not None
+    (split,) = reader.reported.splits.values()
+    records = (group, reader, reader.reported, split)
+    assert [
+        (type(record).__name__, each.name)
+        for record in records
+        for each in fields(record)
+        if getattr(record, each.name) == (each.default if each.default_factory is MISSING else each.default_factory())
+    ] == []
 
 
 async def test_an_unknown_group_is_none_at_version_0(store: Store) -> None:
@@ -51,7 +93,7 @@ async def test_an_unknown_group_is_none_at_version_0(store: Store) -> None:
     assert loaded.now_ms > 1_600_000_000_000
 
 
-async def test_a_group_comes_back_exactly_to_whoever_loads_it(store: Store, store_address: str) -> None:
+async def test_a_loaded_group_is_exactly_the_committed_one(store: Store, store_address: str) -> None:
     config = GroupConfig(max_drift_ms=2**53 + 1, mode=Mode.OBSERVE, expected_sources=("a:b", "c"))
     await created(store, config=config)
     loaded = await store.load("g")
@@ -65,7 +107,7 @@ async def test_a_group_comes_back_exactly_to_whoever_loads_it(store: Store, stor
         await stranger.close()
 
 
-async def test_who_is_parked_is_parked_for_whoever_loads_it(store: Store, store_address: str) -> None:
+async def test_a_parked_reader_is_parked_in_every_process(store: Store, store_address: str) -> None:
     await created(store, config=GroupConfig(lease_ms=100))
     loaded = await store.load("g")
     assert loaded.group is not None
@@ -82,7 +124,7 @@ async def test_who_is_parked_is_parked_for_whoever_loads_it(store: Store, store_
     await reader.close()
 
 
-async def test_of_two_commits_of_one_version_one_wins_and_the_other_changes_nothing(store: Store) -> None:
+async def test_one_of_two_commits_of_one_version_wins_and_the_other_changes_nothing(store: Store) -> None:
     group = await created(store)
     loaded = await store.load("g")
     assert await store.commit(loaded, replace(group, heard_at=1)) is None
@@ -92,27 +134,28 @@ async def test_of_two_commits_of_one_version_one_wins_and_the_other_changes_noth
     assert after.heard_at == 1
 
 
-async def test_a_refused_commit_brings_what_stands_instead(store: Store, store_address: str) -> None:
+async def test_a_refused_commit_answers_what_the_store_holds_instead(store: Store, store_address: str) -> None:
     group = await created(store)
     loaded = await store.load("g")
     other = open_store(store_address) if store.shared else store
     assert (
         await other.commit(await other.load("g"), register(group, "a", ReaderRegistrationEvent(subtask=0), 1)) is None
     )
-    standing, after = await store.commit(loaded, group), await other.load("g")
-    assert standing is not None
-    assert (standing.sure, standing.version, standing.group) == (True, after.version, after.group)
+    instead, after = await store.commit(loaded, group), await other.load("g")
+    assert instead is not None
+    assert (instead.confirmed, instead.version, instead.group) == (True, after.version, after.group)
     await other.close()
 
 
-async def test_what_is_recalled_is_what_was_committed_last_and_can_be_committed_on(store: Store) -> None:
+async def test_a_cached_group_is_the_one_committed_last_and_can_be_committed_on(store: Store, fast: Fast) -> None:
     group = await created(store)
     for heard_at in range(3):
-        recalled = store.recall("g")
-        assert recalled is not None
-        assert recalled.group is group
+        cached = store.cached("g")
+        assert (cached is not None) == (fast.group_cache or not store.shared)
+        base = cached or await store.load("g")
+        assert base.group == group
         group = replace(group, heard_at=heard_at)
-        assert await store.commit(recalled, group) is None
+        assert await store.commit(base, group) is None
     assert (await store.load("g")).group == group
 
 
@@ -135,7 +178,7 @@ async def test_racing_commits_lose_no_update(store: Store, store_address: str) -
     assert after.left_epoch == group.left_epoch + 40
 
 
-async def test_a_reader_that_left_is_gone_for_whoever_loads(store: Store, store_address: str) -> None:
+async def test_a_reader_that_left_is_gone_in_every_process(store: Store, store_address: str) -> None:
     group = await created(store)
     loaded = await store.load("g")
     assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)) is None
@@ -199,15 +242,15 @@ async def test_ping_returns_while_the_store_answers(store: Store) -> None:
     await store.ping()
 
 
-async def test_who_has_a_claim_can_recall_the_group_as_it_stands(store: Store, store_address: str) -> None:
+async def test_a_claim_brings_the_newest_group_into_the_cache(store: Store, store_address: str) -> None:
     group = await created(store)
     other = open_store(store_address) if store.shared else store
     for heard_at in range(3):
         for each in (store, other):
             while await each.claim("g"):
                 pass
-            recalled = each.recall("g") or await each.load("g")
-            assert recalled.group == group
+            newest = each.cached("g") or await each.load("g")
+            assert newest.group == group
             group = replace(group, heard_at=heard_at)
-            assert await each.commit(recalled, group) is None
+            assert await each.commit(newest, group) is None
     await other.close()

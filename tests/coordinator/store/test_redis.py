@@ -1,4 +1,4 @@
-"""What only Redis has: expiry, replicas, a history that can be lost, a clock of its own."""
+"""The Redis store beyond the contract: expiry, replicas, lost histories, Redis's clock."""
 
 import os
 import signal
@@ -25,9 +25,8 @@ async def client(redis_server: RedisServer) -> AsyncIterator[Redis]:
     async with Redis.from_url(redis_server.url, decode_responses=True) as client:
         await client.flushall()
         yield client
-        await (
-            client.flushall()
-        )  # other suites share this server, and one test here leaves a record that nobody could read
+        # Other suites share this server, and one test here leaves a record that cannot be decoded.
+        await client.flushall()
 
 
 @pytest.fixture
@@ -118,22 +117,22 @@ async def test_a_load_reads_the_head_and_the_changed_readers_alone(
     assert await loaded_group(second) == group
 
 
-async def test_what_is_recalled_at_a_time_that_is_off_is_refused_with_the_time_that_it_is(
+async def test_a_commit_with_a_cached_time_that_is_off_is_refused_with_redis_s_time(
     replicas: tuple[Store, Store],
 ) -> None:
     store, _ = replicas
     group = create("g", GroupConfig(), 1)
     await change(store, group)
     for off_ms in (-HOUR_MS, HOUR_MS):
-        recalled = store.recall("g")
-        assert recalled is not None
-        told = await store.commit(replace(recalled, now_ms=recalled.now_ms + off_ms), replace(group, heard_at=1))
-        assert told is not None
-        assert (told.sure, told.version, told.group) == (True, recalled.version, group)
-        assert abs(told.now_ms - recalled.now_ms) < HOUR_MS / 10
+        cached = store.cached("g")
+        assert cached is not None
+        instead = await store.commit(replace(cached, now_ms=cached.now_ms + off_ms), replace(group, heard_at=1))
+        assert instead is not None
+        assert (instead.confirmed, instead.version, instead.group) == (True, cached.version, group)
+        assert abs(instead.now_ms - cached.now_ms) < HOUR_MS / 10
 
 
-async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_whole_group(
+async def test_a_replica_whose_cache_is_older_than_the_recorded_removals_reads_the_whole_group(
     replicas: tuple[Store, Store],
 ) -> None:
     first, second = replicas
@@ -150,14 +149,14 @@ async def test_who_has_not_looked_for_longer_than_removals_are_kept_reads_the_wh
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims last, and whoever comes next is waited for, as long as any test runs."""
+    """Claims last longer than any test, and so does the wait for the next process."""
     monkeypatch.setattr(redis_store, "CLAIMED_MS", HOUR_MS)
     monkeypatch.setattr(redis_store, "AWAITED_MS", HOUR_MS)
 
 
 async def claim_ends(client: Redis) -> None:
     seconds, microseconds = await client.time()
-    await client.set(keys.of_claim("g")[0], f"{seconds * 1_000 + microseconds // 1_000} whoever it was")
+    await client.set(keys.of_claim("g")[0], f"{seconds * 1_000 + microseconds // 1_000} a process")
 
 
 @pytest.mark.usefixtures("patient")
@@ -173,7 +172,7 @@ async def test_processes_claim_a_group_in_turn(client: Redis, replicas: tuple[St
 
 
 @pytest.mark.usefixtures("patient")
-async def test_of_three_processes_none_gets_a_group_twice_before_another_has_had_it(
+async def test_no_process_of_three_gets_a_group_twice_before_another_has_had_it(
     client: Redis, replicas: tuple[Store, Store]
 ) -> None:
     third = open_store("redis://127.0.0.1:{port}/{db}".format(**client.connection_pool.connection_kwargs))
@@ -190,13 +189,13 @@ async def test_of_three_processes_none_gets_a_group_twice_before_another_has_had
 
 
 @pytest.mark.usefixtures("patient")
-async def test_a_claim_that_nobody_waits_for_goes_on(replicas: tuple[Store, Store]) -> None:
+async def test_a_claim_that_no_other_process_wants_goes_on(replicas: tuple[Store, Store]) -> None:
     store, _ = replicas
     assert [await store.claim("g") for _ in range(2)] == [0, 0]
 
 
 @pytest.mark.usefixtures("patient")
-async def test_a_process_that_does_not_come_for_its_turn_is_passed_over(
+async def test_a_process_that_does_not_come_for_its_claim_is_passed_over(
     client: Redis, replicas: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, dead = replicas
@@ -210,7 +209,7 @@ async def test_a_process_that_does_not_come_for_its_turn_is_passed_over(
             pass
 
 
-async def test_a_claim_keeps_nobody_from_committing(replicas: tuple[Store, Store]) -> None:
+async def test_a_claim_keeps_no_process_from_committing(replicas: tuple[Store, Store]) -> None:
     first, second = replicas
     await change(first, with_readers(1))
     assert await first.claim("g") == 0
@@ -218,22 +217,22 @@ async def test_a_claim_keeps_nobody_from_committing(replicas: tuple[Store, Store
     assert len((await loaded_group(first)).readers) == 2
 
 
-async def test_a_group_that_redis_has_lost_does_not_come_back_out_of_a_replicas_memory(
+async def test_a_group_that_redis_has_lost_does_not_come_back_from_a_replica_s_cache(
     client: Redis, replicas: tuple[Store, Store]
 ) -> None:
     store, _ = replicas
     await change(store, with_readers(1))
     await client.flushall()
-    recalled = store.recall("g")
-    assert recalled is not None
-    assert recalled.group is not None
-    standing = await store.commit(recalled, replace(recalled.group, heard_at=1))
-    assert standing is not None
-    assert (standing.version, standing.group) == (0, None)
-    assert store.recall("g") is None
+    cached = store.cached("g")
+    assert cached is not None
+    assert cached.group is not None
+    instead = await store.commit(cached, replace(cached.group, heard_at=1))
+    assert instead is not None
+    assert (instead.version, instead.group) == (0, None)
+    assert store.cached("g") is None
 
 
-async def test_a_replica_that_knows_more_than_a_redis_that_went_back_in_time_believes_redis(
+async def test_a_replica_with_a_newer_group_than_a_redis_that_went_back_in_time_takes_redis_s(
     redis_server: RedisServer,
 ) -> None:
     with RedisServer(options=("--save", "", "--appendonly", "no", "--dbfilename", "kept.rdb")) as server:
@@ -260,7 +259,7 @@ async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_wri
     store, other = replicas
     await other.ping()
     await client.flushall()
-    # a script of this Redis sees what one of Redis 6 would: no number of a version
+    # The script sees a Redis as old as 6, which has no REDIS_VERSION_NUM.
     ready = store._ready  # type: ignore[attr-defined]
     ready.text = f"local redis = {{call = redis.call}}\n{ready.text}"
     ready.sha = sha1(ready.text.encode()).hexdigest()
@@ -270,7 +269,7 @@ async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_wri
 
 
 @pytest.mark.usefixtures("own_store_timeout")
-async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_are_nobody_elses(
+async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_reach_no_other_command(
     redis_server: RedisServer,
 ) -> None:
     with RedisServer() as server:

@@ -127,7 +127,7 @@ def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(repl
     assert line["silent_ms"] >= CONFIG["lease_ms"]
 
 
-def test_what_starts_and_what_uvicorn_says_is_json_too() -> None:
+def test_the_lines_at_the_start_and_those_of_uvicorn_are_json_too() -> None:
     with CoordinatorProcess(options=("--log-format", "json")) as coordinator:
         with socket.create_connection(("127.0.0.1", httpx.URL(coordinator.url).port or 0)) as hostile:
             hostile.sendall(b"this is not HTTP\r\n\r\n")

@@ -59,7 +59,7 @@ def test_a_long_text_is_cut(form: logging.Formatter) -> None:
     assert len(form.format(record(owner="x" * 1_000_000))) < LONGEST_TEXT + 300
 
 
-def test_in_text_an_error_follows_behind_bars_so_that_its_words_cannot_pass_for_a_line() -> None:
+def test_the_text_format_puts_an_error_behind_bars_so_that_its_words_cannot_pass_for_a_line() -> None:
     first, *more = (
         TextLines().format(record("it failed", ValueError("x\n2026-01-01T00:00:00.000Z INFO all is well"))).splitlines()
     )
@@ -68,12 +68,12 @@ def test_in_text_an_error_follows_behind_bars_so_that_its_words_cannot_pass_for_
     assert all(line.startswith("  | ") for line in more)
 
 
-def test_in_text_fields_are_words_or_json() -> None:
+def test_the_text_format_writes_fields_as_words_or_json() -> None:
     line = TextLines().format(record(event="reader_registered", group="g", owner="two words", config={"a": 1}))
     assert line.endswith('INFO reader registered group=g owner="two words" config={"a": 1}')
 
 
-async def test_what_one_commit_changes_is_told_up_to_a_limit_and_then_counted() -> None:
+async def test_the_changes_of_one_commit_are_logged_up_to_a_limit_and_counted_beyond_it() -> None:
     seen, now = StringIO(), [10_000]
     metrics = Metrics(MemoryStore(lambda: now[0]))
     handler = logging.StreamHandler(seen)

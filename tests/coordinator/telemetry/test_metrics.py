@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.service import figures
+from lockgate_coordinator.service import group_scrape
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store, open_store
 from lockgate_coordinator.telemetry import totals
@@ -152,7 +152,7 @@ async def test_a_fault_of_the_service_is_counted_once() -> None:
         assert (await service.scrape())["rejections_total{type=internal-server-error}"] == 1
 
 
-async def test_what_the_guard_denies_is_counted_and_metrics_need_a_token_for_all_groups(
+async def test_refusals_of_the_guard_are_counted_and_metrics_need_a_token_for_all_groups(
     started: Callable[..., Service],
 ) -> None:
     service = started(Settings(tokens="read=open-sesame-to-read"))
@@ -173,7 +173,7 @@ async def test_a_group_tells_its_watermark_its_ceiling_and_who_is_how_far_ahead(
     assert seen["group_revision{group=g}"] > 0
 
 
-async def test_what_has_no_watermark_has_no_series_of_one(service: Service) -> None:
+async def test_a_group_without_a_watermark_has_no_series_of_one(service: Service) -> None:
     await service.starts("a", 5_000, idle=True)
     seen = await service.scrape()
     assert [name for name in seen if "watermark_timestamp" in name or "drift" in name] == []
@@ -225,7 +225,7 @@ async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
     assert (seen["group_readers{group=g,state=lost}"], seen["state_changes_total{kind=reader_lost}"]) == (1, 1)
 
 
-async def test_who_waits_too_long_is_overdue_and_whom_it_waited_for_is_passed_over_until_it_is_near(
+async def test_a_reader_that_waits_too_long_is_overdue_and_the_one_it_waited_for_is_passed_over_until_it_is_near(
     service: Service,
 ) -> None:
     await service.http.put("/v1/groups/g", json={**CONFIG, "max_hold_ms": 500, "on_max_hold": "proceed"})
@@ -322,8 +322,8 @@ async def test_splits_have_series_of_their_own_only_where_that_is_wanted(
 async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(figures, "MOST_GROUPS", 2)
-    monkeypatch.setattr(figures, "MOST_SOURCES_OF_A_GROUP", 2)
+    monkeypatch.setattr(group_scrape, "MOST_GROUPS", 2)
+    monkeypatch.setattr(group_scrape, "MOST_SOURCES_OF_A_GROUP", 2)
     monkeypatch.setattr(totals, "MOST_SOURCES", 2)
     for group in ("a", "b", "c"):
         for source in ("s", "t", "u"):

@@ -1,1 +1,4 @@
-"""The SourceCoordinator service of lockgate."""
+"""The coordinator service of lockgate: groups of readers that wait for each other, over HTTP.
+An operator runs it as `lockgate serve`; `clients/spark` and other clients call its REST API.
+Theory: docs/architecture.md has its rooms, docs/protocol.md its rules.
+"""

@@ -11,6 +11,7 @@ import typer
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import NAME, valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
+from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.operate import commands
 from lockgate_coordinator.server import ListenError, run, serve
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
@@ -55,7 +56,7 @@ Unauthenticated = Annotated[
         "--allow-unauthenticated",
         envvar="LOCKGATE_ALLOW_UNAUTHENTICATED",
         help=(
-            "Listen on other than loopback addresses without tokens, though whoever reaches the port may read "
+            "Listen on other than loopback addresses without tokens, though everyone who reaches the port may read "
             "and steer every group."
         ),
     ),
@@ -73,11 +74,11 @@ RateLimit = Annotated[
     typer.Option(
         envvar="LOCKGATE_RATE_LIMIT",
         min=1,
-        help="Requests a second of each token, twice as many at once. [default: as many as it likes]",
+        help="Requests a second of each token, twice as many at once. [default: no limit]",
     ),
 ]
 MaxSubscribers = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams at the same time.")
+    int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams and long polls at the same time.")
 ]
 Certificate = Annotated[
     Path | None,
@@ -101,12 +102,8 @@ Authorities = Annotated[
         help="Take only callers with a certificate that one of these has signed.",
     ),
 ]
-LogFormat = Annotated[
-    logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="How a line of the log is written.")
-]
-LogLevel = Annotated[
-    logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="What is logged: this and what is worse.")
-]
+LogFormat = Annotated[logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="The form of a log line.")]
+LogLevel = Annotated[logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="The lowest level that is logged.")]
 SplitMetrics = Annotated[
     bool,
     typer.Option(
@@ -115,6 +112,9 @@ SplitMetrics = Annotated[
         help="Three series for each split at /metrics, of 10,000 splits at most.",
     ),
 ]
+
+# For measurements alone: the package `fast` has the parts, and what each of them saves.
+Plain = Annotated[str, typer.Option("--plain", envvar="LOCKGATE_PLAIN", hidden=True)]
 
 
 @cli.command("serve")
@@ -132,42 +132,43 @@ def serve_command(
     log_format: LogFormat = logs.LogFormat.TEXT,
     log_level: LogLevel = logs.LogLevel.INFO,
     split_metrics: SplitMetrics = False,
+    plain: Plain = "",
 ) -> None:
     """Run a coordinator.
 
     It logs one line, "lockgate listens on http://…", when it accepts requests, and ends within 5
-    seconds of SIGTERM or Ctrl-C. Tokens can also stand in LOCKGATE_TOKENS, as
+    seconds of SIGTERM or Ctrl-C. LOCKGATE_TOKENS can hold tokens as well, as
     ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
-    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics)
+    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics, _fast(plain))
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)
     if settings.guarded and tls is None and not _is_loopback(host):
         log.warning(
             (
-                "tokens come in over plain http at %s: whoever is on the way can read them; --ssl-certfile, or TLS "
-                "before it"
+                "tokens come in over plain http at %s, where others on the network can read them: set --ssl-certfile, "
+                "or put TLS before it"
             ),
             host,
         )
     try:
-        run(serve(host, port, open_store(store), settings, tls))
+        run(serve(host, port, open_store(store, fast=settings.fast), settings, tls))
     except (InvalidStoreAddress, StoreUnavailable, InvalidTokens, InvalidTls, ListenError) as error:
         raise _fault(str(error)) from error
 
 
 @cli.command("token")
 def token_command(
-    name: Annotated[str, typer.Argument(help="Whose it is; what a refusal calls it by.")],
+    name: Annotated[str, typer.Argument(help="The token's name, which refusals quote.")],
     role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
     group: Annotated[
         list[str] | None,
-        typer.Option(help="A group that it may touch, or the beginning of names and *; may be repeated."),
+        typer.Option(help="A group that the token may touch, or the beginning of names and *; may be repeated."),
     ] = None,
 ) -> None:
-    """Make a token: its entry for the file of `serve --tokens` on standard output, itself, only
-    this once, on standard error.
+    """Make a token. Its entry for the file of `serve --tokens` goes to standard output, the token
+    itself, only this once, to standard error.
     """
     if not NAME.fullmatch(name):
         raise _fault("NAME must be 1 to 255 of A-Z a-z 0-9 . _ : -")
@@ -192,7 +193,7 @@ def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> Non
         return
     if not allow_unauthenticated and not _is_loopback(host):
         raise _fault(
-            f"--host {host} can be reached by others, and there are no tokens: whoever reaches it may steer "
+            f"--host {host} can be reached by others, and there are no tokens: everyone who reaches it may steer "
             "every group. Give --tokens or "
             f"{VARIABLE}, listen on 127.0.0.1, or say --allow-unauthenticated if the network keeps strangers out"
         )
@@ -208,6 +209,13 @@ def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> 
     if keyfile is not None or ca_certs is not None:
         raise _fault("--ssl-keyfile and --ssl-ca-certs need --ssl-certfile, the certificate to listen with")
     return None
+
+
+def _fast(plain: str) -> Fast:
+    try:
+        return without([part for part in plain.split(",") if part])
+    except ValueError as error:
+        raise _fault(f"--plain {error}") from error
 
 
 def _is_loopback(host: str) -> bool:

@@ -12,8 +12,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.rate import RateLimit
-from lockgate_coordinator.api import alignment, document, errors, groups, health, metrics, readers, reports
-from lockgate_coordinator.api.lean import LeanReports
+from lockgate_coordinator.api import (
+    alignment_events,
+    document,
+    groups,
+    health,
+    metrics_page,
+    problems,
+    readers,
+    reports,
+)
+from lockgate_coordinator.fast.lean_reports import LeanReports
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
@@ -26,10 +35,8 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """FastAPI with something before it. What FastAPI itself adds as middleware stands behind its
-    own error handling and telemetry.
-
-    Those take longer than all that a report needs, so what each report passes does not stand there.
+    """FastAPI with middleware in front of it. FastAPI's own middleware runs behind its error
+    handling, which costs more than all the rest of a report; so this middleware runs before it.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -37,7 +44,7 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """From now on requests come to `middleware` first."""
+        """From now on `middleware` gets each request first."""
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,11 +62,13 @@ def create_app(
     """The service over `store`, which it closes when it ends. `app.state` has its `coordinator`,
     its `settings` and its `metrics`.
 
-    `clock` gives the monotonic seconds that tokens and their rates go by. `spans` takes a span for
-    each request, and what is left of them when the service ends. Raises `InvalidTokens`.
+    `clock` is the monotonic clock of tokens and their rates, in seconds. `spans` gets a span for
+    each request, and is flushed when the service ends. Raises `InvalidTokens`.
     """
     counted = Metrics(store)
-    coordinator = Coordinator(counted.store, counted.journal.evicting, max_watchers=settings.max_subscribers)
+    coordinator = Coordinator(
+        counted.store, counted.journal.evicting, max_watchers=settings.max_subscribers, fast=settings.fast
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -74,16 +83,17 @@ def create_app(
     app.state.coordinator = coordinator
     app.state.settings = settings
     app.state.metrics = counted
-    errors.install(app)
+    problems.install(app)
     document.install(app)
-    for subject in (groups, readers, reports, alignment, health, metrics):
+    for subject in (groups, readers, reports, alignment_events, health, metrics_page):
         app.include_router(subject.router)
-    app.before(LeanReports, coordinator=coordinator)
-    # the last one added is the outermost: all the others stand behind the guard
+    if settings.fast.lean_reports:
+        app.before(LeanReports, coordinator=coordinator)
+    # The middleware added last gets requests first: the guard comes before the lean routes.
     if settings.guarded:
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)
         rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit, clock)
-        app.before(Guard, keyring=keyring, rate=rate, answer=errors.problem)
+        app.before(Guard, keyring=keyring, rate=rate, answer=problems.problem)
     app.before(MeasuredRequests, figures=counted.requests)
     if spans is not None:
         app.before(traces.traced, spans=spans)

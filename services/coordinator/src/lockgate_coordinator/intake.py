@@ -1,19 +1,14 @@
-"""What one connection may send, and for how long; and answers that leave in one piece.
+"""How much one connection may send before its request is complete, and for how long.
 
-uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever. So
-one connection that never comes to the end of its headers would take all memory, and a thousand that
-send nothing all descriptors. Bodies are `api.parts`' matter.
-
-uvicorn also takes an answer apart: each header is looked through, and head and body are written by
-themselves, with a system call each. That is a third of what a report costs. An answer that is there
-as a whole, under the head that all of its kind have, is written at once.
+uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever.
+One connection that never ends its headers could take all memory, and a thousand silent ones all
+file descriptors. The limit on bodies is in `api.parts`.
 """
 
 import json
 from asyncio import TimerHandle, Transport
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -21,19 +16,16 @@ HEAD_LIMIT = 65_536
 """Bytes of a request's line and headers that are kept before their end has come."""
 
 SLOW_S = 60.0
-"""How often a connection is looked at. One that has asked nothing until then is closed, and one
-that is twice found in the same request.
+"""How often a connection is checked. A connection is closed if it has sent nothing until the first
+check, or if two checks in a row find it in the same request.
 """
-
-WHOLE: Final = "lockgate.whole"
-"""The name, in the `extensions` of ASGI's scope, of `Intake.answer_whole`."""
 
 _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's protocol with both bounds. A request that has come in whole is bounded by neither,
-    however long its answer takes.
+    """uvicorn's protocol with both limits. A request that is complete is under neither, however
+    long its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -43,22 +35,16 @@ class Intake(HttpToolsProtocol):
         self._requests = 0
         self._unfinished: int | None = None
         self._timer: TimerHandle | None = None
-        self._extensions = {WHOLE: self.answer_whole}
-        self._headers: list[tuple[bytes, bytes]] | None = None
-        self._start = b""
 
-    # as uvicorn has it
+    # uvicorn declares the base class's type as well
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._timer = self.loop.call_later(SLOW_S, self._look)
+        self._timer = self.loop.call_later(SLOW_S, self._check)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
-        # it holds a method of ours, so us: the collector, which comes seldom, would have to find
-        # that
-        self._extensions.clear()
 
     def data_received(self, data: bytes) -> None:
         self._head += len(data)
@@ -69,11 +55,9 @@ class Intake(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head, self._head = False, 0
         super().on_headers_complete()
-        # one of our own
-        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
 
     def on_body(self, body: bytes) -> None:
-        # what comes after the last piece of a body is headers again: the trailers of chunks
+        # after the last piece of a body headers may follow again: the trailers of a chunked body
         self._head = 0
         super().on_body(body)
 
@@ -82,39 +66,20 @@ class Intake(HttpToolsProtocol):
         self._requests += 1
         super().on_message_complete()
 
-    def answer_whole(self, send: Callable[..., Awaitable[None]], body: bytes) -> bool:
-        """Writes the answer with status 200 and this JSON. Does nothing, and says so by False,
-        where it has to be sent as any other:
-
-        somebody stands between (`send` is not uvicorn's own) and wants to see it, or the connection
-        is about to end, or is stuck.
+    def _check(self) -> None:
+        """Closes a connection that is silent or too slow. Between two requests uvicorn's own
+        keep-alive timer runs.
         """
-        cycle = self.cycle
-        if send != cycle.send or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
-            return False
-        # uvicorn makes them anew each second, for the date
-        if self._headers is not cycle.default_headers:
-            self._headers = cycle.default_headers
-            lines = b"".join(b"%b: %b\r\n" % header for header in self._headers)
-            self._start = b"HTTP/1.1 200 OK\r\n%bcontent-type: application/json\r\ncontent-length: " % lines
-        cycle.response_started = cycle.response_complete = True
-        self.transport.write(b"%b%d\r\n\r\n%b" % (self._start, len(body), body))
-        cycle.message_event.set()
-        cycle.on_response()
-        return True
-
-    def _look(self) -> None:
-        """Between requests uvicorn's own keep-alive runs."""
         unfinished = self._requests if not self._in_head or self._head else None
         silent = self._requests == 0 and unfinished is None
         if silent or (unfinished is not None and unfinished == self._unfinished):
             self.transport.close()
             return
         self._unfinished = unfinished
-        self._timer = self.loop.call_later(SLOW_S, self._look)
+        self._timer = self.loop.call_later(SLOW_S, self._check)
 
     def _refuse(self) -> None:
-        """Says so, unless another answer is under way, and ends the connection."""
+        """Answers 431, unless another answer is under way, and closes the connection."""
         if self.cycle is None or self.cycle.response_complete:
             problem = {
                 "type": "about:blank",

@@ -1,5 +1,5 @@
-"""Running the application: a socket of its own, a line that says where it listens, an end that
-waits for nobody.
+"""Runs the application: listens on its socket, logs its address, and ends without waiting for
+subscribers.
 """
 
 import asyncio
@@ -17,6 +17,8 @@ from typing import Any
 import uvicorn
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.fast.whole_answers import WholeAnswers
 from lockgate_coordinator.intake import Intake
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
@@ -26,29 +28,29 @@ from lockgate_coordinator.tls import Tls
 log = logging.getLogger("lockgate")
 
 GRACE_S = 3
-"""How long requests under way may take after the signal to end."""
+"""How long requests under way may take after the signal to stop."""
 
 KEEP_ALIVE_S = 75
-"""How long a silent connection is kept: longer than readers are silent, so that they do not send
-into one that is just being closed.
+"""How long a silent connection is kept: longer than readers are silent. A reader then never sends
+into a connection that is being closed.
 """
 
 
 SEND_BUFFER = 131_072
-"""Bytes that the system keeps for one connection, or twice that: left alone it goes up to some MB,
-for each reader that is stuck.
+"""Size of a connection's send buffer in bytes; Linux doubles it. By default it would grow to some
+MB for each stuck reader.
 """
 
 STUCK_MS = 60_000
-"""How long a connection may take nothing of what is sent before the system ends it."""
+"""How long a client may acknowledge nothing before the system ends its connection."""
 
 
 class ListenError(Exception):
-    """Nobody can listen there: the port is taken, or the address is not this machine's."""
+    """The service cannot listen there: the port is taken, or the address is not local."""
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
-    """Runs `serve(…)` to its end, on uvloop where there is one."""
+    """Runs `serve(…)` to its end, on uvloop where the system has it."""
     if sys.platform == "win32":
         asyncio.run(serving)
     else:
@@ -58,41 +60,41 @@ def run(serving: Coroutine[Any, Any, None]) -> None:
 
 
 async def serve(host: str, port: int, store: Store, settings: Settings = Settings(), tls: Tls | None = None) -> None:  # noqa: B008 – frozen
-    """Serves until SIGTERM or SIGINT, and returns then.
+    """Serves until SIGTERM or SIGINT, then returns.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
     `InvalidTls`, and `ListenError`.
     """
-    _take_descriptors()
-    _collect_seldom()
+    _raise_descriptor_limit()
+    _collect_garbage_seldom()
     app = create_app(store, settings, spans=traces.provider(os.environ))
     context = None if tls is None else tls.context()
     listening = listen(host, port)
     try:
         await store.ping()
-        await _Server(_config(app, context)).serve(sockets=[listening])
+        await _Server(_config(app, context, settings.fast)).serve(sockets=[listening])
     finally:
         listening.close()
 
 
-def _take_descriptors() -> None:
-    """As many as the system lets this process have: each subscriber takes one, and shells begin
-    with 1,024.
+def _raise_descriptor_limit() -> None:
+    """Allows as many file descriptors as the system permits. Each subscriber needs one, and the
+    usual limit is 1,024.
     """
     if sys.platform != "win32":
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with suppress(ValueError, OSError):  # a system that says there is no limit, and has one
+        with suppress(ValueError, OSError):  # some systems report no limit, and have one
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _collect_seldom() -> None:
-    """A large group is hundreds of thousands of objects without a cycle: looking through them takes
-    0.1 s, for nothing.
+def _collect_garbage_seldom() -> None:
+    """A large group has hundreds of thousands of objects, none in a cycle. Each full collection
+    would visit them all, in 0.1 s, and free nothing.
     """
     gc.collect()
-    gc.freeze()  # what was imported stays for good
+    gc.freeze()  # imported modules live as long as the process
     gc.set_threshold(50_000, 20, 50)
 
 
@@ -102,12 +104,11 @@ def listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
         )[0]
-        listening = socket.socket(
-            family, kind, protocol
-        )  # with its protocol named asyncio sets TCP_NODELAY: answers leave 40 ms earlier
+        # asyncio sets TCP_NODELAY only if the protocol is named: answers then leave 40 ms earlier.
+        listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Both are inherited by what is accepted: what the system keeps for a reader that does not
-        # read, and how long it believes in it.
+        # Accepted connections inherit both: how much the system buffers for a client that does not
+        # read, and when it gives the client up.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STUCK_MS)
@@ -118,14 +119,14 @@ def listen(host: str, port: int) -> socket.socket:
         raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
 
 
-def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
+def _config(app: Any, context: ssl.SSLContext | None, fast: Fast) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
-        http=Intake,
+        http=WholeAnswers if fast.whole_answers else Intake,
         ws="none",
-        log_config=None,  # as all that this process logs
+        log_config=None,  # this process has one log format for all
         access_log=False,
-        proxy_headers=False,  # nobody asks where a request came from
+        proxy_headers=False,  # no client address is used anywhere
         timeout_graceful_shutdown=GRACE_S,
         timeout_keep_alive=KEEP_ALIVE_S,
     )
@@ -143,15 +144,15 @@ class _Server(uvicorn.Server):
             log.info("lockgate listens on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Long polls and event streams end first, or the server would wait for them."""
+        """Ends long polls and event streams first, or the server would wait for them."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A service that was told to end and did so has not failed: uvicorn would raise the signal
-        again, for an exit code of -15.
+        """Ends with exit code 0. uvicorn would raise the signal again afterwards, for an exit code
+        of -15, as if the service had failed.
         """
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:

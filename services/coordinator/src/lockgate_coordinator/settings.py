@@ -1,21 +1,21 @@
-"""What an operator sets about the service, beside where it listens and where it keeps its
-groups.
-"""
+"""The operator's settings of the service, without its address and its store."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from lockgate_coordinator.fast.switches import Fast
 
 MAX_SUBSCRIBERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`tokens_file` is a TOML file, `tokens` is `role=token,role=token`; without either everybody
-    may do everything.
+    """`tokens_file` is a TOML file, `tokens` is `role=token,role=token`; without either every
+    request is allowed.
 
-    `rate_limit`: requests a second of each token, twice as many at once; None: as many as it likes.
+    `rate_limit`: requests a second of each token, with bursts of twice as many; None: no limit.
     `max_subscribers`: event streams and long polls at the same time in this process.
-    `split_metrics`: each split has metrics of its own.
+    `split_metrics`: each split has metrics of its own. `fast`: the fast parts in use.
     """
 
     tokens_file: Path | None = None
@@ -23,6 +23,7 @@ class Settings:
     rate_limit: int | None = None
     max_subscribers: int = MAX_SUBSCRIBERS
     split_metrics: bool = False
+    fast: Fast = field(default_factory=Fast)
 
     @property
     def guarded(self) -> bool:

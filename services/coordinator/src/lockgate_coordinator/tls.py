@@ -1,6 +1,4 @@
-"""TLS: the certificate that the service shows, and the authorities whose certificates it asks of
-those who call.
-"""
+"""TLS: the certificate of the service, and the authorities of the clients' certificates."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -10,15 +8,15 @@ PASSWORD_VARIABLE = "LOCKGATE_SSL_KEYFILE_PASSWORD"
 
 
 class InvalidTls(Exception):
-    """What TLS was to be done with cannot be used. The text names option and file, never the
+    """A certificate, key or authority cannot be used. The text names option and file, never the
     password.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files in PEM; without a `keyfile` the key is in the `certfile`. With `ca_certs` callers need
-    a certificate that these have signed.
+    """Files in PEM; without a `keyfile` the key is in the `certfile`. With `ca_certs` clients need
+    a certificate that one of these authorities has signed.
     """
 
     certfile: Path
@@ -28,12 +26,11 @@ class Tls:
 
     def context(self) -> ssl.SSLContext:
         """A server's context. Raises `InvalidTls`."""
-        self._look()
+        self._check_files()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
-            # A function, since without a password OpenSSL would ask for one on the terminal and
-            # wait.
+            # The password is a function, or OpenSSL would wait for an empty one on the terminal.
             context.load_cert_chain(self.certfile, self.keyfile, lambda: self.password)
         except (ssl.SSLError, ValueError):
             key = self.keyfile or self.certfile
@@ -50,8 +47,10 @@ class Tls:
             context.verify_mode = ssl.CERT_REQUIRED
         return context
 
-    def _look(self) -> None:
-        """OpenSSL does not say which of its files it could not read."""
+    def _check_files(self) -> None:
+        """Checks that the files can be read, since OpenSSL does not name the one that it could not
+        read.
+        """
         files = {"--ssl-certfile": self.certfile, "--ssl-keyfile": self.keyfile, "--ssl-ca-certs": self.ca_certs}
         for option, file in files.items():
             try:

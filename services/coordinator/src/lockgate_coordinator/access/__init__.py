@@ -1,3 +1,4 @@
-"""Who may do what, and how often: tokens, roles, groups. It knows no store, no rule of alignment,
-and no framework.
+"""Tokens with a role and groups, the guard that checks each request, and rates.
+`app` puts the guard before everything else. It knows no store, and no rule of alignment.
+Theory: docs/operations.md, "Access"; `rules` has the role that each route needs.
 """

@@ -1,19 +1,17 @@
-"""What a request is refused with before the service sees it. No text here ever holds a token."""
+"""The refusals of the guard, before the service sees a request. No text here ever holds a token."""
 
 
 class Unauthorized(Exception):
-    """There is no token in the request, or none that is known."""
+    """The request has no token, or an unknown one."""
 
 
 class Forbidden(Exception):
-    """The token is known, and may not do this. The text says which role or which group it would
-    take.
-    """
+    """The token is known, but may not do this. The text names the needed role or group."""
 
 
 class TooManyRequests(Exception):
-    """The token has used up its rate; after `retry_after_s` seconds, a whole number, it may go
-    on.
+    """The token has used up its rate. Its next request may come after `retry_after_s` whole
+    seconds.
     """
 
     def __init__(self, name: str, rate: int, retry_after_s: int) -> None:

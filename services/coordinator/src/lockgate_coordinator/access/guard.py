@@ -1,7 +1,8 @@
-"""The guard before the service: whatever has no token that may do it never reaches the application.
+"""The guard before the service. A request whose token does not permit it never reaches the
+application.
 
-It stands outside of everything else, also of the lean way of reports, and is passed by each
-request: so it looks up and compares, and parses nothing twice.
+The guard runs before everything else, the lean routes included. Each request passes it, so it only
+looks up and compares, and parses nothing twice.
 """
 
 from collections.abc import Callable
@@ -15,13 +16,15 @@ from lockgate_coordinator.access.rules import OPEN, rule_for
 from lockgate_coordinator.access.tokens import Token
 
 TOKEN = "lockgate.token"
-"""Where in the scope a route finds the `Token` of its request."""
+"""The key in the scope under which a route finds the `Token` of its request."""
 
 Denial = Unauthorized | Forbidden | TooManyRequests
 
 
 class Guard:
-    """ASGI middleware. `answer` makes the response to a request of this path that was denied so."""
+    """ASGI middleware. `answer` makes the response to a denied request, from its path and the
+    denial.
+    """
 
     def __init__(
         self, app: ASGIApp, keyring: Keyring, rate: RateLimit | None, answer: Callable[[str, Exception], ASGIApp]
@@ -77,9 +80,7 @@ class Guard:
 
 
 def _routed(scope: Scope) -> str:
-    """The path that the router matches: below the one where the application is mounted, if it
-    is.
-    """
+    """The path that the router matches, which is relative to where the application is mounted."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):

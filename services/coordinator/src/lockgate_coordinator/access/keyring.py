@@ -1,12 +1,11 @@
-"""The tokens in force: those of the environment, and those of a file that is read again whenever it
-has changed.
+"""The tokens in force: those of the environment, and those of a file that is read again after each
+change.
 
-**Nothing leaks through time.** A header is looked up among those that were good before, by its
-SHA-256: how far two digests agree says nothing about the token. What is not among them is compared,
-again by its digest, with *every* token's by `hmac.compare_digest`, without an end at the first that
-fits.
+**Timing reveals nothing.** A header is first looked up among the recognised ones, by its SHA-256:
+how far two digests agree says nothing about the token. An unrecognised header's digest is compared
+with that of *every* token by `hmac.compare_digest`, without stopping at a match.
 
-**Nothing is kept** but digests: neither a token nor a header that held one.
+**Only digests are kept**: no token, and no header that held one.
 """
 
 import hmac
@@ -19,11 +18,11 @@ from lockgate_coordinator.access.token_file import tokens_of_environment, tokens
 from lockgate_coordinator.access.tokens import InvalidTokens, Token, digest_of
 
 LOOK_EVERY_S = 1.0
-"""How often, at most, the file is looked at."""
+"""The file is checked for changes at most this often."""
 
-MOST_KNOWN = 1_024
-"""Good headers that are remembered. A token can be written in a few ways (`bearer`, more blanks),
-so there may be more than tokens.
+MOST_RECOGNISED = 1_024
+"""How many good headers are remembered. A token can be written in several ways (`bearer`, more
+blanks), so there may be more headers than tokens.
 """
 
 VARIABLE = "LOCKGATE_TOKENS"
@@ -42,20 +41,20 @@ class Keyring:
         self._file = file
         self._clock = clock
         self._signature = None if file is None else _signature(file)
-        self._looks_at = clock() + LOOK_EVERY_S
+        self._next_check = clock() + LOOK_EVERY_S
         self._listed = tokens_of_environment(VARIABLE, listed) if listed else ()
         self._tokens = self._listed + (() if file is None else tokens_of_file(file))
-        self._known: dict[bytes, Token] = {}
+        self._recognised_headers: dict[bytes, Token] = {}
 
     def find(self, authorization: bytes) -> Token | None:
         """The token of an `Authorization` header; None if it holds none that is known."""
-        if self._file is not None and self._clock() >= self._looks_at:
-            self._look(self._file)
+        if self._file is not None and self._clock() >= self._next_check:
+            self._read_again(self._file)
         header = digest_of(authorization)
-        known = self._known.get(header)
-        return known if known is not None else self._recognised(authorization, header)
+        recognised = self._recognised_headers.get(header)
+        return recognised if recognised is not None else self._recognise(authorization, header)
 
-    def _recognised(self, authorization: bytes, header: bytes) -> Token | None:
+    def _recognise(self, authorization: bytes, header: bytes) -> Token | None:
         scheme, _, secret = authorization.partition(b" ")
         if scheme.lower() != b"bearer":
             return None
@@ -63,18 +62,18 @@ class Keyring:
         for token in self._tokens:
             if hmac.compare_digest(token.digest, digest):
                 found = token
-        # what is not good is never kept: guesses cost no memory and push nobody out
+        # Wrong headers are never kept: guesses cost no memory and displace no good header.
         if found is not None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[header] = found
+            if len(self._recognised_headers) >= MOST_RECOGNISED:
+                self._recognised_headers.clear()
+            self._recognised_headers[header] = found
         return found
 
-    def _look(self, file: Path) -> None:
-        """On a broken or missing file the tokens that were good stay in force, and that is said
-        once for each such file.
+    def _read_again(self, file: Path) -> None:
+        """Reads the file again if it has changed. If it is broken or missing the old tokens stay in
+        force, and one error is logged for each such file.
         """
-        self._looks_at = self._clock() + LOOK_EVERY_S
+        self._next_check = self._clock() + LOOK_EVERY_S
         signature = _signature(file)
         if signature == self._signature:
             return
@@ -85,13 +84,13 @@ class Keyring:
             log.error("the tokens stay as they were: %s", error)
             return
         self._tokens = self._listed + tokens
-        self._known.clear()
+        self._recognised_headers.clear()
         log.warning("%s has changed: %d tokens are in force", file, len(self._tokens))
 
 
 def _signature(file: Path) -> _Signature | None:
-    """Time, size and inode: a file written in place changes the first two, one moved over it, or a
-    link to another, the last.
+    """Time, size and inode. Writing in place changes the first two; moving another file over it, or
+    changing a link, changes the last.
     """
     try:
         found = os.stat(file)

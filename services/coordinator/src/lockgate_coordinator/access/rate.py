@@ -1,29 +1,25 @@
-"""How often a token may ask: a token bucket for each, which holds two seconds' worth of
-requests.
-"""
+"""The rate of requests: a token bucket for each key, which holds two seconds' worth of requests."""
 
 import math
 from collections.abc import Callable
 
 MOST_BUCKETS = 1_024
-"""Above this the full ones are dropped: a bucket is full after two seconds of silence, and then as
-good as none.
+"""Above this number full buckets are dropped. A bucket is full after two seconds of silence, and
+then the same as a new one.
 """
 
 
 class RateLimit:
-    """`rate` requests a second for each key, `2 * rate` at once. `clock` gives monotonic
-    seconds.
-    """
+    """`rate` requests a second for each key, `2 * rate` at once. `clock`: monotonic seconds."""
 
     def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self.rate = rate
         self._burst = 2.0 * rate
         self._clock = clock
-        self._buckets: dict[bytes, tuple[float, float]] = {}  # how much was in it, and when
+        self._buckets: dict[bytes, tuple[float, float]] = {}  # the level of each, and when it was taken
 
     def take(self, key: bytes) -> int:
-        """0 if the request may go on; else after how many seconds, rounded up, the next one may."""
+        """0 if the request is allowed; else after how many seconds, rounded up, the next one is."""
         now = self._clock()
         level = self._level(self._buckets.get(key), now)
         if level < 1:

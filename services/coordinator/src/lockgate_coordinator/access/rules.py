@@ -1,9 +1,8 @@
-"""Which role a request needs, and whose group it touches. What stands in no rule needs the role
-`admin`.
+"""The role that a request needs, and the group that it touches. A request without a rule needs the
+role `admin`.
 
-Judged is the decoded path, the one that the router matches: no spelling of it can mean one thing
-here and another there. A path in which anything is doubled, missing or added is not the path of a
-rule.
+The rules apply to the decoded path, the one that the router matches, so no spelling of a path can
+mean one thing here and another there. A path with a part doubled, missing or added matches no rule.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from lockgate_coordinator.access.tokens import Role
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`everything`: the answer tells of all groups. `forced_by`: the query's member that only an
+    """`everything`: the answer covers all groups. `forced_by`: the query parameter that only an
     `admin` may set.
     """
 
@@ -25,7 +24,7 @@ class Rule:
 
 
 OPEN: Final = frozenset({("GET", "/livez"), ("GET", "/readyz")})
-"""What needs no token."""
+"""The requests that need no token."""
 
 RULES: Final = {
     "GET /metrics": Rule(Role.READ, everything=True),
@@ -52,8 +51,8 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """The rule of a request, and the group that it touches (None: no one group). `path` is decoded,
-    `query` is not.
+    """The rule of a request, and the group that it touches (None: no single group). `path` is
+    decoded, `query` is not.
     """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
@@ -64,8 +63,8 @@ def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
-    """The path with its names taken out: the group, then the source, then the subtask. An empty
-    name is no name.
+    """The path with `*` for its names: the group, the source, the subtask. An empty name is not
+    replaced, so it matches no rule.
     """
     for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
         if place < len(parts) and parts[place]:
@@ -79,7 +78,7 @@ def _shape_of_rule(rule: str) -> _Shape:
 
 
 def _is_forced(name: str, query: bytes) -> bool:
-    """Whatever a value is taken for, only this one is surely none: `false`."""
+    """Whether the query has the parameter with another value than `false`."""
     return any(
         key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     )

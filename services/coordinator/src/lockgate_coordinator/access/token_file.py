@@ -17,14 +17,14 @@ from lockgate_coordinator.access.tokens import GROUP_PATTERN, ROLE_NAMES, ROLES,
 
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 SHORTEST_TOKEN = 16
-"""Characters. Shorter ones were made up by somebody."""
+"""Characters. Shorter tokens were invented by hand, and can be guessed."""
 
 _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
     """The tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the field,
-    and holds nothing that stands there.
+    and repeats no value.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -44,9 +44,7 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
-    """The tokens of `role=token,role=token`; no token may touch fewer than all groups. Raises
-    `InvalidTokens`.
-    """
+    """The tokens of `role=token,role=token`; each may touch all groups. Raises `InvalidTokens`."""
     return tuple(
         _listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1)
     )
@@ -65,9 +63,7 @@ def _listed(where: str, entry: str) -> Token:
 
 
 def _where(error: Exception) -> str:
-    """The line of a fault of syntax. The parser's own text is left out, since it may repeat what it
-    stumbled over.
-    """
+    """The line of a syntax error. The parser's own text may repeat a value, so it is left out."""
     line = re.search(r"line \d+, column \d+|end of document", str(error))
     return f"a fault of syntax at {line[0]}" if line else "a fault of syntax"
 

@@ -1,7 +1,6 @@
-"""Tokens: 256 random bits each, of which the service keeps the SHA-256 alone.
+"""Tokens of 256 random bits. The service keeps only their SHA-256.
 
-A fast hash is enough: what makes slow ones necessary are passwords that can be guessed, and of 256
-random bits nobody guesses any.
+A fast hash is enough. Slow hashes protect passwords, which can be guessed; 256 random bits cannot.
 """
 
 import hashlib
@@ -12,14 +11,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-"""What RFC 6750 lets a bearer token consist of."""
+"""The form of a bearer token in RFC 6750."""
 
 GROUP_PATTERN = re.compile(r"[A-Za-z0-9._:-]{1,255}|[A-Za-z0-9._:-]{0,254}\*")
-"""A group's name, or how names begin: `orders*`."""
+"""A group's name, or the beginning of names: `orders*`."""
 
 
 class Role(IntEnum):
-    """What a token may do; each role may do what the ones below it may."""
+    """What a token may do. Each role includes those below it."""
 
     READ = 1
     REPORT = 2
@@ -34,14 +33,16 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """The tokens cannot be used as they were given. The text names the place, the field and what is
-    expected; never what stands there.
+    """The given tokens cannot be used. The text names the place, the field and the expected form,
+    and never a value.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One who may ask. `groups` are names and beginnings of names (`orders*`); None: all groups."""
+    """A token's name, digest and rights. `groups` are names and beginnings of names (`orders*`);
+    None: all groups.
+    """
 
     name: str
     digest: bytes = field(repr=False)
@@ -49,26 +50,22 @@ class Token:
     groups: tuple[str, ...] | None = None
 
     def may_touch(self, group: str) -> bool:
-        """Whether the group is one of its own."""
+        """Whether the token's groups include this one."""
         return self.groups is None or any(_covers(pattern, group) for pattern in self.groups)
 
 
 def new_token() -> str:
-    """A token that nobody has seen. Its beginning lets a scanner for secrets find one that went
-    astray.
-    """
+    """A new random token. Its prefix lets secret scanners find a leaked one."""
     return f"lockgate_{secrets.token_urlsafe(32)}"
 
 
 def digest_of(token: bytes) -> bytes:
-    """The SHA-256 of a token, which is all that is kept of it."""
+    """The SHA-256 of a token, the only trace of it that is kept."""
     return hashlib.sha256(token).digest()
 
 
 def stanza(token: Token) -> str:
-    """The token's entry in a file, for one that is valid: its name holds nothing that TOML would
-    need quoted.
-    """
+    """The entry of a valid token in the TOML file. No value in it needs escaping."""
     lines = ["[[token]]", f'name = "{token.name}"', f'sha256 = "{token.digest.hex()}"', f'role = "{token.role}"']
     if token.groups is not None:
         lines.append(f"groups = [{_quoted(token.groups)}]")

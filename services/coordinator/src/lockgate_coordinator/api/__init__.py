@@ -1,1 +1,4 @@
-"""HTTP: paths, bodies and status codes, one file for each subject. No rule is made here."""
+"""The REST API: paths, bodies and status codes, one file for each subject.
+`app` puts the routers together; `fast.lean_reports` answers most reports before them.
+Theory: docs/protocol.md. No rule is made here.
+"""

@@ -1,5 +1,5 @@
-"""What a route adds to the OpenAPI document: the body that it takes, what it answers, and every
-problem that it may answer with.
+"""A route's part of the OpenAPI document: its body, its answers, and every problem that it may
+answer with.
 """
 
 from collections.abc import Mapping
@@ -8,15 +8,15 @@ from typing import Any
 from fastapi import FastAPI
 
 from lockgate.wire.fields import Json
-from lockgate_coordinator.api.errors import TABLE, Problem
+from lockgate_coordinator.api.problems import TABLE, Problem
 from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_of, record, ref
 
 Responses = dict[int | str, dict[str, Any]]
-"""What FastAPI takes as the answers of a route, by their status."""
+"""The answers of a route by their status, as FastAPI takes them."""
 
 EVERYWHERE = frozenset({401, 403, 429, 503})
-"""The statuses that every route below /v1 may answer with: they come from what all of them share,
-access and the store.
+"""The statuses that every route below /v1 may answer with. They come from the guard and the store,
+which all routes share.
 """
 
 HEADERS: Mapping[int, tuple[str, Json]] = {
@@ -31,7 +31,7 @@ MEMBERS: Mapping[str, Json] = {
     "stale-epoch": {"current_epoch": integer(1)},
     "reader-busy": {"owner": TEXT},
 }
-"""What problems have beyond the members that all of them have."""
+"""The members of a problem beyond those that all problems have."""
 
 NO_ROUTE = "NoSuchRoute"
 REJECTIONS = ("invalid-request", "unknown-source", "unknown-reader", "stale-epoch")
@@ -39,20 +39,19 @@ REJECTIONS = ("invalid-request", "unknown-source", "unknown-reader", "stale-epoc
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
     """A good answer: `schema` is one of `SCHEMAS`, None for an answer without a body."""
-    said: Json = {"description": description}
+    entry: Json = {"description": description}
     if schema is not None:
-        said["content"] = {"application/json": {"schema": ref(schema)}}
+        entry["content"] = {"application/json": {"schema": ref(schema)}}
     if headers is not None:
-        said["headers"] = headers
-    return said
+        entry["headers"] = headers
+    return entry
 
 
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
-    """The arguments of a route's decorator: what it answers, and which types of problems it may
-    answer with by its own doing.
+    """The arguments of a route's decorator: its answers, and the types of its own problems.
 
-    What all routes share is added. A route with a `body` may also find it too large, and with
-    `names` in its path one of them may hold a slash, so that no route is found at all.
+    The problems that all routes share are added. A `body` may also be too large. With `names` in
+    the path one of them may hold a slash, so that no route matches.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("too-large",))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
@@ -80,8 +79,8 @@ def model(kind: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Adds the schemas to the document of `app`, and takes back that a parameter could be null: in
-    a URL nothing is.
+    """Adds the schemas to the document of `app`. Removes null from the types of parameters: no
+    value in a URL is null.
     """
     without = app.openapi
 
@@ -91,7 +90,7 @@ def install(app: FastAPI) -> None:
             "schemas": {**SCHEMAS, **_problems()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         }
-        # where the service was given no tokens, none is wanted
+        # a service without tokens needs none, hence the empty alternative
         document["security"] = [{"token": []}, {}]
         for operation in (each for path in document["paths"].values() for each in path.values()):
             for parameter in operation.get("parameters", ()):
@@ -108,14 +107,14 @@ def install(app: FastAPI) -> None:
 
 def _refusal(status: int, models: list[str]) -> Json:
     schemas = [ref(name) for name in models]
-    said: Json = {
+    entry: Json = {
         "description": " or ".join(models),
         "content": {"application/problem+json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}},
     }
     if status in HEADERS:
         name, schema = HEADERS[status]
-        said["headers"] = {name: {"required": True, "schema": schema}}
-    return said
+        entry["headers"] = {name: {"required": True, "schema": schema}}
+    return entry
 
 
 def _problems() -> dict[str, Json]:

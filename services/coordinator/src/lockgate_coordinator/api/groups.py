@@ -1,4 +1,4 @@
-"""Groups: configure, list, look into, forget."""
+"""Groups: configure, list, inspect, forget."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -50,10 +50,10 @@ async def listed(
     items = []
     for name in names[:limit]:
         try:
-            turn = await coordinator.look(name)
+            committed = await coordinator.look(name)
         except UnknownGroup:  # deleted a moment ago
             continue
-        items.append(summary(turn.group, turn.event, turn.now_ms))
+        items.append(summary(committed.group, committed.event, committed.now_ms))
     return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None})
 
 
@@ -64,9 +64,11 @@ async def one(
     """The group with a page of its readers, by source and subtask. The `ETag` is the
     configuration's.
     """
-    turn = await coordinator.look(group)
-    found = inspected(turn.group, turn.event, turn.now_ms, limit=limit, after=None if after is None else _reader(after))
-    return JSONResponse(found, headers={"ETag": _etag(turn.group.config_version)})
+    committed = await coordinator.look(group)
+    found = inspected(
+        committed.group, committed.event, committed.now_ms, limit=limit, after=None if after is None else _reader(after)
+    )
+    return JSONResponse(found, headers={"ETag": _etag(committed.group.config_version)})
 
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
@@ -87,10 +89,10 @@ async def source(
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
     """A page of the source's readers, by subtask, with their splits."""
-    turn = await coordinator.look(group)
-    if not turn.group.readers.has_source(source):
+    committed = await coordinator.look(group)
+    if not committed.group.readers.has_source(source):
         raise UnknownSource(group, source)
-    return JSONResponse(inspected_source(turn.group, source, turn.now_ms, limit=limit, after=after))
+    return JSONResponse(inspected_source(committed.group, source, committed.now_ms, limit=limit, after=after))
 
 
 def _reader(after: str) -> ReaderKey:
@@ -101,8 +103,8 @@ def _reader(after: str) -> ReaderKey:
 async def _visible_names(
     coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int
 ) -> list[str]:
-    """The first `wanted` names above `after` that may be known; so many are looked at for each
-    step, however few are visible.
+    """The first `wanted` names above `after` that the token may see. Names are read in large pages,
+    since few of them may be visible.
     """
     found = list[str]()
     while True:
@@ -118,8 +120,8 @@ def _etag(version: int) -> str:
 
 
 def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
-    """RFC 9110, 13.1: `If-Match` needs the group as one of those named, `If-None-Match` as none of
-    them; `*` is any.
+    """RFC 9110, 13.1: `If-Match` requires that the group is one of those named, `If-None-Match`
+    that it is none of them; `*` is any.
     """
 
     def holds(group: Group | None) -> bool:

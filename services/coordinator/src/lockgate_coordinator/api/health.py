@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from lockgate_coordinator.api.document import answer, refusals
-from lockgate_coordinator.api.errors import TABLE
 from lockgate_coordinator.api.parts import TheCoordinator
+from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.store import StoreUnavailable
 
 router = APIRouter(tags=["health"])

@@ -1,5 +1,5 @@
-"""What the routes take: names, the coordinator, and a body parsed by hand, since numbers of 64 bits
-have to come through exactly.
+"""The parameters of routes: names, the coordinator, and the body. The body is parsed here and not
+by FastAPI, so that 64-bit numbers stay exact.
 """
 
 import json
@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from lockgate.errors import InvalidMessage
 from lockgate_coordinator.access.guard import TOKEN
 from lockgate_coordinator.access.tokens import Token
-from lockgate_coordinator.api.errors import BodyTooLarge
+from lockgate_coordinator.api.problems import BodyTooLarge
 from lockgate_coordinator.api.schemas import NAME_PATTERN
 from lockgate_coordinator.service.coordinator import Coordinator
 
@@ -26,7 +26,7 @@ SourceName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=
 
 
 def _digits(value: object) -> object:
-    """As in bodies nothing is converted: "1.0", " 1" and "1_000" are no integers."""
+    """Accepts plain integers only, as in bodies: not "1.0", " 1" or "1_000"."""
     if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,19}", value):
         raise ValueError("must be an integer of 64 bits")
     return value
@@ -39,8 +39,8 @@ def _true_or_false(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits)
-"""For numbers in paths and queries. It stands behind their bounds, or the OpenAPI document would
-not have those.
+"""For numbers in paths and queries. In an annotation it comes after the bounds, or the OpenAPI
+document would lack them.
 """
 
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
@@ -48,15 +48,14 @@ Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """How many items a page may have."""
 
 
-async def _coordinator(
-    request: Request,
-) -> Coordinator:  # not async it would be run on a thread, which costs more than the request
+async def _coordinator(request: Request) -> Coordinator:
+    # async, because FastAPI runs other functions on a thread, which costs more than the request
     return cast("Coordinator", request.app.state.coordinator)
 
 
 async def _body(request: Request) -> object:
-    """The body as JSON. Does not begin to read one that says it is over the limit, and stops at the
-    limit whatever it says.
+    """The body as JSON. A body whose Content-Length is over the limit is not read at all; another
+    is read up to the limit.
     """
     parts, size = list[bytes](), _announced(request)
     if size > BODY_LIMIT:
@@ -68,7 +67,7 @@ async def _body(request: Request) -> object:
             if size > BODY_LIMIT:
                 raise BodyTooLarge(_TOO_LARGE)
             parts.append(part)
-    except ClientDisconnect:  # no fault of the service, which nobody will read of
+    except ClientDisconnect:  # the client's fault, so nothing is logged
         raise InvalidMessage([("body", "ended too early")]) from None
     try:
         return json.loads(b"".join(parts))
@@ -89,7 +88,7 @@ async def _visible(request: Request) -> Callable[[str], bool]:
 
 
 Visible = Annotated[Callable[[str], bool], Depends(_visible)]
-"""Whether the one who asks may know of a group."""
+"""Whether the request's token may see a group."""
 
 TheCoordinator = Annotated[Coordinator, Depends(_coordinator)]
 Body = Annotated[object, Depends(_body)]

@@ -5,8 +5,8 @@ from fastapi.responses import JSONResponse
 
 from lockgate.wire.codec import alignment_to_json, progress_from_json, report_from_json, reports_from_json
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.errors import described, judged
 from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.api.problems import described, judged
 from lockgate_coordinator.telemetry import requests
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["reports"])

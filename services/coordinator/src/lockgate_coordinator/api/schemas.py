@@ -1,9 +1,8 @@
-"""The JSON Schemas of all that goes over the wire, as core's codec and the inspection take and give
-it.
+"""The JSON Schemas of all bodies, as the core's codec and the inspection accept and write them.
 
-Written down rather than derived: a dataclass knows neither the range of a number, nor what may be
-null, nor what is refused when it is unknown. tests/protocol/test_document.py holds them against the
-codec, tests/protocol/test_schemas.py against real answers.
+They are written by hand: a dataclass has neither the range of a number, nor which values may be
+null, nor which unknown values are refused. tests/protocol/test_document.py compares them with the
+codec, tests/protocol/test_schemas.py with real answers.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""Server-Sent Events: a response that goes on for as long as its reader wants, the group exists and
-the service runs.
+"""Server-Sent Events: a response that lasts until its client leaves, the group is deleted or the
+service ends.
 
-A reader that does not keep up is never waited for. The server's buffer takes 64 KiB for it, then
-`send` does not return; meanwhile nothing is queued, and when it returns the newest event is sent.
-One that takes nothing at all is hung up on by the system, as `server.listen` asks it to.
+No commit waits for a slow client. The server buffers 64 KiB for it, then `send` blocks. Nothing is
+queued meanwhile, and afterwards the newest event is sent. The system closes the connection of a
+client that takes nothing at all, as `server.listen` sets it up.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ HEARTBEAT = b": nothing new\n\n"
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # nginx would collect events until its buffer is full
+    (b"x-accel-buffering", b"no"),  # or nginx would keep events back until its buffer is full
 ]
 
 
 @lru_cache(maxsize=1_024)
 def frame(event: WatermarkAlignmentEvent) -> bytes:
-    """One event as it goes over the wire; the same to all who follow the group."""
+    """One event in its wire form, which is the same for all streams of the group."""
     return b"event: alignment\nid: %d\ndata: %b\n\n" % (
         event.revision,
         json.dumps(alignment_to_json(event), separators=(",", ":")).encode(),
@@ -36,7 +36,7 @@ def frame(event: WatermarkAlignmentEvent) -> bytes:
 
 
 class EventStream(Response):
-    """`events`: what to send, None for a heartbeat. The stream ends where they end."""
+    """Sends `events`, and a heartbeat for each None. The stream ends with them."""
 
     media_type = "text/event-stream"
 

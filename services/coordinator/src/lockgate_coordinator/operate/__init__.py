@@ -1,3 +1,4 @@
-"""What an operator says to a running coordinator: groups, describe, evict, leave, forget. Over
-HTTP, as anybody else.
+"""The operator's commands for a running coordinator: groups, describe, evict, leave, forget.
+`__main__` adds them to the command `lockgate`. They use the REST API, as every client does.
+Theory: docs/operations.md, "Looking in".
 """

@@ -1,4 +1,6 @@
-"""The commands themselves: ask, show, and end with 1 when the service says no."""
+"""The operator's commands: ask the service, show the answer, and end with exit code 1 if it
+refuses.
+"""
 
 import json
 import time
@@ -10,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from lockgate_coordinator.operate.client import CoordinatorClient, Json
 from lockgate_coordinator.operate.faults import NotFound, Unreachable
 from lockgate_coordinator.operate.options import (
     DEFAULT_URL,
@@ -23,11 +26,10 @@ from lockgate_coordinator.operate.options import (
     Watch,
     asking,
 )
-from lockgate_coordinator.operate.service import Json, Service
 from lockgate_coordinator.operate.tables import group_view, groups_table
 
 EVERY_S = 2.0
-"""How often --watch looks again."""
+"""How often --watch asks again."""
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many readers to show.")]
 After = Annotated[
@@ -41,13 +43,13 @@ Splits = Annotated[bool, typer.Option("--splits", help="Show the readers' splits
 def groups(
     url: Url = DEFAULT_URL, token_file: TokenFile = None, ca: Ca = None, as_json: AsJson = False, watch: Watch = False
 ) -> None:
-    """List the groups: how far each is, how far its readers may go, and who holds it."""
+    """List the groups: their watermarks and ceilings, and the readers that hold them."""
     _not_both(as_json, watch)
-    with asking(url, token_file, ca) as service:
+    with asking(url, token_file, ca) as client:
         if as_json:
-            _print_json(service.groups())
+            _print_json(client.groups())
         else:
-            _show(lambda width: groups_table(service.groups()), watch=watch)
+            _show(lambda width: groups_table(client.groups()), watch=watch)
 
 
 def describe(
@@ -62,22 +64,20 @@ def describe(
     as_json: AsJson = False,
     watch: Watch = False,
 ) -> None:
-    """Show one group: its rules, who holds it, and each reader with its state, lease and the age of
-    its last progress.
+    """Show one group: its rules, the readers that hold it, and each reader with its state, lease
+    and the age of its last progress.
     """
     _not_both(as_json, watch)
-    with asking(url, token_file, ca) as service:
+    with asking(url, token_file, ca) as client:
         try:
             if as_json:
                 _print_json(
-                    service.group(group, limit, after)
-                    if source is None
-                    else service.source(group, source, limit, after)
+                    client.group(group, limit, after) if source is None else client.source(group, source, limit, after)
                 )
                 return
-            _show(lambda width: _described(service, group, source, splits, limit, after, width), watch=watch)
+            _show(lambda width: _described(client, group, source, splits, limit, after, width), watch=watch)
         except NotFound as fault:
-            raise service.with_near_names(fault, group, source) from fault
+            raise client.with_near_names(fault, group, source) from fault
 
 
 def evict(
@@ -88,13 +88,13 @@ def evict(
     token_file: TokenFile = None,
     ca: Ca = None,
 ) -> None:
-    """Take a reader out of its group, whatever its epoch: it no longer counts until it registers
+    """Take a reader out of its group, whatever its epoch. It no longer counts until it registers
     again.
     """
-    with asking(url, token_file, ca) as service:
+    with asking(url, token_file, ca) as client:
         _done(
-            service,
-            lambda: service.evict(group, source, subtask),
+            client,
+            lambda: client.evict(group, source, subtask),
             f"reader {source}/{subtask} is out of {group}",
             group,
             source,
@@ -110,13 +110,13 @@ def leave(
     token_file: TokenFile = None,
     ca: Ca = None,
 ) -> None:
-    """Say for a reader that it leaves: done only if the epoch is still its newest, so not to a
-    successor.
+    """Let a reader leave its group. It is done only if the epoch is still the newest, so a
+    successor stays.
     """
-    with asking(url, token_file, ca) as service:
+    with asking(url, token_file, ca) as client:
         _done(
-            service,
-            lambda: service.leave(group, source, subtask, epoch),
+            client,
+            lambda: client.leave(group, source, subtask, epoch),
             f"reader {source}/{subtask} has left {group}",
             group,
             source,
@@ -130,23 +130,23 @@ def forget(
     token_file: TokenFile = None,
     ca: Ca = None,
 ) -> None:
-    """Delete a group with its configuration and all its readers. Readers that live register again,
-    and it begins anew.
+    """Delete a group with its configuration and all its readers. Live readers register again, and
+    the group begins anew.
     """
     if not yes:
         typer.confirm(f"forget group {group} at {url}, with its configuration and all its readers?", abort=True)
-    with asking(url, token_file, ca) as service:
-        _done(service, lambda: service.forget(group), f"group {group} is forgotten", group, None)
+    with asking(url, token_file, ca) as client:
+        _done(client, lambda: client.forget(group), f"group {group} is forgotten", group, None)
 
 
 def _described(
-    service: Service, group: str, source: str | None, splits: bool, limit: int, after: str | None, width: int
+    client: CoordinatorClient, group: str, source: str | None, splits: bool, limit: int, after: str | None, width: int
 ) -> RenderableType:
-    found = service.group(group, limit, after if source is None else None)
+    found = client.group(group, limit, after if source is None else None)
     names = [source] if source is not None else [each["source"] for each in found["sources"]] if splits else None
     if names is None:
         return group_view(found, found["sources"], splits=False, width=width)
-    sources = [service.source(group, name, limit, after if source is not None else None) for name in names]
+    sources = [client.source(group, name, limit, after if source is not None else None) for name in names]
     return group_view(found, sources, splits=splits, width=width)
 
 
@@ -165,18 +165,18 @@ def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
                 try:
                     shown = view(console.width)
                     live.update(shown, refresh=True)
-                except Unreachable as fault:  # an outage is what one watches for
+                except Unreachable as fault:  # --watch has to show outages, too
                     live.update(Group(shown, Text(f"{time.strftime('%H:%M:%S')} {fault}", style="red")), refresh=True)
         except KeyboardInterrupt:
             return
 
 
-def _done(service: Service, act: Callable[[], None], said: str, group: str, source: str | None) -> None:
+def _done(client: CoordinatorClient, act: Callable[[], None], message: str, group: str, source: str | None) -> None:
     try:
         act()
     except NotFound as fault:
-        raise service.with_near_names(fault, group, source) from fault
-    typer.echo(said)
+        raise client.with_near_names(fault, group, source) from fault
+    typer.echo(message)
 
 
 def _print_json(answer: Json) -> None:

@@ -1,14 +1,12 @@
-"""What goes wrong between an operator and the service: one line each, which says where, what, and
-what to do.
-"""
+"""The errors of the operator's commands. Each is one line: where, what, and what to do."""
 
 
 class Fault(Exception):
-    """A command cannot be done. The text is one line, without a secret in it."""
+    """A command has failed. The text is one line without a secret in it."""
 
 
 class Unreachable(Fault):
-    """Nobody answers, or not now: it may pass."""
+    """No coordinator answers, or not now. The failure may pass."""
 
 
 class NotFound(Fault):

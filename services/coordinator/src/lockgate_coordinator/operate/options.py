@@ -1,5 +1,5 @@
-"""The options that the operator's commands share. A token comes from a file or the environment, for
-everybody may read the process list.
+"""The options that the operator's commands share. A token comes from a file or the environment,
+since every user can read the process list.
 """
 
 import os
@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import typer
 
 from lockgate.wire.events import NAME, NAME_RULE
+from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import Fault
-from lockgate_coordinator.operate.service import Service
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TOKEN = "LOCKGATE_TOKEN"
@@ -33,7 +33,7 @@ def _token(value: Path | None) -> Path | None:
 
 
 def _name(value: str) -> str:
-    """As the protocol has it. Anything else would be another path, and might be another route."""
+    """Checks a name by the protocol's rule. Another text in a path might match another route."""
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")
     return value
@@ -56,19 +56,19 @@ TokenFile = Annotated[
 Ca = Annotated[
     Path | None, typer.Option("--ca", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print what the service answers, for programs.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds, until Ctrl-C.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the service's answer as JSON, for programs.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the answer again every two seconds, until Ctrl-C.")]
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name)]
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", callback=_name)]
 SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0)]
 
 
 @contextmanager
-def asking(url: str, token_file: Path | None, ca: Path | None) -> Iterator[Service]:
-    """The service for one command. A `Fault` ends the command with its one line and exit code 1."""
+def asking(url: str, token_file: Path | None, ca: Path | None) -> Iterator[CoordinatorClient]:
+    """A client for one command. A `Fault` ends the command with its text and exit code 1."""
     try:
-        with Service(url, _read(token_file), None if ca is None else str(ca)) as service:
-            yield service
+        with CoordinatorClient(url, _read(token_file), None if ca is None else str(ca)) as client:
+            yield client
     except Fault as fault:
         typer.echo(f"lockgate: {fault}", err=True)
         raise typer.Exit(1) from fault

@@ -1,4 +1,4 @@
-"""What the service answers, as tables for people. Pure: from JSON to what rich renders."""
+"""The service's answers as tables for people. Pure: from JSON to rich's renderables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from lockgate_coordinator.operate.words import dated, holder, moment, span, who_
 Json = dict[str, Any]
 
 WIDE = 110
-"""From this width on the owners of readers have a place too."""
+"""From this width on readers have a column with their owners."""
 
 NUMBERS = frozenset({"drift", "held", "readers", "lease", "progress", "batch", "position"})
 WHOLE = frozenset({"watermark", "ceiling", "drift", "held", "lease", "progress"})
@@ -50,8 +50,8 @@ def groups_table(groups: Json) -> RenderableType:
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
-    """One group: what it is at, who holds it, and the readers of `sources`, which are parts of
-    answers of the service.
+    """One group: its watermark and ceiling, the readers that hold it, and the readers of `sources`,
+    which are parts of the service's answers.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), Text()]
@@ -123,7 +123,7 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
 
 
 def _held(reader: Json) -> Text:
-    """For how long the ceiling has held the reader."""
+    """How long the reader has waited at the ceiling."""
     return Text(span(reader["waiting_ms"]), style=COLOURS["overdue" if reader["overdue"] else "waiting"])
 
 
@@ -132,17 +132,13 @@ def _coloured(state: str) -> Text:
 
 
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
-    """How to see the rest, where a page is not all: of one source that was asked for, or of the
-    group.
-    """
+    """How to see the next page of the group, or of the one source asked for."""
     after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
     return [] if after is None else [Text(f"there are more: --after {after}, or a greater --limit", style="italic")]
 
 
 def _table(*columns: str) -> Table:
-    """Numbers to the right. Times and lengths of time are never cut; a name that is too long is
-    folded.
-    """
+    """Aligns numbers to the right. Times and durations are never cut; long names are folded."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")

@@ -9,11 +9,11 @@ Json = dict[str, Any]
 
 UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
 SOURCES_NAMED = 3
-"""How many of those that hold a group are named in a sentence."""
+"""How many of the readers that hold a group are named in a sentence."""
 
 
 def span(ms: int | None) -> str:
-    """A length of time in its two greatest units: "2h05m", "3.2s", "40ms"; "–" for none."""
+    """A duration in its two largest units: "2h05m", "3.2s", "40ms"; "–" for none."""
     if ms is None:
         return "–"
     sign, ms = ("-", -ms) if ms < 0 else ("", ms)
@@ -36,7 +36,7 @@ def moment(time: int, unbounded: str = "–") -> str:
 
 
 def dated(time: int, now: int) -> str:
-    """A time with how long ago it was."""
+    """A time, and how long ago it was."""
     if time == MIN:
         return "none yet"
     if time == MAX:
@@ -50,7 +50,7 @@ def holder(held: Json) -> str:
 
 
 def who_holds(group: Json) -> str:
-    """One sentence: who holds the group, and where."""
+    """One sentence: the readers that hold the group, and its watermark."""
     event = group["alignment"]
     would = "would be" if group["config"]["mode"] == "observe" else "is"
     if group["waiting_for"]:

@@ -1,3 +1,4 @@
-"""Between API and store: turns of a group, waiting for a change, looking into a group. The rules
-are core's.
+"""The commands of the protocol over a store: commit them, announce changes, inspect groups.
+The API calls `coordinator`; everything else serves that. The rules are the core's.
+Theory: the docstrings of `commit_queue` and `announcer`; docs/protocol.md.
 """

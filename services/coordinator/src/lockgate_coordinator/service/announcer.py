@@ -1,14 +1,13 @@
-"""Announcing: who waits for a group's next revision is woken by it, wherever it comes from.
+"""The announcer wakes the watchers of a group when its revision rises, whatever the cause.
 
-A revision moves by a command here (`announce`), by a command at another process, or by time alone,
-when a lease, a wait or a new group's grace ends. For each group that somebody watches one follower
-looks again at the next deadline and, where other processes share the store, twice in each update
-interval: a look at an unchanged group is one short question, and needs nothing to be set up again
-after the store was away. Nobody watches: nobody looks.
+A revision rises by a command here (`announce`), by a command at another process, or by time alone,
+when a lease, a wait or a new group's grace ends. So each watched group has one follower. It looks
+at the group at the next deadline and, where other processes share the store, twice in each update
+interval. A look at an unchanged group is one short question, which also works right after an outage
+of the store. A group without watchers has no follower.
 
-Nothing is queued for anybody. A watcher that is woken takes the newest event, and one that was busy
-meanwhile finds it when it comes back: so a slow one misses what is outdated, costs no memory, and
-delays nobody.
+No events are queued. A woken watcher takes the newest event, and a busy one finds it when it comes
+back. So a slow watcher misses outdated events only, costs no memory, and delays no other.
 """
 
 import asyncio
@@ -20,26 +19,27 @@ from dataclasses import dataclass, field
 from lockgate.errors import Refused
 from lockgate.group.alignment import next_deadline
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_coordinator.service.turns import Turn
+from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.store import StoreUnavailable
 
 log = logging.getLogger("lockgate")
 
 HEARTBEAT_S = 10.0
-"""How often a follower of an unchanged group is told that nothing has changed: proxies cut what is
-silent for longer.
+"""How often an event stream of an unchanged group gets a heartbeat: proxies cut silent connections.
 """
 
 LOOK_AGAIN_S = 1.0
-"""How soon a store that was away is asked again."""
+"""How soon the follower looks again after a failure."""
 
 
 class TooManyWatchers(Exception):
-    """As many wait here as the operator lets."""
+    """The operator's limit on watchers is reached."""
 
 
 class _Watcher:
-    """One who waits. Woken while it is busy, it finds out by itself."""
+    """One waiting long poll or stream. A wake-up while it is busy is not kept: it looks for news
+    before it sleeps.
+    """
 
     __slots__ = ("_woken",)
 
@@ -60,9 +60,9 @@ class _Watcher:
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """One group that somebody watches. `failure` is why the last look failed, without its
-    traceback: the frames there hold this, and whoever is told of it would add his. `poked`: look
-    now.
+    """A watched group. `failure` is why the last look failed. It is stored without its traceback:
+    the frames there would keep this object alive, and each re-raise adds more. `look_now` is set
+    when the follower should not wait.
     """
 
     watchers: set[_Watcher] = field(default_factory=set)
@@ -70,10 +70,10 @@ class _Watch:
     failure: Exception | None = None
     beats: int = 0
     wakes_at: float | None = None
-    poked: asyncio.Event = field(default_factory=asyncio.Event)
+    look_now: asyncio.Event = field(default_factory=asyncio.Event)
     follower: "asyncio.Task[None] | None" = None
 
-    def tell(self) -> None:
+    def wake_all(self) -> None:
         for watcher in self.watchers:
             watcher.wake()
 
@@ -82,11 +82,11 @@ class _Watch:
 
 
 class Announcer:
-    """`look` evaluates a group now, and announces what it finds. `shared`: other processes may
-    change groups. `limit`: of watchers.
+    """`look` evaluates a group now, and announces the outcome. `shared`: other processes may change
+    groups. `limit` is the number of watchers.
     """
 
-    def __init__(self, look: Callable[[str], Awaitable[Turn]], *, shared: bool, limit: int) -> None:
+    def __init__(self, look: Callable[[str], Awaitable[Committed]], *, shared: bool, limit: int) -> None:
         self.watchers = 0
         self._look = look
         self._shared = shared
@@ -94,30 +94,29 @@ class Announcer:
         self._watches: dict[str, _Watch] = {}
         self._closing = False
 
-    def announce(self, turn: Turn) -> None:
-        """A group as it stands now. Older revisions than the newest known are no news."""
-        watch = self._watches.get(turn.group.name)
+    def announce(self, committed: Committed) -> None:
+        """Wakes the watchers of the group, if the event is newer than the newest known one."""
+        watch = self._watches.get(committed.group.name)
         if watch is None:
             return
         watch.failure = None
-        if watch.newest is None or turn.event.revision > watch.newest.revision:
-            watch.newest = turn.event
-            watch.tell()
-        wakes_at = self._next_look(turn)
+        if watch.newest is None or committed.event.revision > watch.newest.revision:
+            watch.newest = committed.event
+            watch.wake_all()
+        wakes_at = self._next_look(committed)
         if wakes_at is not None and (watch.wakes_at is None or wakes_at < watch.wakes_at):
-            watch.poked.set()
+            watch.look_now.set()
 
     def deleted(self, name: str) -> None:
-        """Whoever waits for the group is to learn that it is gone."""
+        """The follower looks at once, so that the watchers learn that the group is gone."""
         watch = self._watches.get(name)
         if watch is not None:
-            watch.poked.set()
+            watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """The first event above revision `after`; None when the time ran out or the service ends.
-        Raises what `look` raises.
+        """The newest event above revision `after`; None when the time ran out or the service ends.
 
-        Raises `TooManyWatchers`.
+        Raises `TooManyWatchers`, and what `look` raises.
         """
         expired = False
 
@@ -141,10 +140,8 @@ class Announcer:
                 timer.cancel()
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The newest event whenever it is above what was given before, and None at each heartbeat.
-        Ends with the group or the service.
-
-        A store that is away is waited for: the follower is told of nothing, for nothing is known.
+        """The newest event whenever it is above the last one given, and None at each heartbeat.
+        Ends with the group or the service. An outage of the store does not end it.
         """
         with self._watching(name) as (watch, watcher):
             beats = watch.beats
@@ -161,7 +158,7 @@ class Announcer:
                 beats = watch.beats
 
     def check_room(self) -> None:
-        """Raises `TooManyWatchers` if as many wait as may."""
+        """Raises `TooManyWatchers` if the limit is reached."""
         if self.watchers >= self._limit:
             raise TooManyWatchers(
                 f"{self._limit} streams and long polls wait here already: ask again later, or another coordinator"
@@ -171,7 +168,7 @@ class Announcer:
         """Ends all waiting at once, as if the time had run out."""
         self._closing = True
         for watch in self._watches.values():
-            watch.tell()
+            watch.wake_all()
 
     @contextmanager
     def _watching(self, name: str) -> Iterator[tuple[_Watch, _Watcher]]:
@@ -196,36 +193,34 @@ class Announcer:
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """A group that is gone ends its watch with all its watchers: whoever asks again begins a
-        new one.
-        """
+        """The follower of one group. It ends with the group; a later watcher starts a new one."""
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:
-            watch.poked.clear()
+            watch.look_now.clear()
             try:
                 watch.wakes_at = self._next_look(await self._look(name))
             except Refused as failure:
                 watch.failure = failure.with_traceback(None)
                 self._drop(name, watch)
-                watch.tell()
+                watch.wake_all()
                 return
-            except Exception as failure:  # a fault, too: if it ended the follower, all who watch would wait for ever
+            except Exception as failure:  # any fault: if it ended the follower, its watchers would wait for ever
                 if not isinstance(failure, StoreUnavailable) and type(failure) is not type(watch.failure):
-                    log.exception("group %s: a look at it has failed, and is repeated", name)
+                    log.exception("group %s: evaluating it has failed, and is repeated", name)
                 watch.failure, watch.wakes_at = failure.with_traceback(None), loop.time() + LOOK_AGAIN_S
-                watch.tell()
+                watch.wake_all()
             if loop.time() >= beat_at:
                 beat_at = loop.time() + HEARTBEAT_S
                 watch.beats += 1
-                watch.tell()
-            await _set_before(watch.poked, min(beat_at, watch.wakes_at or beat_at) - loop.time())
+                watch.wake_all()
+            await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
-    def _next_look(self, turn: Turn) -> float | None:
-        deadline = next_deadline(turn.group, turn.now_ms)
-        pauses = [] if deadline is None else [deadline - turn.now_ms]
+    def _next_look(self, committed: Committed) -> float | None:
+        deadline = next_deadline(committed.group, committed.now_ms)
+        pauses = [] if deadline is None else [deadline - committed.now_ms]
         if self._shared:
-            pauses.append(turn.group.config.update_interval_ms // 2)
+            pauses.append(committed.group.config.update_interval_ms // 2)
         return asyncio.get_running_loop().time() + min(pauses) / 1000 if pauses else None
 
 

@@ -1,7 +1,7 @@
-"""The coordinator: every command of the protocol, as load, core's rule, commit.
+"""The coordinator: every command of the protocol, as load, the core's rule, commit.
 
-Flink's `SourceCoordinator` (seed 001) is one object in one job's master; this one is any number of
-processes over one store, and none of them holds anything that the others need.
+Flink's `SourceCoordinator` (seed 001) is one object in the master of one job. This coordinator is
+any number of processes over one store, and no process holds anything that the others need.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -20,8 +20,9 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.announcer import Announcer
-from lockgate_coordinator.service.turns import PreconditionFailed, Reports, Turn, Turns
+from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
@@ -31,7 +32,7 @@ BEFORE_ALL = -1
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The answer to a configuration: it, its version, and whether the group is new."""
+    """The answer to a configuration: `config` with its version, and whether the group is new."""
 
     config: GroupConfig
     version: int
@@ -41,29 +42,30 @@ class Configured:
 Precondition = Callable[[Group | None], bool]
 
 
-def _unseen(group: str, source: str, subtask: int) -> AbstractContextManager[None]:
+def _unrecorded(group: str, source: str, subtask: int) -> AbstractContextManager[None]:
     return nullcontext()
 
 
 class Coordinator:
-    """All methods raise `Refused` for what core's rules refuse and `StoreUnavailable` when the
+    """All methods raise `Refused` for what the core's rules refuse, and `StoreUnavailable` when the
     store does not answer.
 
-    `evicting` is entered while a reader (group, source, subtask) is evicted: afterwards nothing
-    tells that it did not leave by itself.
+    `evicting` is entered while a reader (group, source, subtask) is evicted. Afterwards the group
+    does not show whether the reader was evicted or left by itself.
     """
 
     def __init__(
         self,
         store: Store,
-        evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unseen,
+        evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unrecorded,
         *,
         max_watchers: int = 10_000,
+        fast: Fast = Fast(),  # noqa: B008 – frozen
     ) -> None:
         self._store = store
         self._evicting = evicting
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
-        self._turns = Turns(store, self._announcer.announce)
+        self._queue = CommitQueue(store, self._announcer.announce, fast)
 
     async def configure(self, name: str, config: GroupConfig, precondition: Precondition) -> Configured:
         """Creates the group or gives it another configuration. Raises `PreconditionFailed` if
@@ -84,18 +86,18 @@ class Coordinator:
                 return create(name, config, loaded.now_ms, floor=loaded.version)
             return group if group.config == config else replace_config(group, config, loaded.now_ms)
 
-        own = (await self._turns.take(name, command)).own
+        own = (await self._queue.submit(name, command)).own
         return Configured(own.config, own.config_version, created)
 
-    async def look(self, name: str) -> Turn:
-        """The group as it stands now, leases and all."""
-        return await self._turns.take(name, lambda loaded, group: group)
+    async def look(self, name: str) -> Committed:
+        """The group evaluated now, so that leases that have ended are taken into account."""
+        return await self._queue.submit(name, lambda loaded, group: group)
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
 
     async def forget(self, name: str) -> None:
-        """Deletes the group. Its revisions and epochs do not come again."""
+        """Deletes the group. A successor never reuses its revisions and epochs."""
         for _ in range(DELETE_ATTEMPTS):
             loaded = await self._store.load(name)
             if loaded.group is None:
@@ -106,39 +108,43 @@ class Coordinator:
         raise StoreUnavailable(f"group {name!r} was changed by others {DELETE_ATTEMPTS} times in a row: send again")
 
     async def register(self, name: str, source: str, event: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """An unknown group is created with what the reader was last told, or with the defaults."""
+        """An unknown group is created with the configuration that the reader knows, or with the
+        defaults.
+        """
 
         def command(loaded: Loaded, group: Group | None) -> Group:
             if group is None:
                 group = create(name, event.config or GroupConfig(), loaded.now_ms, floor=loaded.version)
             return commands.register(group, source, event, loaded.now_ms)
 
-        turn = await self._turns.take(name, command)
+        committed = await self._queue.submit(name, command)
         return RegistrationAnswer(
             subtask=event.subtask,
-            epoch=turn.own.readers[source, event.subtask].epoch,
-            lease_ms=turn.group.config.lease_ms,
-            update_interval_ms=turn.group.config.update_interval_ms,
-            alignment=turn.event,
+            epoch=committed.own.readers[source, event.subtask].epoch,
+            lease_ms=committed.group.config.lease_ms,
+            update_interval_ms=committed.group.config.update_interval_ms,
+            alignment=committed.event,
         )
 
     async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
-        turn = await self._turns.take(name, Reports([(source, event)]))
-        for refusal in turn.refusals.values():
+        committed = await self._queue.submit(name, Reports([(source, event)]))
+        for refusal in committed.refusals.values():
             raise refusal
-        return turn.event
+        return committed.event
 
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
-        """Each report is judged alone. Answers the event and what was rejected, with its index."""
+        """Each report is judged alone. Answers the event and the rejected ones, by index."""
         rejected: dict[int, InvalidMessage | Refused] = {
             i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)
         }
         places = [index for index in range(len(reports)) if index not in rejected]
-        turn = await self._turns.take(name, Reports([item for item in reports if not isinstance(item, InvalidMessage)]))
-        rejected |= {places[index]: refusal for index, refusal in turn.refusals.items()}
-        return turn.event, sorted(rejected.items())
+        committed = await self._queue.submit(
+            name, Reports([item for item in reports if not isinstance(item, InvalidMessage)])
+        )
+        rejected |= {places[index]: refusal for index, refusal in committed.refusals.items()}
+        return committed.event, sorted(rejected.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
         return await self._change(name, partial(_progress, source=source, event=event))
@@ -171,9 +177,9 @@ class Coordinator:
         return self._announcer.watchers
 
     @property
-    def turned(self) -> tuple[int, int]:
-        """How many turns were taken so far, and for how many commands."""
-        return self._turns.taken, self._turns.commands
+    def committed(self) -> tuple[int, int]:
+        """How many commits there were so far, and of how many commands."""
+        return self._queue.commits, self._queue.commands
 
     async def ready(self) -> None:
         """Returns if the store can be read and written."""
@@ -193,7 +199,7 @@ class Coordinator:
                 raise UnknownGroup(name)
             return change(group, loaded.now_ms)
 
-        return (await self._turns.take(name, command)).event
+        return (await self._queue.submit(name, command)).event
 
 
 def _progress(group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:

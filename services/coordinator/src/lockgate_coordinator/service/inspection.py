@@ -1,7 +1,6 @@
-"""A group, its sources, readers and splits for a person to look at: pure, from a group and the
-time.
+"""A group, its sources, readers and splits as JSON for people: pure, from a group and the time.
 
-ISO strings stand next to the numbers and never in their place.
+Each time is given as a number, and as an ISO string beside it.
 """
 
 import heapq
@@ -16,14 +15,14 @@ from lockgate.wire.events import SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
 
 DRIFT_LIMIT = 10_000
-"""Of a larger group the list does not say the drift: it would have to look at all readers, while
-reports wait.
+"""The list of groups leaves out the drift of groups with more readers: computing it looks at every
+reader, while reports wait.
 """
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """One line of the list of groups."""
-    said = alignment_to_json(event)
+    encoded = alignment_to_json(event)
     return {
         "group": group.name,
         "revision": event.revision,
@@ -31,14 +30,14 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
         **_time("max_desired_watermark", event.max_desired_watermark),
         "drift_ms": None if len(group.readers) > DRIFT_LIMIT else _widest(group, now_ms),
         "readers": len(group.readers),
-        "held_by": said["held_by"],
+        "held_by": encoded["held_by"],
     }
 
 
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
 ) -> Json:
-    """A whole group: its configuration, the event that holds, and `limit` of its readers above
+    """A whole group: its configuration, the current event, and `limit` of its readers above
     `after`, without their splits.
     """
     page = heapq.nsmallest(limit + 1, group.readers if after is None else (key for key in group.readers if key > after))
@@ -63,8 +62,8 @@ def inspected(
 
 
 def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Json:
-    """One source with `limit` of its readers above subtask `after` and their splits; no `readers`
-    if nobody has registered for it.
+    """One source with `limit` of its readers above subtask `after`, and their splits. `readers` is
+    empty if none has registered.
     """
     above = -1 if after is None else after
     page = heapq.nsmallest(limit + 1, (key for key in group.readers if key[0] == source and key[1] > above))
@@ -110,8 +109,8 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """One word for where a reader stands: registered, active, idle, parked, finished, passed_over
-    or lost.
+    """A reader's state in one word: registered, active, idle, parked, finished, passed_over or
+    lost.
     """
     if is_lost(reader, group.config, now_ms):
         return "lost"
@@ -126,7 +125,7 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
 
 
 def _widest(group: Group, now_ms: int) -> int | None:
-    """How far the foremost reader that is active stands above the group's watermark. O(readers)."""
+    """How far the foremost active reader is above the group's watermark. O(readers)."""
     foremost = MIN
     for reader in group.readers.values():
         reported = reader.reported
@@ -144,7 +143,7 @@ def _split(group: Group, split: SplitReport) -> Json:
 
 
 def _drift(group: Group, watermark: int) -> int | None:
-    """How far above the group's watermark; None where either is no time."""
+    """How far above the group's watermark; None if either is MIN or MAX."""
     ends = (MIN, MAX)
     return None if watermark in ends or group.group_watermark in ends else watermark - group.group_watermark
 

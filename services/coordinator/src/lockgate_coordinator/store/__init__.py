@@ -1,10 +1,12 @@
-"""Where groups are kept: one contract (`base`), in memory or in Redis. This factory alone knows
-`store.redis`.
+"""Where groups are kept: one contract (`base`), over memory or Redis (`open_store`).
+The service loads and commits through it, and needs to know neither.
+Theory: the docstring of `base`; docs/operations.md, "Redis".
 """
 
 import os
 from collections.abc import Mapping
 
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store.base import InvalidStoreAddress, Loaded, Store, StoreUnavailable
 from lockgate_coordinator.store.memory import MemoryStore
 
@@ -13,12 +15,16 @@ __all__ = ["InvalidStoreAddress", "Loaded", "MemoryStore", "Store", "StoreUnavai
 EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redis+sentinel, redis+cluster)"
 
 
-def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Store:
-    """A store by its address; the forms of a Redis's are in `addresses`, which may take a password
-    out of `environment`.
+def open_store(
+    address: str,
+    environment: Mapping[str, str] = os.environ,
+    fast: Fast = Fast(),  # noqa: B008 – frozen
+) -> Store:
+    """The store of an address. `addresses` has the forms of a Redis address, and may take a
+    password from `environment`.
 
-    Raises `InvalidStoreAddress`, whose text names what is wrong with the address and holds nothing
-    of it but a scheme.
+    Raises `InvalidStoreAddress`. Its text says what is wrong, and repeats no part of the address
+    but the scheme.
     """
     scheme, colon, _ = address.partition("://")
     if not colon:
@@ -30,4 +36,4 @@ def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Sto
 
     if scheme not in addresses.SCHEMES:
         raise InvalidStoreAddress(f"{EXPECTED}, with one of these schemes")
-    return RedisStore(addresses.parse(address, environment))
+    return RedisStore(addresses.parse(address, environment), fast)

@@ -1,16 +1,15 @@
-"""The address of a Redis, taken apart: which servers, how they are reached, and what proves who
-asks.
+"""The parsed address of a Redis: its servers, credentials and TLS.
 
-redis://[USER:PASSWORD@]HOST[:PORT][/DB]                                      one server
-redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]…/SERVICE[/DB]        the master that these Sentinels name
-redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]…                      a Redis Cluster, by some of its nodes
+One server:                         redis://[USER:PASSWORD@]HOST[:PORT][/DB]
+The master that Sentinels name:     redis+sentinel://[USER:PASSWORD@]HOST[:PORT],…/SERVICE[/DB]
+A Redis Cluster, by some nodes:     redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]…
 
-`rediss` in the place of `redis` is the same over TLS. A part with special characters is
-percent-encoded. Options stand behind a `?`: redis-py's own for TLS, and the credentials of the
-Sentinels. A password may come from the environment instead, where `ps` does not show it.
+`rediss` instead of `redis` uses TLS. Special characters in a part are percent-encoded. Options
+follow a `?`: redis-py's own for TLS, and the credentials of the Sentinels. A password may come from
+the environment instead, where `ps` does not show it.
 
-No text that leaves this module repeats a part of an address, since any part may turn out to be a
-piece of a password.
+No error text of this module repeats a part of an address, since any part may be a piece of a
+password.
 """
 
 from collections.abc import Mapping
@@ -35,7 +34,7 @@ SENTINEL_OPTIONS = ("sentinel_username", "sentinel_password")
 
 
 class Form(Enum):
-    """What stands at the other end."""
+    """The kind of the servers at the address."""
 
     SERVER = "redis"
     SENTINEL = "redis+sentinel"
@@ -55,8 +54,8 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """`tls` holds redis-py's own options, and is None without TLS; `service` and `sentinel` are of
-    the form SENTINEL alone.
+    """`tls` holds redis-py's own options, and is None without TLS. `service` and `sentinel` are
+    used in the form SENTINEL only.
     """
 
     form: Form
@@ -68,7 +67,7 @@ class RedisAddress:
     tls: Mapping[str, str | bool] | None = None
 
     def __str__(self) -> str:
-        """Where it is, for a person: no credentials."""
+        """The place of the Redis, for people, without credentials."""
         servers = ", ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers)
         if self.form is Form.SENTINEL:
             return f"Redis (the master that the Sentinels at {servers} name)"
@@ -76,9 +75,7 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Raises `InvalidStoreAddress`, which names the part that is wrong and what is expected
-    there.
-    """
+    """Raises `InvalidStoreAddress`, which names the wrong part and its expected form."""
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
     try:
@@ -124,7 +121,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """The name tells most, unless a password with a `?` in it could have got here."""
+    """Names the unknown option, unless it may be the end of a password with a `?` in it."""
     return _wrong(
         "options",
         f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known",
@@ -181,9 +178,7 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Only the names of parts and options that we know go into the text; those that we do not know
-    must look like one.
-    """
+    """The text names known parts and options only; an unknown option must look like a name."""
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
     )

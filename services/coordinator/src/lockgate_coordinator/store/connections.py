@@ -1,13 +1,14 @@
-"""Connections to a Redis of any form, through redis-py; what its driver raises leaves here as
-`StoreUnavailable`, with what to do.
+"""Connections to a Redis of any form, through redis-py. The driver's errors leave here as
+`StoreUnavailable`, with advice.
 
-A connection that is new may lead to another Redis than the last one did: restarted, or a replica
-that was promoted, and either may have lost what came last. So who remembers anything of a Redis
-asks `opened` whether it still speaks to the same one. It is counted where redis-py fetches the
-credentials, since every new connection of every kind of client does that.
+A new connection may lead to another Redis than the last one: a restarted one, or a promoted
+replica. Either may have lost the latest writes. So the cache of groups compares `opened` with its
+value at caching. New connections are counted where redis-py fetches the credentials, since every
+new connection of every kind of client does that.
 
-The steps of a turn go over one connection of their own (`link`), where there is one server to speak
-to; the rest, and whatever goes wrong there, over redis-py's pool. In a cluster all do.
+Scripts go over one connection of their own (`fast.redis_link`), where there is one server to
+connect to. All other commands, and scripts that failed there, go over redis-py's pool. In a cluster
+all commands do.
 """
 
 import asyncio
@@ -34,29 +35,25 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as NotConnected
 
+from lockgate_coordinator.fast.redis_link import AskAgain, Link
 from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
-from lockgate_coordinator.store.link import AskAgain, Link
 
 TIMEOUT_S = 2.0
-"""How long an answer may take, with all that has to be connected and waited for before it: shorter
-than a client's patience, longer than a slow moment. One clock for all of it: redis-py's
-`socket_timeout` would cost as much as the rest of a command, and is left out.
+"""How long an answer may take, connecting and queueing included: shorter than a client's timeout,
+longer than a slow moment. One timer covers all of it, because redis-py's `socket_timeout` would
+cost as much as the rest of a command.
 """
 
 AT_ONCE = 16
-"""How many commands are under way at most, and so how many connections are opened while none
-breaks.
-"""
+"""How many commands are under way at most. While no connection breaks, no more are opened."""
 
 _ONCE_MORE = 1
-"""A pooled connection may be of before a restart."""
+"""How often a command is retried: a pooled connection may date from before a restart of Redis."""
 
 
 class Script:
-    """A Lua script of this package, from the files of these names one after the other. Raises
-    nothing until it is run.
-    """
+    """A Lua script of this package, joined from the files of these names."""
 
     def __init__(self, *names: str) -> None:
         folder = files(__package__) / "scripts"
@@ -67,13 +64,13 @@ class Script:
 class Connections:
     """Opens no connection before it is used."""
 
-    def __init__(self, address: RedisAddress) -> None:
+    def __init__(self, address: RedisAddress, *, link: bool = True) -> None:
         self._address = address
         self._greeter = _Greeter(address.credentials)
         self._client, self._others = _clients(address, self._greeter)
-        self._turnstile = asyncio.Semaphore(AT_ONCE)
+        self._permits = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
-        self._may_link = address.form is not Form.CLUSTER  # which has no one server to be linked to
+        self._may_link = link and address.form is not Form.CLUSTER  # a cluster has no single server
         self._linking = False
 
     @property
@@ -84,10 +81,10 @@ class Connections:
     async def run(
         self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
     ) -> Any:
-        """Its answer. The script is sent whole where it is not known (any more). All keys must have
-        the same hash tag.
+        """The script's answer. Its text is sent only where Redis does not have it. All keys must
+        have the same hash tag.
 
-        `large`: the answer may be, and nobody else is to wait behind it.
+        `large`: the answer may be large, and other commands must not wait behind it.
         """
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
@@ -107,8 +104,8 @@ class Connections:
             await client.aclose()
 
     async def _quickly(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """By the link, if there is one. What fails there in any way is asked again: scripts compare
-        before they set.
+        """By the link, if there is one. A command that fails there is sent again through redis-py.
+        That is safe: scripts compare before they set.
         """
         loop = asyncio.get_running_loop()
         ends, link = loop.time() + TIMEOUT_S, self._link
@@ -122,12 +119,12 @@ class Connections:
         return await self._pooled(words, ends - loop.time())
 
     async def _pooled(self, words: tuple[str | bytes | int, ...], timeout_s: float) -> Any:
-        """By redis-py. Before, where there is no link any more, there is one again: whoever
-        remembers anything forgets it but once.
+        """By redis-py. Reconnects the link first if it has ended, so that cached groups are
+        invalidated only once.
         """
         try:
             with fail_after(timeout_s):
-                async with self._turnstile:
+                async with self._permits:
                     await self._linked_anew()
                     return await self._client.execute_command(*words)
         except NoScriptError:
@@ -147,7 +144,7 @@ class Connections:
             self._linking = False
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"{self._address}: {_told(error)}")
+        return StoreUnavailable(f"{self._address}: {_describe_error(error)}")
 
 
 class _ScriptUnknown(Exception):
@@ -195,13 +192,13 @@ def _retry() -> Retry:
     return Retry(ConstantBackoff(0.01), _ONCE_MORE)
 
 
-def _told(error: Exception) -> str:
-    """What Redis or its driver says, and what to do. Errors whose text may quote the settings of a
-    connection are told in our words.
+def _describe_error(error: Exception) -> str:
+    """The text of a driver's error, and what to do about it. Errors that may quote the settings of
+    a connection get a text of their own.
     """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):
-        return _told(cause)
+        return _describe_error(cause)
     if isinstance(error, RedisClusterException):
         return "no cluster can be reached there; a Redis that is no cluster has the address redis://HOST:PORT/DB"
     if isinstance(error, MasterNotFoundError):
@@ -211,8 +208,8 @@ def _told(error: Exception) -> str:
         )
     if isinstance(error, TimeoutError):
         return f"no answer within {TIMEOUT_S:g} s"
-    said = str(error).rstrip(".") or type(error).__name__
-    return f"{said}. {advice}" if (advice := _advice(error)) else said
+    text = str(error).rstrip(".") or type(error).__name__
+    return f"{text}. {advice}" if (advice := _advice(error)) else text
 
 
 def _advice(error: Exception) -> str:

@@ -1,14 +1,17 @@
 """The keys in Redis, all under one prefix. A group's own keys have the group as hash tag, so they
-are one slot of a cluster; names cannot contain braces.
+are in one slot of a cluster; names cannot contain braces.
 
-lockgate:groups              sorted set: the names of all groups, all with score 0, so in the order of their bytes
-lockgate:{<group>}:state     hash: `version`; `head` (all but the readers, JSON); `r:<subtask>:<source>` one reader each (JSON); `since`,
-                             the version from which on changes and removals are known. With
-                             `version` alone: a deleted group, which expires
-lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it last
-lockgate:{<group>}:removed   sorted set: the fields of readers that are gone, with the version that removed them, for a while
+lockgate:groups              sorted set: the names of all groups, with score 0, so in byte order
+lockgate:{<group>}:state     hash: `version`; `head`, all but the readers (JSON);
+                             `r:<subtask>:<source>`, one reader each (JSON); `since`, the version
+                             from which on changes and removals are recorded. With `version` alone:
+                             a deleted group, which expires
+lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it
+lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the version that
+                             removed them, for a while
 lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
-lockgate:{<group>}:queue     list: the processes that were refused a claim, in the order in which they come next; expires
+lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
+                             which they may claim next; expires
 lockgate:ready               written by the readiness check, expires at once
 """
 
@@ -44,6 +47,6 @@ def is_reader(field: str) -> bool:
 
 
 def reader_key(field: str) -> ReaderKey:
-    """The reader whose field this is. A source's name may contain colons."""
+    """The reader of a field. A source's name may contain colons."""
     _, subtask, source = field.split(":", 2)
     return source, int(subtask)

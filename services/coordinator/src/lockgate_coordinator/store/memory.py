@@ -1,5 +1,5 @@
-"""Groups in this process's memory: for one coordinator, whose readers bring a lost store back by
-registering again.
+"""Groups in this process's memory, for one coordinator. After a restart its readers register again,
+which restores the groups.
 """
 
 import time
@@ -24,15 +24,15 @@ class MemoryStore:
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
 
-    def recall(self, name: str) -> Loaded:
+    def cached(self, name: str) -> Loaded:
         return Loaded(name, self._versions.get(name, 0), self._clock(), self._groups.get(name))
 
     async def load(self, name: str) -> Loaded:
-        return self.recall(name)
+        return self.cached(name)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
         if self._versions.get(loaded.name, 0) != loaded.version:
-            return self.recall(loaded.name)
+            return self.cached(loaded.name)
         self._versions[loaded.name] = loaded.next_version
         self._groups[loaded.name] = group
         return None

@@ -1,8 +1,8 @@
-"""A group as text: one record for the head, one for each reader, so that a report writes two
-records however large the group.
+"""A group as text: one record for the head, and one for each reader. So a report writes two
+records, however large the group.
 
-A record is a JSON object of a value's own fields. So a replica of another version reads it: a field
-that it lacks has its default, and one that it does not know is left out.
+A record is a JSON object of a value's own fields. A coordinator of another version can read it: a
+missing field gets its default, and an unknown one is ignored.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ from lockgate.group.readers import Reader, Readers
 
 
 def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
-    """What `msgspec.defstruct` takes: name, type and, where there is one, default of each field of
-    a dataclass.
-    """
+    """The fields of a dataclass for `msgspec.defstruct`: name, type and default, if any."""
     types = get_type_hints(kind)
     kept = [each for each in fields(kind) if each.name not in without]
     return [(each.name, types[each.name], *(() if each.default is MISSING else (each.default,))) for each in kept]
@@ -40,8 +38,8 @@ def head_to_text(group: Group) -> str:
 
 
 def reader_to_text(reader: Reader) -> str:
-    """With the fields that have their default: to fill them in takes a reader of the record longer
-    than to read them.
+    """All fields are written, even those with their default: decoding is faster when none is
+    missing.
     """
     return _encode(reader).decode()
 
@@ -56,5 +54,5 @@ def group_from_text(name: str, head: str, readers: Readers) -> Group:
 
 
 def packed(words: Sequence[str]) -> bytes:
-    """Many words as one, for a script to unpack: that is much quicker than as many arguments."""
+    """Many words as one, for a script to unpack, which is much faster than as many arguments."""
     return _pack(words)

@@ -1,3 +1,4 @@
-"""What an operator sees of a running coordinator: a line for each change of state, metrics, traces.
-The rules know nothing of it.
+"""The operator's view of a running coordinator: logs of each change of state, metrics, traces.
+`app` and the API use it; the rules know nothing of it.
+Theory: docs/operations.md, "Logs" and "Metrics".
 """

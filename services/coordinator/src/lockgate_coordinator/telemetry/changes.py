@@ -1,9 +1,9 @@
-"""Which changes of state lie between a group as it was loaded and as it was committed: pure, and
+"""The changes of state between a group as it was loaded and as it was committed: pure, and
 O(readers that changed).
 
-A change of state is what a person wants to be told of: a reader comes, stops, is lost, is let go; a
-group is made, configured, deleted. Watermarks are no state: they move with every report, and who
-holds the group moves with them.
+A change of state is worth a log line: a reader comes, stops, is lost, or no longer waits; a group
+is created, configured, deleted. Watermarks are no state: they move with every report, and the
+readers at the minimum change with them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ NOBODY: AbstractSet[ReaderKey] = frozenset()
 
 
 class Kind(str, Enum):
-    """What has happened: to a group, or to one of its readers."""
+    """The kind of a change, of a group or of one of its readers."""
 
     GROUP_CREATED = "group_created"
     GROUP_CONFIGURED = "group_configured"
@@ -44,7 +44,7 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change; `source` and `subtask` are None where it is the group's. `details` are figures
+    """One change. `source` and `subtask` are None for a change of the group. `details` are figures
     and free text, such as owners.
     """
 
@@ -62,8 +62,8 @@ def moved(before: Group | None, after: Group) -> list[Moved]:
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Whether nothing but watermarks has moved, of readers that neither wait nor rest: so it is
-    with nearly all commits.
+    """Whether only watermarks have moved, and no reader waits or is idle. That is true of nearly
+    all commits, which then need no journal.
     """
     if before is None or before.config is not after.config or before.sources_seen != after.sources_seen:
         return False
@@ -85,11 +85,11 @@ def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bo
 def changes(
     before: Group | None, after: Group, readers: list[Moved], now_ms: int, evicted: AbstractSet[ReaderKey] = NOBODY
 ) -> Iterator[Change]:
-    """What has happened from `before` (None: there was no group) to `after`, whose `moved` readers
-    these are.
+    """The changes from `before` (None: there was no group) to `after`. `readers` are those that
+    `moved` returned.
 
-    `now_ms` is the time of the commit by the store. `evicted`: the readers that an operator takes
-    away; of the group alone it cannot be told whose hand it was.
+    `now_ms` is the store's time of the commit. `evicted` are the readers that an operator evicts:
+    the groups alone do not show who removed a reader.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
@@ -100,18 +100,18 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Whether it is at most a report that moves a watermark, as nearly all are. A wait that goes on
-    or ends is ordinary, too.
+    """Whether the reader's change is only a report that moves a watermark, as nearly all are. A
+    wait may go on or end in it.
     """
-    said, says = old.reported, new.reported
+    was, now = old.reported, new.reported
     return (
-        said is not None
-        and says is not None
+        was is not None
+        and now is not None
         and old.epoch == new.epoch
-        and said.epoch == says.epoch
-        and said.idle == says.idle
-        and said.finished == says.finished
-        and (said.park_ms is None) == (says.park_ms is None)
+        and was.epoch == now.epoch
+        and was.idle == now.idle
+        and was.finished == now.finished
+        and (was.park_ms is None) == (now.park_ms is None)
         and old.lost == new.lost
         and old.overdue == new.overdue
         and old.passed_over == new.passed_over
@@ -119,7 +119,7 @@ def _is_ordinary(old: Reader, new: Reader) -> bool:
     )
 
 
-_Told = tuple[Kind, str, Mapping[str, object]]
+_Entry = tuple[Kind, str, Mapping[str, object]]
 
 
 def _of_group(before: Group | None, after: Group) -> Iterator[Change]:
@@ -163,7 +163,7 @@ def _of_reader(
     new: Reader | None,
     now_ms: int,
     evicted: AbstractSet[ReaderKey],
-) -> Iterator[_Told]:
+) -> Iterator[_Entry]:
     if new is None:
         if old is not None:
             yield _gone(old, by_operator=key in evicted)
@@ -186,7 +186,7 @@ def _of_reader(
     yield from _of_waits(before, after, old, new, now_ms)
 
 
-def _gone(old: Reader, *, by_operator: bool) -> _Told:
+def _gone(old: Reader, *, by_operator: bool) -> _Entry:
     details = {"epoch": old.epoch, "owner": old.owner}
     return (
         (Kind.EVICTED, "an operator evicted it", details)
@@ -195,7 +195,7 @@ def _gone(old: Reader, *, by_operator: bool) -> _Told:
     )
 
 
-def _fenced(old: Reader, new: Reader) -> _Told:
+def _fenced(old: Reader, new: Reader) -> _Entry:
     reason = "its owner registered anew" if old.owner == new.owner else "another owner registered in its place"
     return (
         Kind.FENCED,
@@ -211,13 +211,13 @@ def _fenced(old: Reader, new: Reader) -> _Told:
 
 
 def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
-    """What it reported itself, and did not take over from the epoch before."""
+    """The reader's own last report, and not one inherited from the epoch before."""
     if reader is None or reader.reported is None or reader.reported.epoch != reader.epoch:
         return None
     return reader.reported
 
 
-def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent | None) -> Iterator[_Told]:
+def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent | None) -> Iterator[_Entry]:
     if new is None:
         return
     if old is None:
@@ -251,9 +251,9 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
     return "it was heard again"
 
 
-def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Told]:
-    """Under `proceed` a wait that was too long begins again at once, and nobody is marked as
-    overdue.
+def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
+    """Waits that became too long. Under `proceed` such a wait begins again at once, and no reader
+    is marked as overdue.
     """
     limit = {"max_hold_ms": after.config.max_hold_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since

@@ -6,32 +6,34 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
-from lockgate_coordinator.telemetry.figures import Found, GroupFigures
+from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
 READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_over", "lost")
 
 
-def families_of(found: Found, totals: Totals) -> Iterator[Metric]:
-    yield GaugeMetricFamily("lockgate_groups", "Groups that have series of their own here", value=len(found.groups))
+def families_of(scrape: Scrape, totals: Totals) -> Iterator[Metric]:
+    yield GaugeMetricFamily("lockgate_groups", "Groups that have series of their own here", value=len(scrape.groups))
     yield GaugeMetricFamily(
-        "lockgate_groups_left_out", "1 if there are groups beyond those that have series, else 0", value=int(found.more)
+        "lockgate_groups_left_out",
+        "1 if there are groups beyond those that have series, else 0",
+        value=int(scrape.more_groups),
     )
-    yield from _groups(found.groups)
-    yield from _sources(found.groups)
+    yield from _groups(scrape.groups)
+    yield from _sources(scrape.groups)
     yield from _totals(
-        totals.beside((group.name, source) for group in found.groups for source in group.sources if source != OTHER)
+        totals.beside((group.name, source) for group in scrape.groups for source in group.sources if source != OTHER)
     )
-    if any(group.named_splits for group in found.groups):
-        yield from _splits(found.groups)
+    if any(group.named_splits for group in scrape.groups):
+        yield from _splits(scrape.groups)
 
 
 def _groups(groups: list[GroupFigures]) -> Iterator[Metric]:
     def by_group(name: str, text: str, value: Callable[[GroupFigures], float | None]) -> Metric:
         family = GaugeMetricFamily(name, text, labels=["group"])
         for group in groups:
-            if (found := value(group)) is not None:
-                family.add_metric([group.name], found)
+            if (number := value(group)) is not None:
+                family.add_metric([group.name], number)
         return family
 
     text = "Lowest watermark of the readers that count, as seconds since the epoch; absent while there is none"

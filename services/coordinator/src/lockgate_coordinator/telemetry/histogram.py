@@ -1,5 +1,5 @@
-"""A histogram that costs a tenth of a microsecond to observe: what is measured must not be slowed
-down by it.
+"""A histogram whose `observe` costs a tenth of a microsecond, so that it does not slow down what it
+measures.
 """
 
 from bisect import bisect_left

@@ -1,9 +1,9 @@
-"""The journal: one line for each change of state, written by the replica whose commit made it, and
-by no other.
+"""The journal: one log line for each change of state, written only by the replica whose commit made
+it.
 
-What one commit changes is written out up to `LINES_OF_ONE_COMMIT`, and what is beyond that is
-counted in one more line: 100,000 readers that are lost at once are not 100,000 lines, which would
-keep all reports waiting.
+One commit writes at most `LINES_OF_ONE_COMMIT` lines, and one more that counts the remaining
+changes. Without that limit 100,000 readers lost at once would write 100,000 lines, while reports
+wait.
 """
 
 import logging
@@ -18,20 +18,20 @@ from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, c
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 100
-"""About 2 ms. A turn over Redis commits what many requests have asked for, and each of those is to
-have its line.
+"""About 2 ms of writing. One commit over Redis may hold the commands of many requests, and each of
+their changes should have its line.
 """
 
 LOGGER = "lockgate.changes"
 WARNINGS = frozenset({Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED})
-"""What somebody may have to do something about."""
+"""The kinds that an operator may have to act on."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class Journal:
-    """Told of each commit that has succeeded here. `counts`: how many changes of each kind;
-    `totals`: what adds up for each source.
+    """Records each successful commit of this process. `counts` are the changes of each kind,
+    `totals` the running totals of each source.
     """
 
     def __init__(self, totals: Totals) -> None:
@@ -40,7 +40,7 @@ class Journal:
         self._evicting: set[tuple[str, ReaderKey]] = set()
 
     def committed(self, loaded: Loaded, group: Group) -> None:
-        """Now `group` stands in the place of the one that was loaded."""
+        """Records that `group` has replaced the loaded one."""
         before = loaded.group
         readers = moved(before, group)
         if are_ordinary(before, group, readers):
@@ -52,7 +52,7 @@ class Journal:
         self._write(group.name, changes(before, group, readers, loaded.now_ms, evicted))
 
     def deleted(self, loaded: Loaded) -> None:
-        """The group is no more."""
+        """Records that the group was deleted."""
         readers = 0 if loaded.group is None else len(loaded.group.readers)
         self._totals.forget(loaded.name)
         self._write(
@@ -62,7 +62,7 @@ class Journal:
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
-        """While an operator evicts this reader, its end is an eviction."""
+        """Inside this context the removal of the reader counts as an eviction."""
         entry = (group, (source, subtask))
         self._evicting.add(entry)
         try:
@@ -76,24 +76,24 @@ class Journal:
             self.counts[change.kind] += 1
             if written < LINES_OF_ONE_COMMIT:
                 written += 1
-                _tell(change)
+                _write_line(change)
             else:
                 beyond[change.kind] += 1
         if beyond:
             counted = {kind.value: count for kind, count in sorted(beyond.items())}
             level = logging.WARNING if WARNINGS & beyond.keys() else logging.INFO
             reason = f"one commit changed more than {LINES_OF_ONE_COMMIT}"
-            said = {"event": "more_changes", "group": group, "reason": reason, "changes": counted}
-            _log.log(level, "%d more changes", beyond.total(), extra={"fields": said})
+            fields = {"event": "more_changes", "group": group, "reason": reason, "changes": counted}
+            _log.log(level, "%d more changes", beyond.total(), extra={"fields": fields})
 
 
-def _tell(change: Change) -> None:
-    said: dict[str, object] = {"event": change.kind.value, "group": change.group}
+def _write_line(change: Change) -> None:
+    fields: dict[str, object] = {"event": change.kind.value, "group": change.group}
     if change.source is not None:
-        said |= {"source": change.source, "subtask": change.subtask}
-    said |= {"reason": change.reason, **change.details}
+        fields |= {"source": change.source, "subtask": change.subtask}
+    fields |= {"reason": change.reason, **change.details}
     level = logging.WARNING if change.kind in WARNINGS or _was_taken_over(change) else logging.INFO
-    _log.log(level, "%s", change.kind.value.replace("_", " "), extra={"fields": said})
+    _log.log(level, "%s", change.kind.value.replace("_", " "), extra={"fields": fields})
 
 
 def _was_taken_over(change: Change) -> bool:

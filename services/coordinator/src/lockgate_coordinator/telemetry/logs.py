@@ -1,8 +1,7 @@
-"""What the process writes to its standard output: one line for each thing, as text or as JSON,
-whoever logs it.
+"""The log on standard output: one line for each record of any logger, as text or as JSON.
 
-A line is never two: control characters are escaped wherever they come from, and what is too long is
-cut. Times are UTC, in milliseconds. Fields of a line come as `extra={"fields": {…}}`.
+No record can break into two lines: control characters are escaped, and long texts are cut. Times
+are UTC, in milliseconds. A record's fields come as `extra={"fields": {…}}`.
 """
 
 import json
@@ -15,21 +14,21 @@ from enum import Enum
 from typing import TextIO
 
 LONGEST_TEXT = 256
-"""Characters of a text in a field: owners may be of any length."""
+"""Characters of a text in a field. Owners may have any length."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:/+-]+\Z")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class LogFormat(str, Enum):
-    """How a line is written."""
+    """The form of a line."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class LogLevel(str, Enum):
-    """What is written at all: this and what is worse."""
+    """The lowest level that is written."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -38,8 +37,8 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> None:
-    """All that this process logs goes to `stream` (standard output) in this form; what is not
-    lockgate's own from warnings on.
+    """Sends all logs of this process to `stream` (standard output) in this form. Logs of other
+    packages are written from warnings on.
     """
     handler = logging.StreamHandler(sys.stdout if stream is None else stream)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
@@ -54,8 +53,8 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, in ASCII: so nothing in it ends it."""
-        said: dict[str, object] = {
+        """The line, in ASCII, so that no character in it ends it."""
+        line: dict[str, object] = {
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -63,8 +62,8 @@ class JsonLines(logging.Formatter):
             **{key: _cut(value) for key, value in _fields(record).items()},
         }
         if record.exc_info:
-            said["exception"] = self.formatException(record.exc_info)
-        return json.dumps(said, default=str)
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
 
 
 class TextLines(logging.Formatter):

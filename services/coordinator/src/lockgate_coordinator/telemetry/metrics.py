@@ -1,7 +1,7 @@
-"""The metrics as Prometheus reads them: families made anew for each scrape, from plain numbers.
-Nothing is registered anywhere.
+"""The metrics as Prometheus reads them. Each scrape makes all families anew, from plain numbers;
+nothing is registered.
 
-Names, units and help follow Prometheus's guide: base units, `_total` for what only adds up,
+Names, units and help follow Prometheus's guide: base units, `_total` for counters,
 `_timestamp_seconds` for moments. A value that is no number is left out: a group without a watermark
 (MIN, MAX) has no such series, rather than one at the end of time.
 """
@@ -17,7 +17,7 @@ from prometheus_client.exposition import choose_encoder
 
 from lockgate_coordinator.store.base import Store
 from lockgate_coordinator.telemetry.changes import Kind
-from lockgate_coordinator.telemetry.figures import Found
+from lockgate_coordinator.telemetry.group_figures import Scrape
 from lockgate_coordinator.telemetry.group_metrics import families_of
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
@@ -27,10 +27,8 @@ from lockgate_coordinator.telemetry.totals import Totals
 
 
 class Metrics:
-    """All that one application counts. `store` is the given one, watched: the application is to use
-    it in its place.
-
-    `scraping` is for one scrape at a time.
+    """All figures of one application. `store` measures the given one; the application must use it
+    instead. `scraping` lets one scrape run at a time.
     """
 
     def __init__(self, store: Store) -> None:
@@ -41,29 +39,29 @@ class Metrics:
         self.process = ProcessCollector(registry=None)
         self.scraping = Lock()
 
-    def exposition(self, accept: str, found: Found) -> tuple[bytes, str]:
-        """The text and its content type, by the request's `Accept`. Not quick: for a thread of its
-        own.
+    def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
+        """The text and its content type, by the request's `Accept`. It is slow, so call it on a
+        thread of its own.
         """
         encode, content_type = choose_encoder(accept)
-        return encode(_Scrape(self, found)), content_type
+        return encode(_Registry(self, scrape)), content_type
 
 
-class _Scrape:
+class _Registry:
     """What prometheus_client calls a registry: something to collect from."""
 
-    def __init__(self, metrics: Metrics, found: Found) -> None:
+    def __init__(self, metrics: Metrics, scrape: Scrape) -> None:
         self._metrics = metrics
-        self._found = found
+        self._scrape = scrape
 
     def collect(self) -> Iterator[Metric]:
         """All families, one after the other."""
         yield from self._metrics.process.collect()
         yield from _build()
         yield from _requests(self._metrics.requests)
-        yield from _store(self._metrics.store, answered=self._found.answered)
-        yield from _rules(self._metrics.journal, self._found.turns, self._found.commands)
-        yield from families_of(self._found, self._metrics.totals)
+        yield from _store(self._metrics.store, answered=self._scrape.complete)
+        yield from _rules(self._metrics.journal, self._scrape.commits, self._scrape.commands)
+        yield from families_of(self._scrape, self._metrics.totals)
 
 
 def _build() -> Iterator[Metric]:
@@ -93,20 +91,19 @@ def _store(store: ObservedStore, *, answered: bool) -> Iterator[Metric]:
     yield _histogram("lockgate_store_operation_duration_seconds", text, "operation", store.durations)
     errors = {step: store.errors[step] for step in STEPS}
     yield _counter("lockgate_store_errors", "Steps that the store did not answer, or refused", "operation", errors)
-    text = "Commits refused since another replica's came first; each was tried again"
+    text = "Commits refused because another replica's came first; each was tried again"
     yield CounterMetricFamily("lockgate_store_conflicts", text, value=store.conflicts)
     yield GaugeMetricFamily("lockgate_store_up", "Whether the store answered during this scrape", value=int(answered))
 
 
-def _rules(journal: Journal, turns: int, commands: int) -> Iterator[Metric]:
+def _rules(journal: Journal, commits: int, commands: int) -> Iterator[Metric]:
     yield CounterMetricFamily(
-        "lockgate_turns", "Turns of groups: one evaluation and at most one commit each", value=turns
+        "lockgate_turns", "Turns of groups: one evaluation and at most one write each", value=commits
     )
-    text = "Commands of readers and operators, looks among them, that turns were taken for"
+    text = "Commands of readers and operators in these turns, reads included"
     yield CounterMetricFamily("lockgate_commands", text, value=commands)
-    counts = {
-        kind.value: journal.counts[kind] for kind in Kind
-    }  # 0 too: what begins with 1 has risen for nobody who asks
+    # Zeros too: Prometheus sees no increase in a series that begins with 1.
+    counts = {kind.value: journal.counts[kind] for kind in Kind}
     yield _counter("lockgate_state_changes", "Changes of state that this process made, by kind", "kind", counts)
 
 

@@ -1,5 +1,5 @@
-"""A store that is watched: how long each step takes, what fails, and what a commit has changed. To
-the rules it is the store itself.
+"""A store that measures: how long each step takes, which steps fail, and what each commit changed.
+Its callers use it like the store itself.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ STEPS = ("load", "commit", "delete", "claim", "names", "ping")
 
 
 class ObservedStore:
-    """`durations`: of each step that was answered; `errors`: how many were not; `conflicts`:
-    commits refused, for another came first.
+    """`durations` are those of the answered steps, `errors` count the others. `conflicts` are
+    commits refused because another came first.
     """
 
     def __init__(self, store: Store, journal: Journal, clock_s: Callable[[], float] = perf_counter) -> None:
         self.shared = store.shared
-        self.recall = store.recall  # out of memory: nothing to measure
+        self.cached = store.cached  # from memory: nothing to measure
         self.durations = {step: Histogram() for step in STEPS}
         self.errors: Counter[str] = Counter()
         self.conflicts = 0
@@ -35,7 +35,7 @@ class ObservedStore:
             return await self._store.load(name)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
-        """Written out, since each report passes here."""
+        """Without `_Step`, whose overhead each report would pay."""
         began = self._clock_s()
         try:
             instead = await self._store.commit(loaded, group)

@@ -1,9 +1,9 @@
-"""Requests as they come and go: how long reports take, what is refused and why, who waits now.
-Plain numbers, on the way of each report.
+"""Figures of requests: how long reports take, which are refused and why, how many wait now. They
+are plain numbers, since each report updates them.
 
-It stands outside of everything, so that what the guard denies is counted as well. What only the
-application knows it leaves in the request's scope: the problem that a request ended in, and what
-became of a batch.
+The middleware runs before everything else, so that the guard's refusals are counted as well. The
+application leaves two facts for it in the request's scope: the problem that the request ended in,
+and the outcome of a batch.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ PROBLEM: Final = "lockgate.problem"
 """In the scope: the type of the problem that the request is answered with."""
 
 JUDGED: Final = "lockgate.judged"
-"""In the scope: of a batch, how many reports were accepted, and the problems of the others."""
+"""In the scope: how many reports of a batch were accepted, and the problems of the others."""
 
 SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
 POLL, STREAM = "long_poll", "stream"
@@ -45,7 +45,7 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware around all others."""
+    """ASGI middleware before all others."""
 
     def __init__(self, app: ASGIApp, figures: RequestFigures, clock_s: Callable[[], float] = perf_counter) -> None:
         self._app = app
@@ -110,5 +110,5 @@ def _kind(path: str) -> str | None:
 
 
 def _wait(path: str) -> str | None:
-    """Who asks for the event without waiting for a change is gone again at once."""
+    """The kind of a request that may wait; some of them are answered at once."""
     return POLL if path.endswith("/alignment") else STREAM if path.endswith("/alignment/events") else None

@@ -1,9 +1,9 @@
-"""Traces by OpenTelemetry, where the extra `otel` is installed and an endpoint is set in the
-environment. Else nothing of it is loaded.
+"""Traces by OpenTelemetry, if the extra `otel` is installed and an endpoint is set in the
+environment. Otherwise OpenTelemetry is not loaded.
 
-A span for each request, also for those that go the lean way, under the trace that the client's
-`traceparent` names. It carries the route, the group and the source. No header is in it; should
-OpenTelemetry be told to capture some, those that may hold a secret are masked.
+Each request has a span, those of the lean routes included, under the trace in the client's
+`traceparent`. A span has the route, the group and the source, but no headers. If OpenTelemetry is
+configured to capture headers, those that may hold a secret are masked.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 FLUSH_S: Final = 1.0
-"""How long the end of the process waits for the last spans to be taken."""
+"""How long the process waits at its end for the last spans to be sent."""
 
 _SECRET: Final = [".*auth.*", ".*cookie.*", ".*token.*", ".*key.*", ".*secret.*"]
 _NOT_TRACED: Final = "/livez,/readyz,/metrics"
@@ -32,7 +32,7 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """What takes the spans, by OpenTelemetry's own variables; None where no endpoint is set, or the
+    """The provider of spans, by OpenTelemetry's own variables. None if no endpoint is set, or the
     extra is missing.
     """
     if (
@@ -74,7 +74,7 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
 
 
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
-    """A span's name, in which the names of groups are left out, and its attributes."""
+    """A span's name, without the names of groups, and its attributes."""
     method, path = scope.get("method", ""), scope.get("path", "")
     found = _PLACES.match(path)
     if found is None:
@@ -89,8 +89,8 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
 
 
 async def end(spans: "TracerProvider") -> None:
-    """Sends what is left, for `FLUSH_S` at most: the thread is left behind, for OpenTelemetry's own
-    limit ends no attempt.
+    """Sends the remaining spans, for `FLUSH_S` at most. The thread is abandoned then, because
+    OpenTelemetry's own timeout does not end an attempt.
     """
     flushing = threading.Thread(target=spans.force_flush, daemon=True)
     flushing.start()

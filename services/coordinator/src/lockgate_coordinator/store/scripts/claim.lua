@@ -1,21 +1,23 @@
--- KEYS: also claim, queue. ARGV: the version that the caller knows; the caller; ms that a claim lasts; ms that the first in the queue is
--- waited for once the claim has ended.
--- Answers how many ms to wait (0: the claim is the caller's), and what stands then.
+-- KEYS: also claim, queue.
+-- ARGV: the version that the caller knows; the caller; ms that a claim lasts; ms that the first in
+-- the queue may take to come back once the claim has ended.
+-- Answers how many ms to wait. 0: the claim is the caller's, and the state since the version follows.
 local now, caller, lasts, patience = now_ms(), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local function claim(ends, holder)
   redis.call('SET', KEYS[4], string.format('%.0f %s', ends, holder), 'PX', lasts + 10 * patience)
 end
 
-local standing_claim = redis.call('GET', KEYS[4])
-if not standing_claim then -- nobody has claimed for long, so nobody waits any more
+local current = redis.call('GET', KEYS[4])
+if not current then -- no claim for long: no caller waits any more
   redis.call('DEL', KEYS[5])
 end
-local ends, holder = string.match(standing_claim or '0 ', '(%d+) (.*)')
+local ends, holder = string.match(current or '0 ', '(%d+) (.*)')
 ends = tonumber(ends)
 
 local first = redis.call('LINDEX', KEYS[5], 0)
-if first and first ~= caller and now >= ends + patience then -- it does not come: it is dead, or wants no turn now; for the next one
+if first and first ~= caller and now >= ends + patience then
+  -- The first one does not come back: it is dead, or has nothing to commit. The next one may claim.
   redis.call('LPOP', KEYS[5])
   first, ends, holder = redis.call('LINDEX', KEYS[5], 0), now, ''
   claim(ends, holder)
@@ -30,6 +32,6 @@ if (first and first ~= caller) or not free then
 end
 redis.call('LPOP', KEYS[5])
 claim(now + lasts, caller)
-local answer = standing(ARGV[1], version_now(), now)
+local answer = since_version(ARGV[1], version_now(), now)
 table.insert(answer, 1, 0)
 return answer

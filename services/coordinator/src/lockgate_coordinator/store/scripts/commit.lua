@@ -1,9 +1,11 @@
--- ARGV: expected version; claimed time in ms, or '' if it need not be checked; by how many ms it may be off; new version; head; ms for
--- which removals are kept; fields of the removed readers; field and record of each changed reader, in turn (both as msgpack).
--- Answers {new version, now}, or, if the version is another one or the time too far off, what stands; then nothing was changed.
+-- ARGV: expected version; the caller's cached time in ms, or '' if it need not be checked; by how
+-- many ms it may be off; new version; head; ms for which removals are kept; fields of the removed
+-- readers; field and record of each changed reader, in turn (both as msgpack).
+-- Answers {new version, now}. If the version is another one, or the time too far off, nothing is
+-- changed, and the answer is the state since the expected version.
 local version, now = version_now(), now_ms()
 if version ~= ARGV[1] or (ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3])) then
-  return standing(ARGV[1], version, now)
+  return since_version(ARGV[1], version, now)
 end
 
 local new = ARGV[4]
@@ -18,9 +20,9 @@ for _, field in ipairs(removed) do
   redis.call('ZADD', KEYS[3], new, field)
 end
 if #removed > 0 then
-  local forgotten = string.format('%.0f', now - ARGV[6])
-  if redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', forgotten) > 0 then
-    redis.call('HSET', KEYS[1], 'since', forgotten)
+  local expired = string.format('%.0f', now - ARGV[6])
+  if redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', expired) > 0 then
+    redis.call('HSET', KEYS[1], 'since', expired)
   end
 end
 

@@ -1,5 +1,5 @@
--- KEYS: any that is not used otherwise. Answers 1 if Redis is new enough and takes writes, 0 if it is too old.
--- REDIS_VERSION_NUM is there from 7.0 on, as are scripts that may write after they have asked for the time.
+-- KEYS: one that has no other use. Answers 1 if Redis is new enough and accepts writes, 0 if it is too old.
+-- REDIS_VERSION_NUM exists from 7.0 on. From 7.0 on scripts may also write after they have read the time.
 if redis.REDIS_VERSION_NUM == nil then
   return 0
 end

@@ -6,18 +6,17 @@ from redis.asyncio import Redis
 
 from lockgate.errors import StaleEpoch, UnknownGroup
 from lockgate.group.group import Group
-from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.service import turns
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
+from lockgate_coordinator.fast import claims
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.service.turns import Turn, Turns
 from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
 from lockgate_coordinator.store import redis as redis_store
 
 
 class CountingStore(MemoryStore):
-    """Memory that counts what is committed, and whose answers take their time as those of a shared
-    store do.
-    """
+    """A memory store that counts commits, and answers as late as a shared store does."""
 
     shared = True
     commits = 0
@@ -29,8 +28,8 @@ class CountingStore(MemoryStore):
 
 
 class BusyStore(MemoryStore):
-    """Memory in which others were faster with the next commit, once `overtaken` is set, and have
-    claimed the group then.
+    """A memory store in which another process is faster with the next commit once `overtaken` is
+    set, and has claimed the group then.
     """
 
     overtaken = False
@@ -48,7 +47,7 @@ class BusyStore(MemoryStore):
 
 
 async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWatermarkEvent]:
-    """A first report of each of so many readers."""
+    """Registers so many readers. Returns a first report of each."""
     registrations = [ReaderRegistrationEvent(subtask=subtask) for subtask in range(readers)]
     answers = await asyncio.gather(*(coordinator.register("g", "a", event) for event in registrations))
     return [
@@ -57,9 +56,9 @@ async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWat
     ]
 
 
-async def test_commands_that_come_together_make_one_turn_and_each_answer_counts_them_all() -> None:
+async def test_commands_that_come_together_share_one_commit_and_each_answer_counts_them_all(fast: Fast) -> None:
     store = CountingStore()
-    coordinator = Coordinator(store)
+    coordinator = Coordinator(store, fast=fast)
     reports = await registered(coordinator, 50)
     assert store.commits == 1
     events = await asyncio.gather(*(coordinator.report("g", "a", report) for report in reversed(reports)))
@@ -67,8 +66,8 @@ async def test_commands_that_come_together_make_one_turn_and_each_answer_counts_
     assert {event.group_watermark for event in events} == {100}
 
 
-async def test_looking_commits_nothing_while_nothing_changes(store: Store) -> None:
-    coordinator = Coordinator(store)
+async def test_looking_commits_nothing_while_nothing_changes(store: Store, fast: Fast) -> None:
+    coordinator = Coordinator(store, fast=fast)
     (report,) = await registered(coordinator, 1)
     await coordinator.report("g", "a", report)
     before = (await store.load("g")).version
@@ -77,42 +76,42 @@ async def test_looking_commits_nothing_while_nothing_changes(store: Store) -> No
     assert (await store.load("g")).version == before
 
 
-async def test_time_that_changes_a_value_is_committed_for_all_to_see() -> None:
+async def test_time_that_changes_a_value_is_committed_for_all_to_see(fast: Fast) -> None:
     now = 1_000
     store = CountingStore(lambda: now)
-    coordinator = Coordinator(store)
+    coordinator = Coordinator(store, fast=fast)
     await coordinator.configure("g", GroupConfig(lease_ms=100), lambda group: True)
     (report,) = await registered(coordinator, 1)
-    told = await coordinator.report("g", "a", report)
+    before = await coordinator.report("g", "a", report)
     now += 100
     seen = (await coordinator.look("g")).event
-    assert seen.revision == now > told.revision
+    assert seen.revision == now > before.revision
     assert (await Coordinator(store).look("g")).event == seen
 
 
-async def test_busy_turns_go_on_claiming_the_group_while_claims_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_busy_commits_go_on_claiming_the_group_while_claims_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     store = BusyStore()
     coordinator = Coordinator(store)
-    reports = await registered(coordinator, turns.CLAIM_FROM)
-    monkeypatch.setattr(turns, "CLAIMED_MS", 0)  # each turn wants a claim of its own
-    monkeypatch.setattr(turns, "CONTENDED_S", 2.0)  # less than the refused claim is waited for
+    reports = await registered(coordinator, claims.CLAIM_FROM)
+    monkeypatch.setattr(claims, "CLAIMED_MS", 0)  # each commit needs a claim of its own
+    monkeypatch.setattr(claims, "CONTENDED_S", 2.0)  # shorter than the wait for the refused claim
 
-    async def turn(watermark: int) -> None:
+    async def commit(watermark: int) -> None:
         await asyncio.gather(
             *(coordinator.report("g", "a", replace(report, watermark=watermark)) for report in reports)
         )
 
     store.overtaken = True
-    await turn(200)
+    await commit(200)
     assert store.claims == 0
-    monkeypatch.setattr(turns, "CONTENDED_S", 60.0)
-    await turn(300)
-    await turn(400)
+    monkeypatch.setattr(claims, "CONTENDED_S", 60.0)
+    await commit(300)
+    await commit(400)
     assert store.claims == 3
 
 
-async def test_a_refused_command_takes_nothing_from_those_of_its_turn(store: Store) -> None:
-    coordinator = Coordinator(store)
+async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:
+    coordinator = Coordinator(store, fast=fast)
     first, second = await registered(coordinator, 2)
     stale = ReportedWatermarkEvent(subtask=0, epoch=first.epoch + 1, watermark=1)
     outcomes = await asyncio.gather(
@@ -123,8 +122,23 @@ async def test_a_refused_command_takes_nothing_from_those_of_its_turn(store: Sto
     assert outcomes[0] == outcomes[2] == (await coordinator.look("g")).event
 
 
-async def test_whoever_goes_away_leaves_the_others_their_answers(store: Store) -> None:
-    coordinator = Coordinator(store)
+async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:
+    coordinator = Coordinator(store, fast=fast)
+    await registered(coordinator, 1)
+    before, refused, after = await asyncio.gather(
+        coordinator.register("g", "a", ReaderRegistrationEvent(subtask=1)),
+        coordinator.configure("g", GroupConfig(lease_ms=5_000), lambda group: False),
+        coordinator.register("g", "a", ReaderRegistrationEvent(subtask=2)),
+        return_exceptions=True,
+    )
+    assert isinstance(before, RegistrationAnswer)
+    assert isinstance(refused, PreconditionFailed)
+    assert isinstance(after, RegistrationAnswer)
+    assert set((await coordinator.look("g")).group.readers) == {("a", 0), ("a", 1), ("a", 2)}
+
+
+async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store, fast: Fast) -> None:
+    coordinator = Coordinator(store, fast=fast)
     first, second = await registered(coordinator, 2)
     gone = asyncio.ensure_future(coordinator.report("g", "a", first))
     stays = asyncio.ensure_future(coordinator.report("g", "a", second))
@@ -133,24 +147,24 @@ async def test_whoever_goes_away_leaves_the_others_their_answers(store: Store) -
     assert (await stays).group_watermark <= 101
 
 
-async def test_a_fault_of_a_command_is_told_and_the_next_turn_goes_on(store: Store) -> None:
-    turns = Turns(store, lambda turn: None)
+async def test_a_fault_of_a_command_reaches_its_caller_and_the_next_commit_succeeds(store: Store, fast: Fast) -> None:
+    queue = CommitQueue(store, lambda committed: None, fast)
 
     def faulty(loaded: Loaded, group: Group | None) -> Group:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await turns.take("g", faulty)
+        await queue.submit("g", faulty)
     with pytest.raises(UnknownGroup):
-        await turns.take("g", lambda loaded, group: group)
+        await queue.submit("g", lambda loaded, group: group)
 
 
-async def test_what_is_committed_is_announced_before_it_is_answered() -> None:
-    told: list[Turn] = []
+async def test_a_commit_is_announced_before_it_is_answered(fast: Fast) -> None:
+    announced: list[Committed] = []
     store = MemoryStore()
     await Coordinator(store).configure("g", GroupConfig(), lambda group: True)
-    turn = await Turns(store, told.append).take("g", lambda loaded, group: group)
-    assert [each.event for each in told] == [turn.event]
+    committed = await CommitQueue(store, announced.append, fast).submit("g", lambda loaded, group: group)
+    assert [each.event for each in announced] == [committed.event]
 
 
 async def calls(address: str) -> int:
@@ -159,13 +173,13 @@ async def calls(address: str) -> int:
         return int((await client.info("commandstats"))["cmdstat_evalsha"]["calls"])
 
 
+@pytest.mark.parametrize("fast", [Fast()], ids=["fast"], indirect=True)
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_a_turn_on_redis_is_one_round_trip_while_nobody_else_is_at_work(
+async def test_a_commit_to_redis_is_one_round_trip_while_no_other_process_is_at_work(
     store: Store, store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        redis_store, "RECALLED_WITHIN_MS", 60_000
-    )  # a machine that pauses for longer than 50 ms costs another one
+    # A machine that pauses for longer than 50 ms would cost another round trip.
+    monkeypatch.setattr(redis_store, "CACHED_WITHIN_MS", 60_000)
     coordinator = Coordinator(store)
     (report,) = await registered(coordinator, 1)
     await coordinator.report("g", "a", report)
@@ -177,10 +191,10 @@ async def test_a_turn_on_redis_is_one_round_trip_while_nobody_else_is_at_work(
 
 
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_nobody_is_refused_by_what_another_process_has_changed_meanwhile(
-    store: Store, store_address: str
+async def test_a_change_by_another_process_meanwhile_refuses_no_command(
+    store: Store, store_address: str, fast: Fast
 ) -> None:
-    here, there = Coordinator(store), Coordinator(open_store(store_address))
+    here, there = Coordinator(store, fast=fast), Coordinator(open_store(store_address, fast=fast), fast=fast)
     (first,) = await registered(here, 1)
     await here.report("g", "a", first)
     (second,) = await registered(there, 1)
@@ -191,8 +205,10 @@ async def test_nobody_is_refused_by_what_another_process_has_changed_meanwhile(
 
 
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_two_processes_at_work_in_one_group_both_get_through(store: Store, store_address: str) -> None:
-    both = Coordinator(store), Coordinator(open_store(store_address))
+async def test_two_processes_at_work_in_one_group_both_get_through(
+    store: Store, store_address: str, fast: Fast
+) -> None:
+    both = Coordinator(store, fast=fast), Coordinator(open_store(store_address, fast=fast), fast=fast)
     reports = await registered(both[0], 8)
 
     async def report_often(coordinator: Coordinator, report: ReportedWatermarkEvent) -> None:

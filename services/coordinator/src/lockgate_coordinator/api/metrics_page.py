@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""The page `/metrics` for Prometheus."""
 
 import asyncio
 from typing import cast
@@ -7,9 +7,9 @@ from fastapi import APIRouter, Request, Response
 
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.api.document import refusals
-from lockgate_coordinator.api.errors import TABLE
 from lockgate_coordinator.api.parts import TheCoordinator
-from lockgate_coordinator.service.figures import find
+from lockgate_coordinator.api.problems import TABLE
+from lockgate_coordinator.service.group_scrape import scrape_groups
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.telemetry.metrics import Metrics
 
@@ -28,11 +28,11 @@ TEXT = {
 )
 async def metrics(request: Request, coordinator: TheCoordinator) -> Response:
     """All metrics of this process, and those of all groups. Each group is evaluated once."""
-    told = cast("Metrics", request.app.state.metrics)
+    counted = cast("Metrics", request.app.state.metrics)
     settings = cast("Settings", request.app.state.settings)
-    async with told.scraping:
-        found = await find(coordinator, name_splits=settings.split_metrics)
-        if found.answered and not found.more:
-            told.totals.keep_only({group.name for group in found.groups})
-        text, content_type = await asyncio.to_thread(told.exposition, request.headers.get("accept", ""), found)
+    async with counted.scraping:
+        scrape = await scrape_groups(coordinator, name_splits=settings.split_metrics)
+        if scrape.complete and not scrape.more_groups:
+            counted.totals.keep_only({group.name for group in scrape.groups})
+        text, content_type = await asyncio.to_thread(counted.exposition, request.headers.get("accept", ""), scrape)
     return Response(text, headers={"content-type": content_type})

@@ -1,4 +1,6 @@
-"""A group in figures, as a scrape finds it. Filled by `service.figures`, told by `metrics`."""
+"""The figures of groups in one scrape. `service.group_scrape` fills them in, `group_metrics` writes
+them.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,11 +19,8 @@ class SourceFigures:
 
 @dataclass(slots=True)
 class GroupFigures:
-    """Readers and splits are counted by their state; `watermark` and `ceiling` are in ms, MIN and
-    MAX among them.
-
-    `named_splits` have their group's `watermark` to be compared with: source, subtask, split, and
-    what was said of it.
+    """Readers and splits are counted by their state. `watermark` and `ceiling` are in ms, and may
+    be MIN or MAX. `named_splits` are source, subtask, split, and the split's last report.
     """
 
     name: str
@@ -36,15 +35,13 @@ class GroupFigures:
 
 
 @dataclass(slots=True)
-class Found:
-    """What a scrape found. `more`: there are groups beyond those; `answered`: the store did for all
-    of them.
-
-    `turns` were taken so far for so many `commands`.
+class Scrape:
+    """The groups of one scrape. `more_groups`: there are others beyond the limit. `complete`: the
+    store answered for all of them. So far this process made `commits` of `commands`.
     """
 
     groups: list[GroupFigures] = field(default_factory=list)
-    more: bool = False
-    answered: bool = True
-    turns: int = 0
+    more_groups: bool = False
+    complete: bool = True
+    commits: int = 0
     commands: int = 0

@@ -1,4 +1,4 @@
-"""Everything that goes wrong, as `application/problem+json` (RFC 9457), through one table."""
+"""Every error as `application/problem+json` (RFC 9457), by one table."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup
 from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.service.announcer import TooManyWatchers
-from lockgate_coordinator.service.turns import PreconditionFailed
+from lockgate_coordinator.service.commit_queue import PreconditionFailed
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import PROBLEM
 
@@ -26,7 +26,7 @@ class BodyTooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One row of the table: `more` are the members that this problem has beyond the usual ones."""
+    """One row of the table. `more` makes the members beyond those of all problems."""
 
     status: int
     type: str
@@ -70,7 +70,7 @@ TABLE: Mapping[type[Exception], Problem] = {
 
 
 def described(error: Exception) -> Json:
-    """The problem's members without `instance`; also what a rejected report of a batch carries."""
+    """The problem's members without `instance`, as a rejected report of a batch has them."""
     row = TABLE[type(error)]
     return {
         "type": f"urn:lockgate:{row.type}",
@@ -87,14 +87,12 @@ def problem(path: str, error: Exception) -> Response:
 
 
 def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int, list[str]]:
-    """Of the reports of a batch: how many were accepted, and the types of the problems of the
-    others.
-    """
+    """How many reports of a batch were accepted, and the types of problem of the others."""
     return reports - len(rejected), [TABLE[type(error)].type for _, error in rejected]
 
 
 def install(app: FastAPI) -> None:
-    """Every error of `app` becomes a problem document, those of FastAPI and of its router too."""
+    """Makes every error of `app` a problem document, those of FastAPI and its router included."""
     for kind in TABLE:
         app.add_exception_handler(kind, _of_the_table)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -107,59 +105,61 @@ def _of_the_table(request: Request, error: Exception) -> Response:
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
-    """Paths and queries are all that FastAPI validates here."""
+    """An invalid path or query. FastAPI validates nothing else here."""
     assert isinstance(error, RequestValidationError)
     faults = [(".".join(str(part) for part in fault["loc"][1:]), str(fault["msg"])) for fault in error.errors()]
     return _of_the_table(request, InvalidMessage(faults))
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """What the router says: no such route, or not with this method. RFC 9457 calls what has no type
-    of its own about:blank.
+    """The router's own errors: no such route, or not with this method. RFC 9457 gives a problem
+    without a type of its own the type about:blank.
     """
     assert isinstance(error, HTTPException)
-    said = {
+    members = {
         "type": "about:blank",
         "title": error.detail,
         "status": error.status_code,
         "detail": f"{request.method} {request.url.path}",
     }
-    return _answer(request.url.path, said, error.headers or {})
+    return _answer(request.url.path, members, error.headers or {})
 
 
 def _of_a_fault(request: Request, error: Exception) -> Response:
-    said = {
+    members = {
         "type": "about:blank",
         "title": "Internal Server Error",
         "status": 500,
         "detail": "a fault of the service: see its log",
     }
-    return _answer(request.url.path, said, {})
+    return _answer(request.url.path, members, {})
 
 
-def _answer(path: str, said: Json, headers: Mapping[str, str]) -> Response:
-    """ASCII, so that text which UTF-8 cannot carry, repeated from a request, does not break the
-    answer.
+def _answer(path: str, members: Json, headers: Mapping[str, str]) -> Response:
+    """The answer in ASCII, since the text may repeat characters of the request that UTF-8 cannot
+    encode.
     """
-    text = json.dumps({**said, "instance": path})
-    return _ProblemResponse(text, said["status"], headers, media_type="application/problem+json", kind=_kind(said))
+    text = json.dumps({**members, "instance": path})
+    return _ProblemResponse(
+        text, members["status"], headers, media_type="application/problem+json", kind=_kind(members)
+    )
 
 
-def _kind(said: Json) -> str:
-    """The last word of its type; of one without a type, its status in words."""
-    kind = str(said["type"])
+def _kind(members: Json) -> str:
+    """The last word of the problem's type; for about:blank the status in words."""
+    kind = str(members["type"])
     return (
-        HTTPStatus(said["status"]).phrase.lower().replace(" ", "-")
+        HTTPStatus(members["status"]).phrase.lower().replace(" ", "-")
         if kind == "about:blank"
         else kind.removeprefix("urn:lockgate:")
     )
 
 
 class _ProblemResponse(Response):
-    """Leaves its kind in the scope, for whoever counts problems."""
+    """Leaves its kind in the scope, where `MeasuredRequests` counts it."""
 
-    def __init__(self, *said: Any, kind: str, **more: Any) -> None:
-        super().__init__(*said, **more)
+    def __init__(self, *members: Any, kind: str, **more: Any) -> None:
+        super().__init__(*members, **more)
         self._kind = kind
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""The current event, at once or when it changes, and all that come after it."""
+"""The current event of a group, at once or when it changes, and the stream of later ones."""
 
 import re
 from typing import Annotated
@@ -53,8 +53,8 @@ async def events(
 
 
 def _revision(last_event_id: str | None) -> int:
-    """What is no revision of ours is as good as none: a stream begins then with the event that
-    holds.
+    """The revision of a `Last-Event-ID`. Any other text counts as none, so that the stream begins
+    with the current event.
     """
     return (
         int(last_event_id) if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id) else BEFORE_ALL

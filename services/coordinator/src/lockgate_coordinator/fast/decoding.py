@@ -1,9 +1,10 @@
-"""Reports at the speed of a compiled decoder, straight into core's events; anything out of the
-ordinary is left to core's codec.
+"""Decodes reports with a compiled decoder, straight into the core's events. Unusual bodies are left
+to the core's codec.
 
-`msgspec` checks types, not what the protocol says beyond them, so ranges and names are looked at
-here. None means "not plainly a report": a fault, a null, a number beyond 64 bits, text that is not
-ASCII. The codec then says what it is.
+`msgspec` checks types only, so ranges and names are checked here. None means that the body is not
+plainly a report: it has a fault, a null, a number beyond 64 bits, or text that is not ASCII. The
+codec (`lockgate.wire.codec`) then decides, and names the fault. Whatever is decoded here, the codec
+decodes alike.
 """
 
 from dataclasses import dataclass
@@ -18,12 +19,12 @@ from lockgate.wire.events import NAME, ReportedWatermarkEvent, SplitReport, Spli
 T = TypeVar("T")
 
 ONE_LIMIT: Final = 65_536
-"""Bytes of a single report. What is longer is no hurry."""
+"""Bytes of a single report. Longer ones are rare, and left to the codec."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedReport(ReportedWatermarkEvent):
-    """A report of a batch, which names its source."""
+    """A report in a batch, which names its source."""
 
     source: str
 
@@ -33,7 +34,7 @@ class _State(msgspec.Struct):
 
 
 class _States(msgspec.Struct):
-    """On the wire a split's state may not be left out; in core's event it may."""
+    """A split's state is required on the wire, but has a default in the core's event."""
 
     splits: dict[str, _State] = {}
 
@@ -61,7 +62,7 @@ def report_from_bytes(body: bytes) -> ReportedWatermarkEvent | None:
 
 
 def reports_from_bytes(body: bytes) -> list[tuple[str, ReportedWatermarkEvent]] | None:
-    """The reports of a batch with their sources, or None if one of them is none."""
+    """The reports of a batch with their sources; None if one of them is not plainly a report."""
     batch = _decoded(_batch, body)
     if batch is None or len(batch.reports) > BATCH_LIMIT or not all(map(_plain, batch.reports)):
         return None
@@ -73,7 +74,7 @@ def reports_from_bytes(body: bytes) -> list[tuple[str, ReportedWatermarkEvent]] 
 
 
 def _decoded(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T | None:
-    if not body.isascii():  # msgspec skips over what is no UTF-8 in a field that nobody knows
+    if not body.isascii():  # in unknown fields msgspec accepts bytes that are not UTF-8
         return None
     try:
         return decoder.decode(body)

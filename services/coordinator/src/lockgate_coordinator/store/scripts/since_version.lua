@@ -1,4 +1,4 @@
--- KEYS of every script that begins with this: state, changes, removed.
+-- Joined before load, commit, delete and claim. Their KEYS begin with: state, changes, removed.
 
 local function now_ms()
   local clock = redis.call('TIME')
@@ -9,23 +9,24 @@ local function version_now()
   return redis.call('HGET', KEYS[1], 'version') or '0'
 end
 
--- Redis takes some thousand arguments from a script at once.
+-- Redis accepts some thousand arguments from a script in one call.
 local AT_ONCE = 1000
 
 local function values(fields)
-  local found = {}
+  local read = {}
   for first = 1, #fields, AT_ONCE do
     local some = redis.call('HMGET', KEYS[1], unpack(fields, first, math.min(first + AT_ONCE - 1, #fields)))
     for _, value in ipairs(some) do
-      found[#found + 1] = value
+      read[#read + 1] = value
     end
   end
-  return found
+  return read
 end
 
--- What a caller is told who knows the version `known`: {version, now in ms}, and if the version is another one, what is new in it:
--- head, fields that changed, their values, fields that were removed; or, where that is not known, all fields and values of the state.
-local function standing(known, version, now)
+-- The state since the version `known`: {version, now in ms}. If the version is another one, also the
+-- head, the changed fields, their values, and the removed fields. Where changes were not recorded
+-- since `known`: all fields and values of the state instead.
+local function since_version(known, version, now)
   local answer = {version, string.format('%.0f', now)}
   if version == known then
     return answer

@@ -1,10 +1,11 @@
-"""One connection to a Redis that is kept and spoken to directly: a command costs less than half of
-what it costs through redis-py.
+"""One connection to a Redis that is used directly: a command costs less than half of what it costs
+through redis-py.
 
-redis-py connects, which is where TLS, users, databases and Sentinels are; then the link takes its
-transport over. Commands are written one behind the other and answered in that order. The link is
-for what goes well: what was answered by an error, or not at all since the connection broke, is to
-be asked again through redis-py, which knows what each of them means.
+redis-py connects, since it knows TLS, users, databases and Sentinels. Then the link takes over the
+connection's transport. Commands are written one after the other and answered in that order. The
+link handles success only: a command that was answered by an error, or lost with the connection, is
+to be sent again through redis-py, which knows the meaning of each error. Without the link all
+commands go through redis-py's pool, as those to a Redis Cluster always do.
 """
 
 import asyncio
@@ -18,12 +19,12 @@ _NOT_YET: Final = object()
 
 
 class AskAgain(Exception):
-    """Through redis-py. Redis may have taken the command, or not."""
+    """The command is to be sent again through redis-py. Redis may have executed it, or not."""
 
 
 class Link(asyncio.Protocol):
-    """Over the transport of a connection that nobody else uses. An answer may take `timeout_s`
-    seconds; `left` is called at the end.
+    """Uses the transport of a connection that has no other user. An answer may take `timeout_s`
+    seconds. `left` is called when the connection has ended.
     """
 
     def __init__(self, transport: asyncio.Transport, timeout_s: float, left: Callable[[], None]) -> None:
@@ -33,7 +34,7 @@ class Link(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._reader = hiredis.Reader(encoding="utf-8", notEnoughData=_NOT_YET)
         self._asked = deque[tuple[asyncio.Future[Any], asyncio.TimerHandle]]()
-        self._why: Exception = AskAgain()
+        self._failure: Exception = AskAgain()
         self._closed = self._loop.create_future()
         self._before = transport.get_protocol()
         self.ended = False
@@ -54,14 +55,14 @@ class Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
         while (answer := self._reader.gets()) is not _NOT_YET:
-            if not self._asked:  # nobody's: from here on each answer would be another one's
+            if not self._asked:  # an answer without a question: all later ones would be mismatched
                 self.end()
                 return
             future, timer = self._asked.popleft()
             timer.cancel()
             if isinstance(answer, hiredis.HiredisError):
                 self._refused(future, str(answer))
-            elif not future.done():  # whoever asked may have gone away
+            elif not future.done():  # its caller may have been cancelled
                 future.set_result(answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -69,9 +70,9 @@ class Link(asyncio.Protocol):
         for future, timer in self._asked:
             timer.cancel()
             if not future.done():
-                future.set_exception(self._why)
+                future.set_exception(self._failure)
         self._asked.clear()
-        self._before.connection_lost(exc)  # for whose owner the transport is still its own
+        self._before.connection_lost(exc)  # redis-py's own protocol, whose owner waits for this
         self._left()
         self._closed.set_result(None)
 
@@ -80,17 +81,17 @@ class Link(asyncio.Protocol):
         await self._closed
 
     def end(self) -> None:
-        """Whoever waits for an answer is told."""
+        """Ends the connection. All commands without an answer raise then."""
         self.ended = True
         self._transport.abort()
 
-    def _refused(self, future: "asyncio.Future[Any]", said: str) -> None:
+    def _refused(self, future: "asyncio.Future[Any]", text: str) -> None:
         if not future.done():
             future.set_exception(AskAgain())
-        # it is no master any more, so who the new one is has to be found out
-        if said.startswith("READONLY"):
+        # The server is a replica now; only a new connection finds the new master.
+        if text.startswith("READONLY"):
             self.end()
 
     def _late(self) -> None:
-        self._why = TimeoutError()
+        self._failure = TimeoutError()
         self.end()

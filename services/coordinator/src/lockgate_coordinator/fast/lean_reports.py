@@ -1,9 +1,9 @@
-"""The lean way of reports, by far the most frequent requests: past the framework, and into the very
-same rules.
+"""Lean routes for reports, by far the most frequent requests. They bypass FastAPI and call the same
+`Coordinator`.
 
-What is not plainly a report goes the full way through the application, which knows what to say
-about it. So there is one contract, and the routes of the full way are the ones in the OpenAPI
-document.
+A body that is not plainly a report goes through FastAPI's routes (`api.reports`), which answer
+every fault. So there is one contract, and FastAPI's routes are those in the OpenAPI document.
+Without the lean routes FastAPI's serve all reports.
 """
 
 import re
@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lockgate.errors import Refused
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
-from lockgate_coordinator.api.errors import described, judged, problem
 from lockgate_coordinator.api.parts import BODY_LIMIT
-from lockgate_coordinator.intake import WHOLE
+from lockgate_coordinator.api.problems import described, judged, problem
+from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
+from lockgate_coordinator.fast.whole_answers import WHOLE
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import JUDGED
@@ -27,7 +27,9 @@ _PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9.
 
 
 LENGTH_DIGITS = len(str(BODY_LIMIT))
-"""What announces more is refused by the application at once, and not waited for."""
+"""Digits of the largest allowed content length. The application refuses longer ones at once,
+without waiting for the body.
+"""
 
 
 class LeanReports:
@@ -36,7 +38,7 @@ class LeanReports:
     def __init__(self, app: ASGIApp, coordinator: Coordinator) -> None:
         self._app = app
         self._coordinator = coordinator
-        self._told: tuple[WatermarkAlignmentEvent | None, bytes] = (None, b"")
+        self._encoded: tuple[WatermarkAlignmentEvent | None, bytes] = (None, b"")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
@@ -45,7 +47,7 @@ class LeanReports:
             return
         message = await receive()
         messages = await _all(message, receive) if message.get("more_body") else [message]
-        # cut off: what has come may look like a whole report
+        # The client has disconnected: the first part of a body may look like a whole report.
         if messages[-1]["type"] != "http.request":
             await self._app(scope, _again(messages, receive), send)
             return
@@ -64,7 +66,7 @@ class LeanReports:
             await send({"type": "http.response.body", "body": answer})
 
     async def _answer(self, scope: Scope, group: str, source: str | None, body: bytes) -> bytes | None:
-        """None if the application has to look at the body."""
+        """None if FastAPI's route has to decode the body."""
         if source is not None:
             event = report_from_bytes(body)
             return None if event is None else self._text(await self._coordinator.report(group, source, event))
@@ -77,24 +79,24 @@ class LeanReports:
         return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), msgspec.json.encode(refusals))
 
     def _text(self, event: WatermarkAlignmentEvent) -> bytes:
-        """Reports that came together are answered with the same event, one after the other."""
-        known, text = self._told
-        if event is not known:
+        """Reports of one commit are answered with the same event, one after the other."""
+        encoded, text = self._encoded
+        if event is not encoded:
             text = msgspec.json.encode(alignment_to_json(event))
-            self._told = (event, text)
+            self._encoded = (event, text)
         return text
 
 
 def _announces_too_much(scope: Scope) -> bool:
-    for name, value in scope["headers"]:  # noqa: SIM110 – a generator takes as long as the rest of the lean way's own work
+    for name, value in scope["headers"]:  # noqa: SIM110 – a generator costs as much as the rest of this module
         if name == b"content-length" and len(value) > LENGTH_DIGITS:
             return True
     return False
 
 
 async def _all(first: Message, receive: Receive) -> list[Message]:
-    """The messages of the request; not all of them if it is too large, or cut off: the application
-    is to find that itself.
+    """The messages of the request. Stops at the limit and at a disconnect; the application then
+    finds the same fault itself.
     """
     messages, size = [first], len(first.get("body", b""))
     while messages[-1].get("more_body") and size <= BODY_LIMIT:
@@ -104,7 +106,7 @@ async def _all(first: Message, receive: Receive) -> list[Message]:
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:
-    """What was received, once more, and then what is still to come."""
+    """Replays the messages that were received, and then receives those still to come."""
     pending = messages[::-1]
 
     async def receive_again() -> Message:

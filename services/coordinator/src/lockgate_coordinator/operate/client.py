@@ -1,4 +1,6 @@
-"""The service as an operator's commands see it: one method a route, and `Fault` for every "no"."""
+"""A client of the coordinator for the operator's commands: one method for each route. Every refusal
+raises `Fault`.
+"""
 
 import difflib
 import ssl
@@ -15,7 +17,7 @@ Json = dict[str, Any]
 
 TIMEOUT_S = 10.0
 PAGE = 1000
-"""The most that the service puts into one page of a list."""
+"""The service's limit for one page of a list."""
 
 HINTS: Mapping[int, str] = {
     401: "give a token: --token-file, or LOCKGATE_TOKEN",
@@ -24,9 +26,9 @@ HINTS: Mapping[int, str] = {
 }
 
 
-class Service:
-    """A coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is no file
-    of certificates.
+class CoordinatorClient:
+    """The coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is not a
+    file of certificates.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class Service:
         )
 
     def groups(self) -> Json:
-        """All groups, whatever number of pages they come in."""
+        """All groups, from as many pages as needed."""
         items, after = list[Json](), ""
         while True:
             page = self._json("/v1/groups", limit=PAGE, after=after)
@@ -68,7 +70,7 @@ class Service:
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
-        """The same with what there is instead, the most alike first."""
+        """The same fault with the existing names, the most similar first."""
         try:
             if fault.kind == "unknown-group":
                 near = _near(group, (item["group"] for item in self.groups()["items"]))
@@ -82,14 +84,14 @@ class Service:
                 str(reader["subtask"]) for each in found if each["source"] == source for reader in each["readers"]
             ]
             return Fault(f"{fault}; {_there_is('subtasks', subtasks[:10])}")
-        except Fault:  # the token may not list
+        except Fault:  # the token may not list groups
             return fault
 
     def close(self) -> None:
         """Closes the connections."""
         self._http.close()
 
-    def __enter__(self) -> "Service":
+    def __enter__(self) -> "CoordinatorClient":
         return self
 
     def __exit__(
@@ -106,7 +108,7 @@ class Service:
         if not isinstance(body, dict) or "next" not in body:
             raise Fault(
                 f"{self._http.base_url} does not answer as lockgate {version('lockgate-coordinator')} does: "
-                f"{self._said_version()}"
+                f"{self._version_text()}"
             )
         return body
 
@@ -131,16 +133,16 @@ class Service:
                 f"{self._http.base_url} answers {status}, and not as a lockgate coordinator does: is --url right?"
             )
         if self._token:
-            detail = detail.replace(self._token, "…")  # somebody in between may quote the request
+            detail = detail.replace(self._token, "…")  # a proxy in between may quote the request
         if status == 404 and kind == "about:blank":
-            return Fault(f"the service has no {detail}: {self._said_version()}")
+            return Fault(f"the service has no {detail}: {self._version_text()}")
         if status == 404:
             return NotFound(detail, kind)
         text = f"{detail}: {HINTS[status]}" if status in HINTS else detail
         return Unreachable(text) if status == 503 else Fault(text)
 
-    def _said_version(self) -> str:
-        """What the service is, as far as it says so."""
+    def _version_text(self) -> str:
+        """The service's name and version, if it has any."""
         try:
             info = self._http.get("/openapi.json").json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {version('lockgate-coordinator')}"
@@ -148,9 +150,9 @@ class Service:
             return "it is another service, or another version: is --url right?"
 
 
-def _near(name: str, known: Iterable[str]) -> list[str]:
-    """Up to five names, the most alike first; if none is alike the first ones."""
-    names = list(known)
+def _near(name: str, existing: Iterable[str]) -> list[str]:
+    """Up to five names, the most similar first; without a similar one the first five."""
+    names = list(existing)
     return difflib.get_close_matches(name, names, 5, 0.4) or names[:5]
 
 

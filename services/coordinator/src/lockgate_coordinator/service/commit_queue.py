@@ -1,0 +1,245 @@
+"""The commit queue: commands for a group wait for each other and are committed together.
+
+    cached or loaded group → all waiting commands → evaluate → commit → answers
+                 ↑                                       │
+                 └── the store has another version ──────┘
+
+Commands that arrive while a commit is under way wait, and make the next commit together: one
+evaluation and mostly one round trip for all of them. So a burst of reports costs a few commits and
+not one each, and two processes seldom collide. Each command is judged alone: a refused command
+takes nothing from the others. All are answered with the event of their commit, so each answer takes
+its own command into account. No command is answered before its result is stored, or, where nothing
+changes, before the store has confirmed that the group is as it was evaluated.
+
+Two fast parts may help: `fast.gathering` delays a commit so that more commands share it, and
+`fast.claims` keeps other processes away from it. The queue answers alike without them.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, groupby
+from typing import cast
+
+from lockgate.errors import Refused, UnknownGroup
+from lockgate.group.alignment import evaluate
+from lockgate.group.commands import report_all
+from lockgate.group.group import Group
+from lockgate.group.leases import first_lease_end, silent_ms
+from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate_coordinator.fast.claims import Claims
+from lockgate_coordinator.fast.gathering import Gathering
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
+
+Change = Callable[[Loaded, Group | None], Group | None]
+"""One command: takes what was loaded (for its time and version) and the group as the commands
+before it have left it, and returns the group after it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The most frequent command by far. All that stand next to each other in the queue make one new
+    group together, and not one each.
+    """
+
+    items: Sequence[tuple[str, ReportedWatermarkEvent]]
+
+
+Command = Change | Reports
+
+ATTEMPTS = 100
+"""How often a commit is tried. Of processes that collide one always gets through, so this many
+refusals in a row mean a fault.
+"""
+
+HEAVY = 500
+"""From how many reports on, or readers whose leases may all have to be checked, a commit loads its
+group first. Its work takes so long that a cached time would be too old at its end.
+"""
+
+
+class PreconditionFailed(Exception):
+    """A command's condition on the group's configuration does not hold. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A command's outcome: `own` is the group right after it, `group` the group after the whole
+    commit, `event` the announcement that holds now.
+
+    `refusals`: which of its reports were refused, by their index.
+    """
+
+    own: Group
+    group: Group
+    event: WatermarkAlignmentEvent
+    now_ms: int
+    refusals: Mapping[int, Refused] = field(default_factory=dict)
+
+
+_Waiting = tuple[Command, "asyncio.Future[Committed]"]
+_NONE_REFUSED: Mapping[int, Refused] = {}
+_Own = Group | Exception | Mapping[int, Refused]
+
+
+class CommitQueue:
+    """One commit at a time for each group. `announce` gets the outcome of each commit before the
+    commands' callers do.
+    """
+
+    def __init__(self, store: Store, announce: Callable[[Committed], None], fast: Fast = Fast()) -> None:  # noqa: B008 – frozen
+        self._store = store
+        self._announce = announce
+        self._waiting: dict[str, list[_Waiting]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._gathering = Gathering(self._waiting, shared=store.shared) if fast.gathering else None
+        self._claims = Claims(store) if fast.claims else None
+        self.commits = self.commands = 0
+        self._commit_s = 0.0  # how long the last commit took, of whichever group
+
+    async def submit(self, name: str, command: Command) -> Committed:
+        """Raises what the command raises, `UnknownGroup` if it leaves no group, and
+        `StoreUnavailable`.
+        """
+        future: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append((command, future))
+        if name not in self._running:
+            self._running[name] = asyncio.create_task(self._run(name))
+        elif self._gathering is not None:
+            self._gathering.arrived(name, len(waiting))
+        return await future
+
+    async def _run(self, name: str) -> None:
+        """Commits for as long as commands come."""
+        try:
+            answered = 0
+            while True:
+                if self._gathering is not None:
+                    await self._gathering.gather(name, answered)
+                if name not in self._waiting:
+                    return
+                answered = await self._commit_waiting(name)
+        finally:
+            del self._running[name]
+
+    async def _commit_waiting(self, name: str) -> int:
+        """How many commands were answered."""
+        waiting, loop = list[_Waiting](), asyncio.get_running_loop()
+        try:
+            if self._claims is not None and self._claims.worthwhile(name, len(self._waiting[name])):
+                await self._claims.claim(name, self._commit_s)
+            waiting, began = self._waiting.pop(name), loop.time()
+            outcomes = await self._outcomes(name, [command for command, _ in waiting])
+            self._commit_s = loop.time() - began
+        except Exception as error:  # any error must reach the callers, or they would wait for ever
+            waiting = waiting or self._waiting.pop(name)
+            outcomes = [error] * len(waiting)
+        for (_, future), outcome in zip(waiting, outcomes, strict=True):
+            if future.done():  # its caller was cancelled
+                continue
+            if isinstance(outcome, Committed):
+                future.set_result(outcome)
+            else:
+                future.set_exception(outcome)
+        return len(waiting)
+
+    async def _outcomes(self, name: str, commands: list[Command]) -> list[Committed | Exception]:
+        """One for each command, once the group that they make is stored."""
+        self.commits, self.commands = self.commits + 1, self.commands + len(commands)
+        loaded = self._store.cached(name)
+        if loaded is None or _is_heavy(commands, loaded):
+            loaded = await self._store.load(name)
+        for _ in range(ATTEMPTS):
+            group, owns = _applied(loaded, commands)
+            event = None
+            if group is not None:
+                group, event = evaluate(group, loaded.now_ms)
+            instead = await self._stored(loaded, group)
+            if instead is None:
+                return self._answers(name, owns, group, event, loaded.now_ms)
+            # The same version means that only the cached time was off: no other process is at work.
+            if instead.version != loaded.version and self._claims is not None:
+                self._claims.refused(name)
+            loaded = instead  # again at once: the older it gets, the likelier is another refusal
+        raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
+
+    async def _stored(self, loaded: Loaded, group: Group | None) -> Loaded | None:
+        """None if the store now holds `group`; else what it holds instead. An unchanged group is
+        not written, but a cached one has to be confirmed.
+        """
+        if group is not None and group is not loaded.group:
+            return await self._store.commit(loaded, group)
+        return None if loaded.confirmed else await self._store.load(loaded.name)
+
+    def _answers(
+        self, name: str, owns: list[_Own], group: Group | None, event: WatermarkAlignmentEvent | None, now_ms: int
+    ) -> list[Committed | Exception]:
+        if group is None or event is None:
+            return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
+        committed = Committed(group, group, event, now_ms)
+        self._announce(committed)
+        return [_outcome(own, committed) if own else committed for own in owns]
+
+
+def _outcome(own: _Own, committed: Committed) -> Committed | Exception:
+    if isinstance(own, Exception):
+        return own
+    return replace(committed, own=own) if isinstance(own, Group) else replace(committed, refusals=own)
+
+
+def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[_Own]]:
+    """The group after all commands, and the outcome of each command: the group right after it, its
+    refusal, or for reports the refusal of each refused one.
+    """
+    group, owns = loaded.group, list[_Own]()
+    for are_reports, neighbours in groupby(commands, key=_is_reports):
+        if are_reports:
+            group, outcomes = _reported(loaded, group, cast("list[Reports]", list(neighbours)))
+            owns += outcomes
+            continue
+        for command in cast("Iterable[Change]", neighbours):
+            try:
+                after = command(loaded, group)
+            except (Refused, PreconditionFailed) as refusal:
+                owns.append(refusal)
+            else:
+                owns.append(UnknownGroup(loaded.name) if after is None else after)
+                group = after
+    return group, owns
+
+
+def _is_reports(command: Command) -> bool:
+    return type(command) is Reports
+
+
+def _is_heavy(commands: list[Command], cached: Loaded) -> bool:
+    """Whether the commit takes so long that the store would refuse the cached time at its end. All
+    the work would then be done twice.
+    """
+    group = cached.group
+    if group is not None and len(group.readers) > HEAVY:
+        first = first_lease_end(group)
+        if silent_ms(group, cached.now_ms) or (first is not None and first <= cached.now_ms):
+            return True
+    return sum(len(command.items) for command in commands if isinstance(command, Reports)) > HEAVY
+
+
+def _reported(loaded: Loaded, group: Group | None, commands: list[Reports]) -> tuple[Group | None, list[_Own]]:
+    if group is None:
+        return None, [UnknownGroup(loaded.name) for _ in commands]
+    group, refusals = report_all(group, chain.from_iterable(reports.items for reports in commands), loaded.now_ms)
+    return group, _shared(refusals, commands) if refusals else [_NONE_REFUSED] * len(commands)
+
+
+def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[_Own]:
+    """The refusals of each command, with the index of the report within it."""
+    ends = list(accumulate(len(reports.items) for reports in commands))
+    shares = [dict[int, Refused]() for _ in commands]
+    for index, refusal in refusals.items():
+        which = bisect_right(ends, index)
+        shares[which][index - ends[which] + len(commands[which].items)] = refusal
+    return list[_Own](shares)

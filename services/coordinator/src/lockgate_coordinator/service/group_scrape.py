@@ -1,0 +1,115 @@
+"""The figures of all groups for one scrape of Prometheus. Reports are served in between.
+
+Counting a group of 100,000 readers in one go would keep reports waiting. So after each `AT_ONCE`
+readers and splits other requests are served, and the group is evaluated again. The figures of one
+group are therefore from several moments, but each reader's own are from one.
+"""
+
+import asyncio
+
+from lockgate.errors import Refused
+from lockgate.group.readers import Reader, ReaderKey
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import SplitState
+from lockgate_coordinator.service.commit_queue import Committed
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.service.inspection import state_of
+from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape, SourceFigures
+from lockgate_coordinator.telemetry.totals import OTHER
+
+MOST_GROUPS = 1_000
+"""How many groups have figures of their own: the first ones by name."""
+
+MOST_SOURCES_OF_A_GROUP = 100
+"""How many sources of a group have figures of their own. The figures of the others are added up
+under OTHER.
+"""
+
+MOST_NAMED_SPLITS = 10_000
+"""How many splits have figures of their own, over all groups, if splits are wanted at all."""
+
+AT_ONCE = 1_000
+"""Readers and splits that are counted before other requests are served: about 2 ms."""
+
+LOOKS_AT_ONCE = 16
+"""How many groups are evaluated at the same time."""
+
+
+async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrape:
+    """The figures of all groups. If the store does not answer, of those before the failure."""
+    scrape = Scrape()
+    left = MOST_NAMED_SPLITS if name_splits else 0
+    try:
+        names = await coordinator.names("", MOST_GROUPS + 1)
+        scrape.more_groups = len(names) > MOST_GROUPS
+        for begin in range(0, min(len(names), MOST_GROUPS), LOOKS_AT_ONCE):
+            some = names[begin : min(begin + LOOKS_AT_ONCE, MOST_GROUPS)]
+            looks = await asyncio.gather(*(_look(coordinator, name) for name in some))
+            for committed in looks:
+                if committed is not None:
+                    scrape.groups.append(await _figures(coordinator, committed, left))
+                    left -= len(scrape.groups[-1].named_splits)
+            await asyncio.sleep(0)
+    except StoreUnavailable:
+        scrape.complete = False
+    scrape.commits, scrape.commands = coordinator.committed
+    return scrape
+
+
+async def _look(coordinator: Coordinator, name: str) -> Committed | None:
+    try:
+        return await coordinator.look(name)
+    except Refused:  # deleted a moment ago
+        return None
+
+
+async def _figures(coordinator: Coordinator, committed: Committed, most_named: int) -> GroupFigures:
+    group, event = committed.group, committed.event
+    figures = GroupFigures(
+        group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing)
+    )
+    looked_at = 0
+    for key in list(group.readers):
+        reader = committed.group.readers.get(key)
+        if reader is not None:
+            looked_at += 1 + _count(figures, committed, key, reader, most_named)
+        if looked_at >= AT_ONCE:
+            await asyncio.sleep(0)
+            again = await _look(coordinator, group.name)
+            if again is None:
+                break
+            committed, looked_at = again, 0
+    return figures
+
+
+def _count(figures: GroupFigures, committed: Committed, key: ReaderKey, reader: Reader, most_named: int) -> int:
+    """Adds one reader to the figures. Returns how many splits were counted."""
+    state = state_of(committed.group, reader, committed.now_ms)
+    figures.readers[state] += 1
+    source = _source(figures, key[0])
+    reported = reader.reported
+    if reader.held_since is not None and not reader.lost:
+        source.waiting += 1
+        source.overdue += reader.overdue
+    if reported is None:
+        return 0
+    if (
+        state == "active"
+        and MIN < reported.watermark < MAX
+        and (source.foremost is None or reported.watermark > source.foremost)
+    ):
+        source.foremost = reported.watermark
+    for name, split in reported.splits.items():
+        figures.splits[SplitState(split.state).value] += 1
+        if len(figures.named_splits) < most_named:
+            figures.named_splits.append((*key, name, split))
+    return len(reported.splits)
+
+
+def _source(figures: GroupFigures, name: str) -> SourceFigures:
+    source = figures.sources.get(name)
+    if source is None:
+        of_its_own = len(figures.sources) < MOST_SOURCES_OF_A_GROUP
+        source = figures.sources.setdefault(name if of_its_own else OTHER, SourceFigures())
+    return source

@@ -1,0 +1,390 @@
+"""Rules of the coordinator: commit queue, leases and fencing as the service applies them, stores,
+access, limits, announcer.
+"""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+_Break = partial(Break, package="lockgate_coordinator")
+
+QUEUE = ("test_commit_queue.py",)
+CONTRACT = ("test_contract.py",)
+REDIS = ("test_redis.py",)
+ANNOUNCER = ("test_announcer.py",)
+
+COMMITS: tuple[Break, ...] = (
+    _Break(
+        "a command is answered only after its commit is stored",
+        "service/commit_queue.py",
+        "            if instead is None:\n                return self._answers(",
+        "            if True:\n                return self._answers(",
+        ("test_contract.py", "test_commit_queue.py", "test_races.py"),
+    ),
+    _Break(
+        "an unchanged group is answered only after the store has confirmed it",
+        "service/commit_queue.py",
+        "return None if loaded.confirmed else await self._store.load(loaded.name)",
+        "return None",
+        ("test_commit_queue.py", "test_races.py", "test_fencing.py"),
+    ),
+    _Break(
+        "a refused command takes nothing from the others of its commit",
+        "service/commit_queue.py",
+        "                owns.append(refusal)\n",
+        "                owns.append(refusal)\n                group = loaded.group\n",
+        QUEUE,
+    ),
+    _Break(
+        "a fault of a command reaches its caller",
+        "service/commit_queue.py",
+        "outcomes = [error] * len(waiting)",
+        "outcomes = [StoreUnavailable(str(error))] * len(waiting)",
+        QUEUE,
+    ),
+    _Break(
+        "each caller gets the refusals of its own reports",
+        "service/commit_queue.py",
+        "which = bisect_right(ends, index)",
+        "which = 0",
+        (*QUEUE, "test_races.py"),
+    ),
+    _Break(
+        "a commit is announced before it is answered",
+        "service/commit_queue.py",
+        "        self._announce(committed)\n",
+        "",
+        (*QUEUE, *ANNOUNCER),
+    ),
+    _Break(
+        "commands that arrive together share one commit",
+        "service/commit_queue.py",
+        "            waiting, began = self._waiting.pop(name), loop.time()\n",
+        (
+            "            waiting, began = [self._waiting[name].pop(0)], loop.time()\n"
+            "            if not self._waiting[name]:\n                del self._waiting[name]\n"
+        ),
+        QUEUE,
+    ),
+    _Break(
+        "a process that lost a commit claims the group before busy ones",
+        "service/commit_queue.py",
+        "if instead.version != loaded.version and self._claims is not None:",
+        "if False and self._claims is not None:",
+        QUEUE,
+    ),
+    _Break(
+        "claims go on while they are refused",
+        "fast/claims.py",
+        "            self.refused(name)\n",
+        "",
+        QUEUE,
+    ),
+)
+
+LEASES: tuple[Break, ...] = (
+    _Break(
+        "a reader is lost at the end of its lease although nobody sends a command",
+        "service/announcer.py",
+        "pauses = [] if deadline is None else [deadline - committed.now_ms]",
+        "pauses = list[int]()",
+        ANNOUNCER,
+    ),
+    _Break(
+        "an expired lease is found by whoever reads the group",
+        "service/commit_queue.py",
+        "group, event = evaluate(group, loaded.now_ms)",
+        "group, event = evaluate(group, group.heard_at or loaded.now_ms)",
+        (*QUEUE, "test_outages.py"),
+    ),
+    _Break(
+        "a lease runs by the store's clock, which a cached time may miss by little",
+        "store/scripts/commit.lua",
+        "(ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3]))",
+        "false",
+        REDIS,
+    ),
+    _Break(
+        "an operator's eviction needs no epoch, a reader's leave does",
+        "api/readers.py",
+        "    elif epoch is not None and not force:\n        await coordinator.leave(group, source, subtask, epoch)",
+        "    elif epoch is not None and not force:\n        await coordinator.evict(group, source, subtask)",
+        ("test_readers.py", "test_fencing.py"),
+    ),
+    _Break(
+        "an unknown group is created above the versions of its predecessor",
+        "service/coordinator.py",
+        "group = create(name, event.config or GroupConfig(), loaded.now_ms, floor=loaded.version)",
+        "group = create(name, event.config or GroupConfig(), loaded.now_ms)",
+        ("test_successors.py",),
+    ),
+    _Break(
+        "a reader brings its configuration to a group that was lost",
+        "service/coordinator.py",
+        "group = create(name, event.config or GroupConfig(), loaded",
+        "group = create(name, GroupConfig(), loaded",
+        ("test_outages.py", "test_readers.py"),
+    ),
+)
+
+STORES: tuple[Break, ...] = (
+    _Break(
+        "memory: one of two commits of one version wins",
+        "store/memory.py",
+        (
+            "        if self._versions.get(loaded.name, 0) != loaded.version:\n"
+            "            return self.cached(loaded.name)\n"
+        ),
+        "",
+        CONTRACT,
+    ),
+    _Break(
+        "memory: a delete of an older version changes nothing",
+        "store/memory.py",
+        "        if self._versions.get(loaded.name, 0) != loaded.version:\n            return False\n",
+        "",
+        CONTRACT,
+    ),
+    _Break(
+        "Redis: one of two commits of one version wins",
+        "store/scripts/commit.lua",
+        "if version ~= ARGV[1] or (",
+        "if (",
+        CONTRACT,
+    ),
+    _Break(
+        "Redis: a delete of an older version changes nothing",
+        "store/scripts/delete.lua",
+        "if version_now() ~= ARGV[1] then\n  return 0\nend\n",
+        "",
+        CONTRACT,
+    ),
+    _Break(
+        "a version rises over a delete",
+        "store/base.py",
+        "return max(self.next_version, high_water)",
+        "return 0",
+        CONTRACT,
+    ),
+    _Break(
+        "a successor begins above all that a deleted group gave out",
+        "store/base.py",
+        "return max(self.next_version, high_water)",
+        "return self.next_version",
+        CONTRACT,
+    ),
+    _Break(
+        "Redis: a removed reader is gone in every process",
+        "store/scripts/commit.lua",
+        "  redis.call('ZADD', KEYS[3], new, field)\n",
+        "",
+        REDIS,
+    ),
+    _Break(
+        "Redis: a cache older than the recorded removals is dropped",
+        "store/scripts/commit.lua",
+        "    redis.call('HSET', KEYS[1], 'since', expired)\n",
+        "",
+        REDIS,
+    ),
+    _Break(
+        "Redis: a commit writes the changed readers alone",
+        "store/redis.py",
+        "group.readers.moved_since(before)",
+        "group.readers.moved_since(Readers())",
+        REDIS,
+    ),
+    _Break(
+        "Redis: a deleted group expires",
+        "store/scripts/delete.lua",
+        "redis.call('PEXPIRE', KEYS[1], ARGV[3])\n",
+        "",
+        REDIS,
+    ),
+    _Break(
+        "Redis: a group that is created again does not expire",
+        "store/scripts/commit.lua",
+        "  redis.call('PERSIST', KEYS[1])\n",
+        "",
+        REDIS,
+    ),
+    _Break(
+        "Redis: processes claim in turn",
+        "store/scripts/claim.lua",
+        "local place = redis.call('LPOS', KEYS[5], caller) or redis.call('RPUSH', KEYS[5], caller) - 1",
+        "local place = 0",
+        REDIS,
+    ),
+    _Break(
+        "Redis: a process that does not come for its claim is passed over",
+        "store/scripts/claim.lua",
+        "if first and first ~= caller and now >= ends + patience then",
+        "if false then",
+        REDIS,
+    ),
+    _Break(
+        "cached groups are void after a new connection",
+        "fast/group_cache.py",
+        "return cached if cached is not None and cached.opened == opened else None",
+        "return cached",
+        REDIS,
+    ),
+    _Break(
+        "a command that the link could not send goes through redis-py",
+        "store/connections.py",
+        "            except AskAgain:\n                pass\n",
+        "            except AskAgain as error:\n                raise self._unavailable(error) from error\n",
+        ("test_redis_link.py",),
+    ),
+)
+
+ACCESS: tuple[Break, ...] = (
+    _Break(
+        "a request needs the role of its route",
+        "access/guard.py",
+        "if token.role < rule.role:",
+        "if False:",
+        ("test_guard.py",),
+    ),
+    _Break(
+        "a token touches its own groups only",
+        "access/tokens.py",
+        "return self.groups is None or any(_covers(pattern, group) for pattern in self.groups)",
+        "return True",
+        ("test_tokens.py", "test_guard.py"),
+    ),
+    _Break(
+        "a forced leave needs the role admin",
+        "access/rules.py",
+        'Rule(Role.REPORT, forced_by="force")',
+        "Rule(Role.REPORT)",
+        ("test_guard.py", "test_paths.py"),
+    ),
+    _Break(
+        "a path without a rule needs the role admin",
+        "access/rules.py",
+        "_UNKNOWN: Final = Rule(Role.ADMIN, everything=True)",
+        "_UNKNOWN: Final = Rule(Role.READ)",
+        ("test_guard.py", "test_paths.py"),
+    ),
+    _Break(
+        "all tokens are compared, in constant time",
+        "access/keyring.py",
+        "if hmac.compare_digest(token.digest, digest):",
+        "if token.digest == digest:",
+        ("test_keyring.py",),
+    ),
+    _Break(
+        "wrong tokens are not remembered",
+        "access/keyring.py",
+        "        if found is not None:\n            if len(",
+        "        if True:\n            if len(",
+        ("test_keyring.py",),
+    ),
+    _Break(
+        "no token asks more often than its rate",
+        "access/rate.py",
+        "self._buckets[key] = (level - 1, now)",
+        "self._buckets[key] = (level, now)",
+        ("test_rate.py",),
+    ),
+)
+
+LIMITS: tuple[Break, ...] = (
+    _Break(
+        "a head that does not end is refused",
+        "intake.py",
+        "if self._head > HEAD_LIMIT and not self.transport.is_closing():",
+        "if False:",
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a request that does not end ends its connection",
+        "intake.py",
+        "if silent or (unfinished is not None and unfinished == self._unfinished):",
+        "if silent:",
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a body that is cut off is not accepted",
+        "fast/lean_reports.py",
+        'if messages[-1]["type"] != "http.request":',
+        "if False:",
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a body over the limit is refused",
+        "api/parts.py",
+        "            if size > BODY_LIMIT:\n",
+        "            if False:\n",
+        ("test_reports.py", "test_groups.py", "test_hostile_input.py"),
+    ),
+    _Break(
+        "a body that announces too much is not read",
+        "api/parts.py",
+        "    if size > BODY_LIMIT:\n        raise BodyTooLarge(_TOO_LARGE)\n    size = 0",
+        "    size = 0",
+        ("test_guard.py",),
+    ),
+    _Break(
+        "an answer in one piece equals one in two",
+        "fast/whole_answers.py",
+        'lines = b"".join(b"%b: %b\\r\\n" % header for header in self._headers)',
+        'lines = b""',
+        ("test_intake.py",),
+    ),
+    _Break(
+        "the decoder leaves every unusual report to the codec",
+        "fast/decoding.py",
+        "        and (event.park_ms is None or 1 <= event.park_ms <= MAX)\n",
+        "",
+        ("test_decoding.py",),
+    ),
+)
+
+ANNOUNCING: tuple[Break, ...] = (
+    _Break(
+        "an older revision than the newest is not announced",
+        "service/announcer.py",
+        "if watch.newest is None or committed.event.revision > watch.newest.revision:",
+        "if True:",
+        ("test_announcer.py", "test_streams.py"),
+    ),
+    _Break(
+        "a stream of an unchanged group gets heartbeats",
+        "service/announcer.py",
+        "                watch.beats += 1\n",
+        "",
+        ANNOUNCER,
+    ),
+    _Break(
+        "a failed look does not end the follower",
+        "service/announcer.py",
+        "except Exception as failure:",
+        "except StoreUnavailable as failure:",
+        ANNOUNCER,
+    ),
+    _Break(
+        "a follower that stops is forgotten",
+        "service/announcer.py",
+        "            watch.watchers.discard(watcher)\n",
+        "",
+        ANNOUNCER,
+    ),
+    _Break(
+        "a deleted group ends its streams",
+        "service/announcer.py",
+        "while not (self._closing or isinstance(watch.failure, Refused)):",
+        "while not self._closing:",
+        ANNOUNCER,
+    ),
+    _Break(
+        "no more watchers wait than the limit",
+        "service/announcer.py",
+        "if self.watchers >= self._limit:",
+        "if False:",
+        ("test_streams.py", "test_long_poll.py"),
+    ),
+)
+
+COORDINATOR: tuple[Break, ...] = (*COMMITS, *LEASES, *STORES, *ACCESS, *LIMITS, *ANNOUNCING)
