@@ -2,7 +2,7 @@
 
 services/coordinator   __main__ → server → app → api → service → store  ─┐
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
-clients/spark          align | gate | … → jvm → planning → group | logs  ─┘
+clients/spark          align | gate | progress → gates → jvm → planning → telemetry → group | logs → config  ─┘
 """
 
 import sys
@@ -27,7 +27,7 @@ BETWEEN_ROOMS = {"wire": set[str](), "group": {"wire"}, "plan": set[str](), "fli
 COLUMNS = {"numpy", "pyarrow"}
 
 # The client's outermost modules, one for each way to use it.
-WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "datasource", "progress", "testing"))
+WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "progress"))
 
 # Third-party packages and the modules that may know them.
 KNOWN_TO = {
@@ -51,17 +51,27 @@ KNOWN_TO = {
         "rich": ("lockgate_coordinator.operate",),
     },
     "lockgate_spark": {
-        "pyspark": (*WAYS_IN, "lockgate_spark.jvm"),
+        "pyspark": (*WAYS_IN, "lockgate_spark.jvm", "lockgate_spark.gates.foreach_batch"),
         "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
         "httpx": ("lockgate_spark.group.connection",),
-        "confluent_kafka": ("lockgate_spark.datasource", "lockgate_spark.logs"),
     },
 }
+# The floors of the client, lowest first: its rooms, and the modules at its root.
 CLIENT_LAYERS = (
+    {"errors", "event_times", "query_watermark", "running"},
+    {"duration"},
+    {"config"},
+    {"conf"},
     {"logs", "group"},
+    {"joining", "telemetry"},
     {"planning"},
     {"jvm"},
-)  # lowest first; above them the ways in, below them errors and options
+    {"gates"},
+    {"align"},
+    {"gate", "progress"},
+    {"__init__"},
+)
+APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other
 LAYERS: tuple[set[str], ...] = (
     {"fast.redis_link", "fast.group_cache", "fast.decoding"},
     {"store"},
@@ -163,18 +173,28 @@ def test_inside_the_coordinator_imports_point_down() -> None:
     assert upwards == []
 
 
-def test_inside_the_client_imports_point_down() -> None:
-    def height(module: str) -> int:
-        part = module.split(".")[1] if "." in module else ""
-        return next((number for number, parts in enumerate(CLIENT_LAYERS) if part in parts), -1)
+def client_room(module: str) -> str:
+    """The room of a module of the client, or its name if it is at the client's root."""
+    return module.split(".")[1] if "." in module else "__init__"
 
-    between = [
-        i for i in imports_of("lockgate_spark") if height(i.importer) >= 0 and root(i.imported) == "lockgate_spark"
-    ]
-    assert [i for i in between if height(i.imported) > height(i.importer)] == []
-    assert [
-        i for i in between if inside(i.importer, "lockgate_spark.logs") and inside(i.imported, "lockgate_spark.group")
-    ] == []
+
+def client_floor(module: str) -> int:
+    """How high a module of the client is; an error for one that has no floor."""
+    return next(number for number, rooms in enumerate(CLIENT_LAYERS) if client_room(module) in rooms)
+
+
+def test_each_module_of_the_client_has_one_floor_and_no_floor_is_empty() -> None:
+    rooms = [room for floor in CLIENT_LAYERS for room in floor]
+
+    assert sorted(rooms) == sorted({client_room(m) for m in modules() if root(m) == "lockgate_spark"})
+
+
+def test_inside_the_client_imports_point_down() -> None:
+    """Imports for types alone count too: a reader follows them all the same."""
+    between = [i for i in imports_of("lockgate_spark") if root(i.imported) == "lockgate_spark"]
+
+    assert [i for i in between if client_floor(i.imported) > client_floor(i.importer)] == []
+    assert [i for i in between if APART.get(client_room(i.importer)) == client_room(i.imported)] == []
 
 
 def test_the_api_knows_the_errors_of_the_store_alone() -> None:

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, align
-from lockgate_spark.align import session_of
-from lockgate_spark.planning.session import Session
+from lockgate_spark.align import aligned_run_of
+from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import kafka_stream
@@ -75,9 +75,9 @@ def test_a_pattern_whose_topics_all_go_waits_for_the_next_one_where_losses_are_a
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[Rows]
 ) -> None:
     there = load(kafka, "to-go-1", 3)
-    sessions: list[Session | None] = []
+    sessions: list[AlignedRun | None] = []
     aligned = align(matching(spark, kafka, "to-go-[0-9]", failOnDataLoss="false"))
-    rows = Rows(aligned, lambda batch, _: sessions.append(session_of(batch))).start(tmp_path, available_now=False)
+    rows = Rows(aligned, lambda batch, _: sessions.append(aligned_run_of(batch))).start(tmp_path, available_now=False)
     running.append(rows)
     rows.wait_until(lambda rows: rows.all == there)
     topics.delete(kafka.bootstrap, "to-go-1")

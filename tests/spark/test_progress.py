@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.jvm.batch import Stopped
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.progress import _sender, _sent
 from support.answers import Answer, accepting_only, serving
 
@@ -68,7 +68,7 @@ class Run:
 
 
 def run_session(active: bool) -> Any:
-    return Session(Alignment(), Run(active))  # type: ignore[arg-type]
+    return AlignedRun(Alignment(), Run(active))  # type: ignore[arg-type]
 
 
 def test_a_spark_job_that_fails_fails_no_batch_unless_the_query_was_told_to_stop(spark: SparkSession) -> None:

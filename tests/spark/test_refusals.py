@@ -14,6 +14,8 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQueryException
 
 from lockgate_spark import Alignment, ConfigurationError, UnsupportedQuery, align, align_all
 from lockgate_spark.jvm.stream import _most_rows
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.drivers import QUICK_START
@@ -167,10 +169,8 @@ def test_a_budget_of_nothing_is_refused(
 
 
 def all_ended() -> bool:
-    """Of a query that cannot begin Spark stops no source, so nobody else would end what was opened
-    for it.
-    """
-    return all(session.closed for session in import_module("lockgate_spark.align")._sessions.values())
+    """Spark stops no source of a query that cannot begin, so nobody else would end its run."""
+    return all(one.closed for one in running.all_of(AlignedRun))
 
 
 def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:

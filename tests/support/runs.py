@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from lockgate.plan.windows import Zone
-from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
-from lockgate_spark.planning.gauges import Values
 from lockgate_spark.planning.slices import Memory
-from lockgate_spark.planning.watermarks import QueryWatermark
+from lockgate_spark.query_watermark import QueryWatermark
+from lockgate_spark.telemetry.gauges import Values
 
 
 @dataclass

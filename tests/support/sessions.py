@@ -1,4 +1,4 @@
-"""Sessions over logs in memory, by a wall clock that does not move: at NOW_MS, 30 days after T0."""
+"""Aligned runs over logs in memory, by a wall clock that stands: at NOW_MS, 30 days after T0."""
 
 import threading
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.kafka import Offsets
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
 from support.members import MINUTE
 from support.runs import RunInMemory, SourceInMemory
 
@@ -25,24 +25,46 @@ def live(*behind: float) -> list[int]:
     return [NOW_MS - int(m * MINUTE) for m in behind]
 
 
+class TimeInMemory:
+    """A monotonic clock, in seconds, that moves while somebody sleeps and stands still otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def ticks(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
 def session(
     *sources: SourceInMemory,
     run: RunInMemory | None = None,
     membership: Membership | None = None,
     clock: Callable[[], float] = lambda: NOW_MS / 1000,
+    time: "TimeInMemory | None" = None,
     **alignment: Any,
-) -> Session:
-    """To be closed once for each source. Its records are in order, and known to be: of few nobody
-    could see it.
+) -> AlignedRun:
+    """A run to be closed once for each source. Its alignment promises records in order: too few
+    records would not show it. `time`: for the monotonic clock.
     """
-    made = Session(Alignment(**{"disorder": 0, **alignment}), run or RunInMemory(), membership, clock)
+    made = AlignedRun(
+        Alignment(**{"disorder": 0, **alignment}),
+        run or RunInMemory(),
+        membership,
+        clock,
+        **({} if time is None else {"ticks": time.ticks, "sleep": time.sleep}),
+    )
     for i, source in enumerate(sources):
         made.add(i, source)
     return made
 
 
-def asked_aside(one: Session, start: Offsets) -> tuple[threading.Thread, list[Any]]:
-    """Asks on a thread of its own, as Spark does; the answer, or its error, is in the list."""
+def asked_aside(one: AlignedRun, start: Offsets) -> tuple[threading.Thread, list[Any]]:
+    """Asks on a thread of its own, as Spark does; the answer, or what it failed with, is in the
+    list.
+    """
     answers: list[Any] = []
 
     def ask() -> None:

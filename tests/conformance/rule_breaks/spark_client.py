@@ -8,12 +8,12 @@ from rule_breaks.breaking import Break
 
 Client = partial(Break, package="lockgate_spark")
 
-PATIENCE = ("test_patience.py",)
+PATIENCE = ("test_min_batch.py",)
 PAUSES = ("test_pauses.py",)
 TORN = ("test_torn.py",)
 KEPT = ("test_slices_kept.py",)
 RETENTION = ("test_retention.py",)
-GATES = ("test_gates.py",)
+GATES = ("test_gate_rule.py",)
 CROSSING = ("test_crossing.py",)
 INDEXED = ("test_indexed.py",)
 MEMBERSHIP = ("test_membership.py",)
@@ -25,49 +25,49 @@ ANSWERS = ("test_answers.py",)
 PLANNING: tuple[Break, ...] = (
     Client(
         "a batch is put off only while no source has enough",
-        "planning/patience.py",
+        "planning/min_batch.py",
         "if all(self._is_short(source, size, waited_ms)",
         "if any(self._is_short(source, size, waited_ms)",
         PATIENCE,
     ),
     Client(
         "no batch is put off for longer than its maxTriggerDelay",
-        "planning/patience.py",
+        "planning/min_batch.py",
         "size < least.offsets and waited_ms < least.delay_ms",
         "size < least.offsets and waited_ms < 2 * least.delay_ms",
         PATIENCE,
     ),
     Client(
         "a batch that the budget limits is never put off",
-        "planning/patience.py",
+        "planning/min_batch.py",
         "plan.limit in (Limit.END, Limit.HORIZON)",
         "plan.limit in (Limit.END, Limit.HORIZON, Limit.BUDGET)",
         PATIENCE,
     ),
     Client(
         "an idle query looks again within a second",
-        "planning/rest.py",
+        "planning/idle_wait.py",
         "(min(longest, LONGEST_S) if idle else HELD_S)",
         "(60.0 if idle else HELD_S)",
-        ("test_rest.py",),
+        ("test_idle_wait.py",),
     ),
     Client(
         "sources that are idle share one wait",
-        "planning/rest.py",
+        "planning/idle_wait.py",
         "share = min(left, STEP_S) / max(1, len(sources))",
         "share = min(left, STEP_S)",
-        ("test_rest.py",),
+        ("test_idle_wait.py",),
     ),
     Client(
         "a pause of a moment is not logged",
-        "planning/pauses.py",
-        "lasted_s >= TOLD_AFTER_S:",
+        "telemetry/pauses.py",
+        "lasted_s >= LOGGED_AFTER_S:",
         "lasted_s >= 0:",
         PAUSES,
     ),
     Client(
         "a query that waits for a split of its own is not paused by the group",
-        "planning/pauses.py",
+        "telemetry/pauses.py",
         "if plan.offsets == 0 and plan.limit is Limit.GROUP and plan.paused:",
         "if plan.offsets == 0 and plan.paused:",
         PAUSES,
@@ -143,28 +143,28 @@ SLICES: tuple[Break, ...] = (
 GATED: tuple[Break, ...] = (
     Client(
         "a batch is held until the group allows its lowest event time",
-        "planning/gates.py",
+        "gates/gate.py",
         "        while ceiling < span.lowest:\n",
         "        while False:\n",
         GATES,
     ),
     Client(
         "a gate keeps back what may still come out of order",
-        "planning/gates.py",
+        "gates/gate.py",
         "lowest = self._top - self._bounds.disorder",
         "lowest = self._top",
         GATES,
     ),
     Client(
         "a gate without a batch is idle after its idle timeout",
-        "planning/gates.py",
+        "gates/gate.py",
         "if self._held is None and self._now() - self._since >= self._idle_after_s:",
         "if self._held is None and self._now() - self._since >= 1_000 * self._idle_after_s:",
         GATES,
     ),
     Client(
         "a gate whose run has failed keeps its lease",
-        "planning/gates.py",
+        "gates/gate.py",
         "None if failed or standing is None else {0: standing}",
         "None if standing is None else {0: standing}",
         GATES,
@@ -174,7 +174,7 @@ GATED: tuple[Break, ...] = (
 LOGS: tuple[Break, ...] = (
     Client(
         "a record that is not credible takes no part",
-        "logs/crossing.py",
+        "event_times.py",
         "return self.earliest <= event_time <= self.latest",
         "return self.earliest <= event_time",
         CROSSING,
@@ -209,7 +209,7 @@ LOGS: tuple[Break, ...] = (
     ),
     Client(
         "of a disorder that nobody promised plans allow for half of the drift at most",
-        "planning/out_of_order.py",
+        "planning/disorder.py",
         "return max_drift // 2",
         "return max_drift",
         INDEXED,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head, Plan
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs import kafka
-from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.points import Points
 from lockgate_spark.logs.unread import Key, Unread

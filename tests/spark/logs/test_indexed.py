@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from lockgate.plan.draft import MOST_LOOK_UPS, Draft
 from lockgate.plan.model import Bounds, Head
 from lockgate_spark import Alignment
-from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
 from lockgate_spark.logs.kafka import SAMPLED
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.planning import out_of_order
-from lockgate_spark.planning.out_of_order import OutOfOrder
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning import disorder
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.telemetry.out_of_order import OutOfOrder
 from support.logs_in_memory import LogsInMemory
 from support.runs import JvmLogInMemory, RunInMemory, SourceInMemory
 
@@ -164,7 +164,7 @@ def test_splits_take_turns_in_being_sampled_and_those_with_nothing_unread_are_le
     assert log.disorders()["t-3"] == 0
 
 
-def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
+def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> AlignedRun:
     """A session that has read a log, out of order by so much, to its end, and is held back by its
     horizon before another one's record.
     """
@@ -172,7 +172,7 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
     source = SourceInMemory({"t-0": jittered, "t-1": [2 * 10**9]})
     source.jvm.window = 30
     seconds = iter(range(10**6, 10**7, 5))
-    session, positions = Session(alignment, RunInMemory(), clock=lambda: next(seconds)), source.initial()
+    session, positions = AlignedRun(alignment, RunInMemory(), clock=lambda: next(seconds)), source.initial()
     session.add(0, source)
     for _ in range(batches):
         positions = session.latest_offset(0, positions, 2_000)
@@ -180,7 +180,7 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> Session:
 
 
 def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(out_of_order, "ENOUGH", 0)
+    monkeypatch.setattr(disorder, "ENOUGH", 0)
     session, trusting = (
         planned(
             Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", disorder=d), jitter_ms=5_000
@@ -201,8 +201,8 @@ def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_a
     source.jvm.window = 2
     source.log.follow(source.records)
     source.log.sample({"t-0": 0}, {"t-0": 2})
-    for disorder in (0, 1_000, 1_900, 2_001):
-        said.warn({0: source}, Bounds(max_drift=10_000, idle_timeout=0, disorder=disorder), promised=False)
+    for learned in (0, 1_000, 1_900, 2_001):
+        said.warn({0: source}, allowed=5_000, learned=learned)
     assert [record.args for record in caplog.records] == [("1 second",), ("2001 milliseconds",)]
 
 
@@ -225,7 +225,7 @@ def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_war
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
     source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
     source.log = IndexedSplitLog(source.jvm)
-    session, positions = Session(Alignment(max_drift="1 minute", disorder=1_000), RunInMemory()), source.initial()
+    session, positions = AlignedRun(Alignment(max_drift="1 minute", disorder=1_000), RunInMemory()), source.initial()
     session.add(0, source)
     for _ in range(8):
         positions = session.latest_offset(0, positions, 2_000)

@@ -9,7 +9,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lockgate.plan.model import Head
-from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.event_times import Credible
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.real_logs import T0, Open, append, at, fill, heads, starts

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lockgate.plan.model import Head
 from lockgate_spark import Alignment
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs import kafka
-from lockgate_spark.logs.crossing import Credible
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.planning.joint import JointPlanner

@@ -6,7 +6,7 @@ import pytest
 
 from lockgate.plan.model import Limit
 from lockgate_spark import Alignment
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
 
 HOUR, MINUTE = 3_600_000, 60_000
@@ -15,8 +15,8 @@ NOW_MS = 100 * 24 * HOUR
 
 def session(
     one: SourceInMemory, other: SourceInMemory, now_ms: int, available_now: bool, alignment: Alignment
-) -> Session:
-    made = Session(alignment, RunInMemory(available_now=available_now), clock=lambda: now_ms / 1000)
+) -> AlignedRun:
+    made = AlignedRun(alignment, RunInMemory(available_now=available_now), clock=lambda: now_ms / 1000)
     for i, source in enumerate((one, other)):
         made.add(i, source.available_now(now_ms) if available_now else source)
     return made

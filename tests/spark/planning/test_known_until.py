@@ -4,7 +4,7 @@ clock is an argument.
 
 from lockgate_spark import Alignment
 from lockgate_spark.logs.kafka import Offsets
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
 
 MINUTE = 60_000
@@ -26,7 +26,7 @@ def test_a_split_that_is_caught_up_is_known_until_the_moment_before_the_broker_w
     # The record of a-1 was stamped while the broker was asked: a-0 may have got one as old in that
     # time.
     source = SlowBroker({"a-0": [NOW_MS - 2 * MINUTE], "a-1": [NOW_MS - 2 * MINUTE, NOW_MS + 5 * MINUTE]})
-    one = Session(
+    one = AlignedRun(
         Alignment(idle_timeout="1 minute", max_drift="1 minute"), RunInMemory(), clock=lambda: source.now / 1000
     )
     one.add(0, source)

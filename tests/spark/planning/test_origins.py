@@ -6,7 +6,7 @@ import pytest
 
 from lockgate_spark import Alignment, UnsupportedQuery
 from lockgate_spark.planning.origins import check_origins
-from lockgate_spark.planning.watermarks import Origin, QueryWatermark, Unaligned
+from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 
 ALIGNED = Origin(True, "timestamp", "timestamp", 0)
 READER = 'spark.readStream.format("kafka").option("subscribe", "payments")….load()'

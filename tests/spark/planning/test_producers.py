@@ -11,8 +11,8 @@ import pytest
 from lockgate.plan.model import Limit
 from lockgate_spark import Alignment
 from lockgate_spark.planning import care
-from lockgate_spark.planning.session import Session
-from lockgate_spark.planning.watermarks import KAFKAS, Origin, QueryWatermark
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -55,8 +55,8 @@ class World:
         self.alignment = Alignment(**alignment)
         self.session = self._session()
 
-    def _session(self) -> Session:
-        made = Session(self.alignment, self.run, clock=self._clock)
+    def _session(self) -> AlignedRun:
+        made = AlignedRun(self.alignment, self.run, clock=self._clock)
         made.add(0, self.source)
         return made
 

@@ -8,7 +8,7 @@ import pytest
 
 from lockgate.plan.model import SplitState
 from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
 
 MINUTE = 60_000
@@ -32,19 +32,19 @@ def ago(*minutes: int) -> list[int]:
 
 def plan(
     config: str, margin: float = 0.1, budget: int | None = None, clock: Clock | None = None
-) -> tuple[Session, BatchAlignment]:
+) -> tuple[AlignedRun, BatchAlignment]:
     """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record
     a minute; the first plan of all.
     """
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
     alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0, retention_margin=margin)
-    session = Session(alignment, RunInMemory(), None, clock or Clock())
+    session = AlignedRun(alignment, RunInMemory(), None, clock or Clock())
     session.add(0, source)
     return session, plan_again(session, {"a-0": 0, "a-1": 0}, budget)
 
 
-def plan_again(session: Session, start: dict[str, int], budget: int | None = None) -> BatchAlignment:
+def plan_again(session: AlignedRun, start: dict[str, int], budget: int | None = None) -> BatchAlignment:
     session.latest_offset(0, start, budget)
     assert session.view is not None
     return session.view
@@ -128,7 +128,7 @@ def test_a_topic_that_may_not_be_described_is_warned_of_and_read_on(caplog: pyte
 def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: pytest.LogCaptureFixture) -> None:
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))})
     source.jvm.config, source.jvm.bytes_a_record = "delete\t-1\t2000\tCreateTime", -1
-    session = Session(
+    session = AlignedRun(
         Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0), RunInMemory(), None, Clock()
     )
     session.add(0, source)

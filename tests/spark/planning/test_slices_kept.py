@@ -7,7 +7,8 @@ import pytest
 from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
 from lockgate.plan.windows import Windows
 from lockgate_spark.logs.unread import Key, Unread
-from lockgate_spark.planning.slices import BatchSlice, Slices
+from lockgate_spark.planning.slices import Slices
+from lockgate_spark.telemetry.batch_slice import BatchSlice
 from support.runs import TwoTexts
 
 WINDOW = Windows(100)

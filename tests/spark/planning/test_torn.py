@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lockgate_spark import BatchSlice
 from lockgate_spark.logs.kafka import Offsets
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, TwoTexts
 from support.sessions import T0, minutes, session
 from support.trimmed import TrimmedSource
@@ -29,7 +29,7 @@ class Reader:
         self.source, self.kept, self.alignment = source, TwoTexts(), {"slice": "1 hour", "disorder": 0, **alignment}
         self.position = source.initial()
         self.slices: list[BatchSlice] = []
-        self._run: Session | None = None
+        self._run: AlignedRun | None = None
 
     def read(self, batches: int = 1_000) -> "Reader":
         if self._run is None:

@@ -17,9 +17,9 @@ from lockgate_spark.errors import (
 )
 from lockgate_spark.gate import gate
 from lockgate_spark.group.outage import Coordination
-from lockgate_spark.planning.slices import BatchSlice
-from lockgate_spark.planning.view import BatchAlignment, SplitAlignment
 from lockgate_spark.progress import report_progress
+from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
 
 __all__ = [
     "AccessDenied",

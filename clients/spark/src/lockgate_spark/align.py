@@ -3,7 +3,6 @@ what a batch was made by.
 """
 
 import logging
-import threading
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -16,10 +15,8 @@ from pyspark.sql import DataFrame
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
-from lockgate_spark.group.agreement import check_config, source_name
-from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.session import GroupSession
+from lockgate_spark.gates.gate import Gate
+from lockgate_spark.joining import check_coordinator, joined
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.metrics import spark_gauges
@@ -27,10 +24,10 @@ from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
 from lockgate_spark.jvm.zone import check_zone
-from lockgate_spark.planning.gates import open_gates
-from lockgate_spark.planning.session import Session
-from lockgate_spark.planning.slices import BatchSlice
-from lockgate_spark.planning.view import BatchAlignment
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
+from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
@@ -38,9 +35,6 @@ TESTED = ("4.0", "4.1", "4.2", "4.3")
 """Spark versions whose internals the proxies are known to fit."""
 
 _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
-
-_sessions: dict[tuple[str, str], Session] = {}  # by query and run
-_sessions_lock = threading.Lock()
 
 
 def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
@@ -81,11 +75,11 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     None where no plan of this run made it: a query without alignment, or a batch that Spark replays
     from the checkpoint.
     """
-    session = session_of(batch)
-    if session is None:
-        gated = open_gates.of(query_id_of(batch))
+    aligned = aligned_run_of(batch)
+    if aligned is None:
+        gated = running.of_query(Gate, query_id_of(batch))
         return None if gated is None else gated.view
-    return session.view
+    return aligned.view
 
 
 def slice_of(batch: DataFrame) -> BatchSlice | None:
@@ -93,15 +87,13 @@ def slice_of(batch: DataFrame) -> BatchSlice | None:
     `Alignment(slice=…)`; of a batch that Spark replays from the checkpoint too. None where that is
     not known: `slice` was not set when the batch was planned.
     """
-    session = session_of(batch)
-    return None if session is None else session.slice
+    aligned = aligned_run_of(batch)
+    return None if aligned is None else aligned.slice
 
 
-def session_of(batch: DataFrame) -> Session | None:
-    """The session of the query that handed out `batch`; None where that is not aligned."""
-    query_id = query_id_of(batch)
-    with _sessions_lock:
-        return next((session for key, session in _sessions.items() if key[0] == query_id and not session.closed), None)
+def aligned_run_of(batch: DataFrame) -> AlignedRun | None:
+    """The aligned run that handed out `batch`; None where its query is not aligned."""
+    return running.of_query(AlignedRun, query_id_of(batch))
 
 
 def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
@@ -119,28 +111,26 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
         if alignment.late_rows == "count":
             micros = event_time is None or event_time.micros
             late = LateRows(spark, expression if event_time is not None and expression else "timestamp", micros)
-        return Table(table, gateway, lambda checkpoint: _session(spark, checkpoint, joint), event_time, late)
+        return Table(table, gateway, lambda checkpoint: _aligned_run(spark, checkpoint, joint), event_time, late)
 
     return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
 
 
-def _session(spark: Any, checkpoint: str, alignment: Alignment) -> Session:
-    """The session of the run that opens the source with this checkpoint. It is the run's, so an
-    aligned DataFrame may be started twice.
+def _aligned_run(spark: Any, checkpoint: str, alignment: Alignment) -> AlignedRun:
+    """The aligned run of the query that opens its source with this checkpoint. It belongs to the
+    run, so an aligned DataFrame may be started twice.
     """
     run = QueryRun.opening(spark, checkpoint)
-    key = (run.query_id, run.run_id)
-    with _sessions_lock:
-        for old in [known for known, session in _sessions.items() if session.closed]:
-            del _sessions[old]
-        if key not in _sessions:
-            membership = joined(alignment, run)
-            _sessions[key] = Session(alignment, run, membership, gauges=spark_gauges(run, spark.sparkContext._gateway))
-        session = _sessions[key]
-    if session.alignment != alignment:
-        session.end()
-        raise ConfigurationError(_unequal(session.alignment, alignment))
-    return session
+
+    def make() -> AlignedRun:
+        gauges = spark_gauges(run, spark.sparkContext._gateway)
+        return AlignedRun(alignment, run, joined(alignment, run), gauges=gauges)
+
+    aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
+    if aligned.alignment != alignment:
+        aligned.end()
+        raise ConfigurationError(_unequal(aligned.alignment, alignment))
+    return aligned
 
 
 def _unequal(one: Alignment, other: Alignment) -> str:
@@ -152,14 +142,6 @@ def _unequal(one: Alignment, other: Alignment) -> str:
         f"streams of one query are aligned with {values}: one query has one plan. Give all of them the same, or "
         "hand them to align_all"
     )
-
-
-def joined(alignment: Alignment, run: QueryRun) -> Membership | None:
-    """The run's place in its group; None without a group, and where it is only observed."""
-    if alignment.coordinator is None or alignment.observes:
-        return None  # a reader that reports holds others, and would change what they read
-    source = source_name(alignment.coordinator.source, run.name, run.query_id)
-    return Membership(GroupSession.joined(alignment.coordinator), alignment, source, owner=run.query_id, run=run.run_id)
 
 
 def _check(df: DataFrame) -> None:
@@ -191,19 +173,3 @@ def _check(df: DataFrame) -> None:
         raise UnsupportedQuery(
             f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it"
         )
-
-
-def check_coordinator(alignment: Alignment) -> None:
-    """What can be known before a query runs: a refused token, a group with another
-    configuration.
-    """
-    assert alignment.coordinator is not None
-    with CoordinatorClient(alignment.coordinator) as client:
-        try:
-            check_config(alignment, client.config())
-        except NotRegistered:
-            pass  # the first reader creates the group
-        except Untrusted as error:
-            raise ConfigurationError(str(error)) from None
-        except Unreachable as error:
-            log.warning("%s. The query will wait for it", error)

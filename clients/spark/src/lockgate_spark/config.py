@@ -12,8 +12,7 @@ from lockgate.watermark import MAX
 from lockgate.wire.events import NAME, NAME_RULE, CatchUp
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
-from lockgate_spark.logs.crossing import Credible
-from lockgate_spark.planning.retention import share
+from lockgate_spark.event_times import Credible
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 DEFAULT_IDLE_TIMEOUT = (
@@ -160,7 +159,7 @@ class Alignment:
         """`retention_margin` as a number; 0 with `slice`, for a batch must hold no row of a window
         that is still to come.
         """
-        margin = share("Alignment(retention_margin)", self.retention_margin)
+        margin = _share("Alignment(retention_margin)", self.retention_margin)
         return margin if self.slice is None else 0.0
 
     @property
@@ -180,6 +179,19 @@ class Alignment:
                 "than disorder, and than 0"
             )
         return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
+
+
+def _share(name: str, value: object) -> float:
+    """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that
+    names the option `name`.
+    """
+    try:
+        found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1:
+        raise ConfigurationError(f"{name}={value!r}: expected a share such as 0.1, at least 0 and below 1")
+    return found
 
 
 def _check_slice(window: Duration | None, zone: object) -> None:

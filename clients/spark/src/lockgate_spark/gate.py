@@ -2,31 +2,15 @@
 it.
 """
 
-import atexit
-import logging
-import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_spark.align import check_coordinator, joined, session_of
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
-from lockgate_spark.group.client import CoordinatorClient
-from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
-from lockgate_spark.jvm.metrics import spark_gauges
-from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.planning.gate_observed import ObservedGate
-from lockgate_spark.planning.gates import STEP_MS, Gate, Span, open_gates
-
-log = logging.getLogger("lockgate")
-
-Work = Callable[[DataFrame, int], object]
-"""A foreachBatch function."""
+from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
+from lockgate_spark.joining import check_coordinator
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
@@ -59,9 +43,9 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
             "and .group"
         )
     if alignment.observes:
-        return _Observed(fn, alignment, alignment.event_time)
+        return ObservedFunction(fn, alignment, alignment.event_time)
     check_coordinator(alignment)
-    return _Gated(fn, alignment, alignment.event_time)
+    return GatedFunction(fn, alignment, alignment.event_time)
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
@@ -83,83 +67,3 @@ def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
             f"gate(event_time={event_time!r}) and Alignment(event_time={alignment.event_time!r}): set one of them"
         )
     return replace(alignment, event_time=event_time)
-
-
-class _Looking:
-    """Looks at each batch before it is handed on. May serve several queries, and runs of one."""
-
-    def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
-        self._fn, self._alignment, self._event_time = fn, alignment, event_time
-        self._warned = False
-
-    def _look(self, batch: DataFrame, batch_id: int) -> Span | None:
-        span, left_out = look(batch, self._event_time, self._alignment.credible(int(time.time() * 1000)))
-        if left_out and not self._warned:
-            self._warned = True
-            log.warning(
-                "batch %d: %d rows are stamped beyond future_bound (%s) or past_bound (%s). They and others like "
-                "them hold nobody, and go"
-                " along with their batch",
-                batch_id,
-                left_out,
-                self._alignment.future_bound,
-                self._alignment.past_bound,
-            )
-        return span
-
-
-class _Gated(_Looking):
-    def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        spark = batch.sparkSession
-        run = QueryRun.of_batch(batch)
-        own = self._gate(batch, run)
-
-        def step() -> None:
-            own.membership.wait_for_change(STEP_MS)
-            check_running(spark, run)
-
-        with persisted(batch):
-            with stoppable(run):
-                own.admit(self._look(batch, batch_id), step)
-            self._fn(batch, batch_id)
-            own.done()
-
-    def _gate(self, batch: DataFrame, run: QueryRun) -> Gate:
-        def make() -> Gate:
-            aligned = session_of(batch)
-            if aligned is not None and aligned.membership is not None:
-                raise UnsupportedQuery(
-                    "the query is aligned in a group already, split by split: leave gate() out, or align()"
-                )
-            membership = joined(self._alignment, run)
-            assert membership is not None  # there is a coordinator, and nothing is only observed
-            made = Gate(
-                self._alignment, run, membership, shown=spark_gauges(run, batch.sparkSession.sparkContext._gateway)
-            )
-            threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
-            return made
-
-        return open_gates.at(run.query_id, run.run_id, make)
-
-
-class _Observed(_Looking):
-    def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
-        super().__init__(fn, alignment, event_time)
-        assert alignment.coordinator is not None
-        self._coordinator = alignment.coordinator
-        self._account = ObservedGate(self._ask)
-        log.info("mode observe: a gate tells what it would hold, and holds nothing")
-
-    def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        with persisted(batch):
-            self._account.see(self._look(batch, batch_id))
-            self._fn(batch, batch_id)
-
-    def _ask(self) -> WatermarkAlignmentEvent:
-        with CoordinatorClient(self._coordinator) as client:
-            return client.alignment()
-
-
-atexit.register(
-    open_gates.see_out
-)  # a script may end with its query: what its gate has to say at the end is said first

@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from lockgate.wire.events import ProgressEvent, SplitProgress
-from lockgate_spark.align import session_of
+from lockgate_spark.align import aligned_run_of
 from lockgate_spark.conf import enabled
 from lockgate_spark.config import Coordinator
 from lockgate_spark.errors import UnsupportedQuery
@@ -31,8 +31,8 @@ from lockgate_spark.group.outage import Coordination
 from lockgate_spark.jvm.batch import Stopped, stoppable
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.planning.session import Session
-from lockgate_spark.planning.view import BatchAlignment
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
@@ -49,7 +49,7 @@ def report_progress(batch: DataFrame) -> None:
     through a coordinator, unless Spark's conf has switched alignment off. A report that fails, for
     whatever reason, is warned of and fails nothing.
     """
-    session = session_of(batch)
+    session = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf.getAll) or (session is not None and session.alignment.observes):
         return  # switched off from outside, and the job is to run as it is
     if session is None or session.membership is None or session.alignment.coordinator is None:
@@ -74,7 +74,7 @@ def report_progress(batch: DataFrame) -> None:
     _account(session, _sent(session, rows, send))
 
 
-def _by_split(batch: DataFrame, session: Session, view: BatchAlignment) -> DataFrame:
+def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> DataFrame:
     """A row a split, in one partition: topic, partition, end (offset), rows, event_time (the
     highest that takes part, ms, or null).
     """
@@ -94,7 +94,7 @@ def _by_split(batch: DataFrame, session: Session, view: BatchAlignment) -> DataF
     return taken.groupBy("topic", "partition").agg(*counted).coalesce(1)
 
 
-def _event_time(batch: DataFrame, session: Session, view: BatchAlignment) -> Column:
+def _event_time(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> Column:
     """Event time in ms. Sources of one query may have different ones; they are told apart by their
     topics.
     """
@@ -153,7 +153,7 @@ def _sender(
     return send
 
 
-def _sent(session: Session, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
+def _sent(session: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
     """Why a report was not taken; None where all were."""
     try:
         with stoppable(session.run):
@@ -166,7 +166,7 @@ def _sent(session: Session, rows: DataFrame, send: Callable[[Iterable[Any]], Ite
     return refused[0] if refused else None
 
 
-def _account(session: Session, why: str | None) -> None:
+def _account(session: AlignedRun, why: str | None) -> None:
     """One warning when reports begin to fail, and a line when they are taken again."""
     assert session.membership is not None
     failed, session.progress_fails = session.progress_fails, why is not None

@@ -10,8 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from lockgate_spark.errors import ConfigurationError
-from lockgate_spark.logs.crossing import Credible
-from lockgate_spark.planning.gates import Span
+from lockgate_spark.event_times import Credible, Span
 from lockgate_spark.planning.run import Run
 
 # a type that is event time, and its SQL for ms

@@ -23,9 +23,9 @@ from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
-from lockgate_spark.planning.metrics import late_metrics
-from lockgate_spark.planning.patience import Least
-from lockgate_spark.planning.session import Session
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.planning.min_batch import Least
+from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")
 
@@ -33,7 +33,7 @@ _LENT = 64  # more than the threads of Java that ask one proxy at once
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
-OpenSession = Callable[[str], Session]
+OpenSession = Callable[[str], AlignedRun]
 """Finds or opens the session of the query run that opens the source with this checkpoint."""
 
 
@@ -114,7 +114,7 @@ class Scan(_Forward):
                 session.end()
                 raise
 
-    def _opened(self, session: Session, checkpoint: str) -> "Stream":
+    def _opened(self, session: AlignedRun, checkpoint: str) -> "Stream":
         index = source_index(checkpoint)
         name = checkpoint.rstrip("/").rpartition("/")[2]
         if index in session.sources:
@@ -155,7 +155,13 @@ class Stream(_Forward):
         )
 
     def __init__(
-        self, java: Any, gateway: Any, session: Session, index: int, event_time: EventTime | None, late: LateRows | None
+        self,
+        java: Any,
+        gateway: Any,
+        session: AlignedRun,
+        index: int,
+        event_time: EventTime | None,
+        late: LateRows | None,
     ) -> None:
         super().__init__(java, gateway, lambda _: session, event_time, late)
         self._session, self._index = session, index

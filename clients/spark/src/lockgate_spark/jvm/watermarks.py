@@ -11,7 +11,7 @@ from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.names import class_name
-from lockgate_spark.planning.watermarks import Origin, QueryWatermark, Unaligned
+from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 
 _NAMED_BY = ("subscribe", "subscribePattern", "assign")  # Kafka's options that say what is read
 

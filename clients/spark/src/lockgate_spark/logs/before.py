@@ -9,8 +9,9 @@ looked through in any case, whatever was promised.
 from collections.abc import Callable
 
 from lockgate.watermark import MAX, add
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.behind import AT_LEAST
-from lockgate_spark.logs.crossing import Credible, Tail
+from lockgate_spark.logs.crossing import Tail
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
 

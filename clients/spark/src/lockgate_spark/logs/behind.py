@@ -8,7 +8,7 @@ the log is looked through up to there, and a thousand records in any case.
 
 from lockgate.plan.model import Head
 from lockgate.watermark import MAX, add
-from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
 AT_LEAST = 1_000  # records behind each cut, whatever is promised

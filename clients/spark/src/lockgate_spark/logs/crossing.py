@@ -18,24 +18,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lockgate.plan.model import Head
-from lockgate.watermark import MAX
 
 # a longer stretch without a credible record, and the clock alone says how far a split has come
 FURTHEST_BACK = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class Credible:
-    """The event times (ms) that take part in the alignment: `earliest` to `latest`, both included.
-    Kafka's -1 is no time.
-    """
-
-    earliest: int = 0
-    latest: int = MAX
-
-    def has(self, event_time: int) -> bool:
-        """Whether this event time takes part."""
-        return self.earliest <= event_time <= self.latest
 
 
 class Reading(NamedTuple):

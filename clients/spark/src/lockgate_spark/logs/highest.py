@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lockgate.plan.model import Head
-from lockgate_spark.logs.crossing import FURTHEST_BACK, Credible, Reading, Tail
+from lockgate_spark.event_times import Credible
+from lockgate_spark.logs.crossing import FURTHEST_BACK, Reading, Tail
 
 Read = Callable[[Mapping[str, tuple[int, int]]], Mapping[str, Reading]]
 """Reads between two offsets of each split, and lets `Highest.learn` know."""

@@ -31,7 +31,8 @@ from heapq import nlargest
 
 from lockgate.plan.model import Head
 from lockgate.watermark import MIN
-from lockgate_spark.logs.crossing import Credible, Crossing, Reading
+from lockgate_spark.event_times import Credible
+from lockgate_spark.logs.crossing import Crossing, Reading
 from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.jvm import JvmKafkaLog
 from lockgate_spark.logs.points import Learned

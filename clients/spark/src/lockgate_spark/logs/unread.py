@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lockgate.plan.model import Backlog, Head, Plan
-from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 
 Key = tuple[int, str]

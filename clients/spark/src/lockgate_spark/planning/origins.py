@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.planning.watermarks import POLICY, QueryWatermark, Unaligned
+from lockgate_spark.query_watermark import POLICY, QueryWatermark, Unaligned
 
 log = logging.getLogger("lockgate")
 

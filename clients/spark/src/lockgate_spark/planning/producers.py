@@ -22,7 +22,7 @@ from lockgate.plan.producer_lag import GRACE_MS, MARGIN, ProducerLag
 from lockgate.watermark import MAX, MIN
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds, spoken
-from lockgate_spark.logs.crossing import Credible
+from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.care import UNKNOWN_MS, Care
 from lockgate_spark.planning.kept_lags import KeptLags
@@ -161,7 +161,7 @@ class Producers:
             if unknown:
                 self._care.begin(unknown, draft.highest, now - self._limit)
 
-    def tell_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
+    def count_too_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
         """Records came further behind than their producers had shown. `counts`: how many of them
         are behind Spark's watermark.
         """

@@ -25,30 +25,16 @@ from datetime import timedelta
 
 from lockgate.plan.model import Head, Plan, SplitPlan, SplitState
 from lockgate.watermark import MAX
-from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
 from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
 from lockgate_spark.logs.unread import Key, Unread
-from lockgate_spark.planning.view import BatchAlignment
+from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
 _GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every five minutes
 _TOLD_AGAIN_MS = 600_000
-
-
-def share(name: str, value: object) -> float:
-    """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that
-    names the option `name`.
-    """
-    try:
-        found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < 1:
-        raise ConfigurationError(f"{name}={value!r}: expected a share such as 0.1, at least 0 and below 1")
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Protocol
 from lockgate.plan.windows import Zone
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.planning.slices import Memory
-from lockgate_spark.planning.start import Checkpointed
+from lockgate_spark.query_watermark import Checkpointed
 
 
 class Run(Checkpointed, Protocol):

@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from lockgate import watermark
 from lockgate.plan.draft import Draft
@@ -23,9 +23,7 @@ from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.torn import ByKey, Seen, Torn
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from lockgate_spark.telemetry.batch_slice import BatchSlice
 
 log = logging.getLogger("lockgate")
 
@@ -43,39 +41,6 @@ class Memory(Protocol):
 
     def write(self, number: int, text: str) -> None:
         """Keeps a text in place of the one that was written two numbers before."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchSlice:
-    """The windows that a batch holds: event times `start` to `end` (exclusive), ms.
-
-    `complete`: the windows are whole in this batch, nothing that may have been theirs was deleted
-    or lies before what the query reads, and behind the cuts no record of theirs was seen, as far as
-    `disorder` reaches. `missing_from`: the splits of which earlier records may be missing;
-    `stragglers_in`: those in which older records come later, looked for where nothing else speaks
-    against it.
-    """
-
-    start: int
-    end: int
-    complete: bool
-    missing_from: tuple[str, ...] = ()
-    stragglers_in: tuple[str, ...] = ()
-
-    def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """The rows of `batch` that lie in the slice. `event_time`: a column, or any expression that
-        gives a timestamp.
-        """
-        return batch.where(self._condition(event_time))
-
-    def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """All its other rows: of windows that were handed out before, as a rule. To be merged; they
-        must never overwrite anything.
-        """
-        return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
-
-    def _condition(self, event_time: str) -> str:
-        return f"(({event_time}) >= timestamp_millis({self.start}L) AND ({event_time}) < timestamp_millis({self.end}L))"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""The foreachBatch functions that `gate` returns: one that holds batches, one that only observes."""
+
+import atexit
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+
+from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate_spark.config import Alignment
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.event_times import Span
+from lockgate_spark.gates.gate import STEP_MS, Gate
+from lockgate_spark.gates.observed import ObservedGate
+from lockgate_spark.group.client import CoordinatorClient
+from lockgate_spark.joining import joined
+from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
+from lockgate_spark.jvm.metrics import spark_gauges
+from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
+
+log = logging.getLogger("lockgate")
+
+Work = Callable[[DataFrame, int], object]
+"""A foreachBatch function."""
+
+
+class _Inspecting:
+    """A foreachBatch function that reads the event times of each batch before `fn` gets it. One
+    object may serve several queries, and several runs of one.
+    """
+
+    def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
+        self._fn, self._alignment, self._event_time = fn, alignment, event_time
+        self._warned = False
+
+    def _inspect(self, batch: DataFrame, batch_id: int) -> Span | None:
+        span, left_out = look(batch, self._event_time, self._alignment.credible(int(time.time() * 1000)))
+        if left_out and not self._warned:
+            self._warned = True
+            log.warning(
+                "batch %d: %d rows are stamped beyond future_bound (%s) or past_bound (%s). Such rows are left "
+                "out of the alignment and stay in their batch",
+                batch_id,
+                left_out,
+                self._alignment.future_bound,
+                self._alignment.past_bound,
+            )
+        return span
+
+
+class GatedFunction(_Inspecting):
+    """Hands each batch on once the query's group allows it."""
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        spark = batch.sparkSession
+        run = QueryRun.of_batch(batch)
+        gate = self._gate(batch, run)
+
+        def step() -> None:
+            gate.membership.wait_for_change(STEP_MS)
+            check_running(spark, run)
+
+        with persisted(batch):
+            with stoppable(run):
+                gate.admit(self._inspect(batch, batch_id), step)
+            self._fn(batch, batch_id)
+            gate.done()
+
+    def _gate(self, batch: DataFrame, run: QueryRun) -> Gate:
+        def make() -> Gate:
+            aligned = running.of_query(AlignedRun, run.query_id)
+            if aligned is not None and aligned.membership is not None:
+                raise UnsupportedQuery(
+                    "the query is aligned in a group already, split by split: leave gate() out, or align()"
+                )
+            membership = joined(self._alignment, run)
+            assert membership is not None  # there is a coordinator, and nothing is only observed
+            made = Gate(
+                self._alignment, run, membership, shown=spark_gauges(run, batch.sparkSession.sparkContext._gateway)
+            )
+            threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
+            return made
+
+        return running.of_run(Gate, run.query_id, run.run_id, make)
+
+
+class ObservedFunction(_Inspecting):
+    """Hands each batch on at once, and logs whether a gate would have held it."""
+
+    def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
+        super().__init__(fn, alignment, event_time)
+        assert alignment.coordinator is not None
+        self._coordinator = alignment.coordinator
+        self._observed = ObservedGate(self._ask)
+        log.info("mode observe: the gate logs which batches it would hold, and holds none")
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        with persisted(batch):
+            self._observed.see(self._inspect(batch, batch_id))
+            self._fn(batch, batch_id)
+
+    def _ask(self) -> WatermarkAlignmentEvent:
+        with CoordinatorClient(self._coordinator) as client:
+            return client.alignment()
+
+
+@atexit.register
+def _see_out() -> None:
+    """A script may end right after its query. The process waits for the last report of each gate
+    whose run has ended.
+    """
+    for gate in running.all_of(Gate):
+        gate.see_out()

@@ -1,0 +1,232 @@
+"""A query on any source, held as a whole: its batches wait until the group allows them.
+
+What such a query reads nobody plans. Spark has decided on a batch before its event times can be
+seen, so what can wait is the batch, on its way to the user's function.
+
+**The rule.** A batch with event times `lowest` to `highest` goes on once the group's ceiling is at
+least `lowest`. So it begins within the drift, and goes beyond the ceiling by its own span at most:
+the source's options say how much a batch holds.
+
+**What is reported.** Nothing that is still to come, this batch included, is older than min(lowest,
+top - disorder), where `top` is the highest event time so far, this batch's included. While a batch
+waits or is worked on the watermark is that - 1, and what the next report can reach is the batch's
+`highest`. Behind it the watermark is top - disorder - 1. A group's drift is above the disorder, so
+a gate that holds its group finds its own batch below the ceiling: whenever somebody has a batch,
+somebody may go on.
+
+**Idle.** Nobody can see whether the source has more. Where no batch with an event time has come for
+`idle_timeout` since it was due, the gate holds nobody until the next one comes.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from lockgate import watermark
+from lockgate.plan.model import Limit
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import milliseconds
+from lockgate_spark.errors import AlignmentError, HeldTooLong
+from lockgate_spark.event_times import Span
+from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.telemetry.gauges import Gauges, gauges
+from lockgate_spark.telemetry.pauses import Pauses, held_by
+from lockgate_spark.telemetry.view import BatchAlignment
+
+log = logging.getLogger("lockgate")
+
+STEP_MS = 100  # `query.stop()` is answered within one step
+_LOOK_AGAIN_S = 1.0
+_LAST_WORD_S = 10.0
+
+
+class GatedRun(Protocol):
+    """The run of a query, as Spark knows it."""
+
+    @property
+    def available_now(self) -> bool:
+        """Whether the run ends when it has read what was there at its start."""
+
+    @property
+    def interval_s(self) -> float:
+        """How far apart its triggers are; 0 where one follows the other."""
+
+    def ends_within(self, seconds: float) -> bool:
+        """Waits for the end of the run, for that long at most; whether it has come."""
+
+    def failed(self) -> bool:
+        """Whether the run has ended with an error."""
+
+
+class Gate:
+    """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds.
+    `shown`: where its numbers are, if anywhere.
+
+    `view`: what the batch that is worked on was let through by; None where it has no event times.
+    """
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: GatedRun,
+        membership: Membership,
+        now: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,
+        shown: Gauges | None = None,
+    ) -> None:
+        self.alignment, self.run, self.membership = alignment, run, membership
+        self._shown = shown
+        self.view: BatchAlignment | None = None
+        self._now, self._clock = now, clock
+        self._bounds = alignment.bounds
+        self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
+        self._pauses = Pauses(membership, now)
+        self._top = watermark.MIN
+        self._held: Span | None = None
+        self._busy = False
+        self._since = now()  # when the last batch was done
+        self._lock = threading.Lock()  # what is reported last is what holds last
+        self._closed = threading.Event()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended, and the group knows."""
+        return self._closed.is_set()
+
+    def admit(self, span: Span | None, step: Callable[[], None]) -> None:
+        """Waits until a batch may be handed on; one without event times (None) may at once. `step`:
+        waits a moment, and raises what ends the wait. Raises `Fenced`, `CoordinatorRefused`,
+        `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
+        """
+        began = self._now()
+        with self._lock:
+            self._busy, self.view = True, None
+            if span is None:
+                return
+            self._held, self._top = span, max(self._top, span.highest)
+            ceiling = self._exchange()
+        waited = ceiling < span.lowest
+        while ceiling < span.lowest:
+            self._pauses.paused_at(ceiling)
+            self._show(self._describe(span, ceiling, waited), self._now() - began)
+            self._check_hold(self._now() - began, span)
+            step()
+            with self._lock:
+                ceiling = self._exchange()
+        self._pauses.goes_on(span.highest)
+        self.view = self._describe(span, ceiling, waited)
+        self._show(self.view)
+
+    def done(self) -> None:
+        """The batch that was admitted has been worked on. Raises nothing: it is done, and the next
+        one raises.
+        """
+        with self._lock:
+            self._busy = False
+            if self._held is None:
+                return
+            self._held, self._since = None, self._now()
+            self._say()
+
+    def tick(self) -> None:
+        """Between batches: whether it is idle by now. Raises nothing."""
+        with self._lock:
+            if not self._busy:
+                self._say()
+
+    def watch(self) -> None:
+        """Ticks until the run has ended, and closes the gate. Takes a thread of its own for
+        that.
+        """
+        try:
+            while not self.run.ends_within(_LOOK_AGAIN_S):
+                self.tick()
+            failed = self.run.failed()
+        except Exception as error:
+            log.debug("the JVM is gone, and with it the query: %s", error)
+            failed = True
+        self.close(failed)
+
+    def close(self, failed: bool) -> None:
+        """The run has ended: its reader reports that it is finished, or parks; one that `failed`
+        keeps its lease for its restart.
+        """
+        with self._lock:
+            standing = self._standing()
+        if self._shown is not None:
+            self._shown.close()
+        self.membership.close(None if failed or standing is None else {0: standing}, returns=self.run.available_now)
+        self._closed.set()
+
+    def see_out(self) -> None:
+        """Where the run has ended: until the group knows. Not for a run that goes on."""
+        if not self.closed and self.run.ends_within(0):
+            self._closed.wait(_LAST_WORD_S)
+
+    # -- inside; with the lock held --
+
+    def _standing(self) -> Standing | None:
+        if self._held is None and self._now() - self._since >= self._idle_after_s:
+            return Standing(watermark.MAX, None, idle=True)
+        if self._top == watermark.MIN:
+            return None
+        lowest = self._top - self._bounds.disorder
+        if self._held is None:
+            return Standing(lowest - 1, None)
+        lowest = min(lowest, self._held.lowest)
+        offers = self.membership.joint and self._held.highest >= lowest
+        return Standing(lowest - 1, self._held.highest if offers else None)
+
+    def _exchange(self) -> int:
+        standing = self._standing()
+        assert standing is not None  # there is a batch
+        return self.membership.exchange({0: standing})
+
+    def _say(self) -> None:
+        standing = self._standing()
+        if standing is None:
+            return
+        try:
+            self.membership.exchange({0: standing})
+        except AlignmentError as error:
+            log.debug(
+                "group %s: %s was not heard between two batches: %s",
+                self.membership.group,
+                self.membership.source,
+                error,
+            )
+
+    # -- what a user sees --
+
+    def _check_hold(self, held_s: float, span: Span) -> None:
+        most = self.alignment.max_hold
+        if most is not None and self.run.available_now and held_s * 1000 > milliseconds("Alignment(max_hold)", most):
+            raise HeldTooLong(
+                f"the batch from {watermark.iso(span.lowest)} on was held for {held_s:.0f} s, and max_hold is {most!r};"
+                f" {held_by(self.membership.last)}"
+            )
+
+    def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
+        """`held_s`: for how long the batch has been held so far; None: it goes on."""
+        if self._shown is not None:
+            self._shown.show(
+                {**gauges(view), "heldByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
+            )
+
+    def _describe(self, span: Span, ceiling: int, waited: bool) -> BatchAlignment:
+        told = self.membership.last
+        return BatchAlignment(
+            target=span.highest,
+            ceiling=ceiling,
+            limit=Limit.GROUP if waited else Limit.END,
+            splits=(),
+            paused=(),
+            resumed=(),
+            group_watermark=None if told is None else told.group_watermark,
+            held_by=() if told is None else told.held_by,
+            planned_at=self._clock(),
+            seconds=0.0,
+            coordinator=self.membership.coordination,
+        )

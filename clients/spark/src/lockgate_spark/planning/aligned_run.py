@@ -1,0 +1,218 @@
+"""One run of one query, with all its aligned sources, as Spark calls it source by source.
+
+Spark asks each source where the next batch ends. The first source in Spark's order leads. When Spark
+asks it, the plan for all sources is made, and the others are answered from that plan. So everything
+in a batch was planned together.
+
+A plan begins where the last batch ended. For the leader that is the `start` that Spark passes: Spark
+commits a batch to its sources only when it builds the next one. For another source it is the offsets
+of its last answer, and after a restart the end of the last batch in the checkpoint's offset log.
+
+While nothing may be read, a plan answers `start`, and Spark asks again (`idle_wait`, `held_plan`).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from lockgate_spark.config import Alignment
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.unread import Source
+from lockgate_spark.planning.held_plan import HeldPlans, Timed
+from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait
+from lockgate_spark.planning.joint import JointPlanner
+from lockgate_spark.planning.min_batch import Least, MinBatch
+from lockgate_spark.planning.run import Run
+from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.gauges import Gauges, RunGauges
+from lockgate_spark.telemetry.view import BatchAlignment, PlanContext
+
+log = logging.getLogger("lockgate")
+
+
+class AlignedRun:
+    """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
+    if anywhere. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds; by default
+    the end of the run ends the wait.
+    """
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None = None,
+        clock: Callable[[], float] = time.time,
+        gauges: Gauges | None = None,
+        ticks: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] | None = None,
+    ) -> None:
+        self.alignment, self.run, self.membership = alignment, run, membership
+        self.sources: dict[int, Source] = {}
+        # whether the last report of the executors failed, which was logged
+        self.progress_fails = False
+        self._closed = threading.Event()
+        self._clock, self._ticks = clock, ticks
+        self._planner = JointPlanner(alignment, run, membership, self.sources, clock, ticks)
+        self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
+        self._min_batch, self._idle_wait = MinBatch(), IdleWait()
+        self._gauges = None if gauges is None else RunGauges(gauges)
+        self._leader: int | None = None
+        self._served: dict[int, Offsets] = {}  # each source's last answer
+        self._answers: dict[int, Offsets] = {}  # of the last plan, which Spark has not asked for yet
+        self._open = 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended."""
+        return self._closed.is_set()
+
+    @property
+    def view(self) -> BatchAlignment | None:
+        """The view of the last plan; None before the first."""
+        return self._planner.observer.view
+
+    @property
+    def disorder(self) -> int:
+        """How far out of order (ms) the plans take the records of one split to be."""
+        return self._planner.disorder
+
+    @property
+    def slice(self) -> BatchSlice | None:
+        """The slice of the batch in hand, also of one that Spark replays. None where the slice is
+        not known, and where batches are not cut into slices.
+        """
+        if self.view is not None:
+            return self.view.slice
+        return None if self._planner.slices is None else self._planner.slices.replayed
+
+    def add(self, index: int, source: Source) -> None:
+        """Adds a source to the joint plan."""
+        self.sources[index] = source
+        self._open += 1
+
+    def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
+        """Where the next batch of source `index` ends. `start`: where the last batch ended.
+        `budget`: offsets, None for no limit. `least`: the smallest batch worth reading.
+        """
+        self.sources[index].budget = budget
+        self._min_batch.least[index] = least
+        if self._leader is None:
+            self._leader = index
+        if index == self._leader:
+            self._answers = {} if self._is_idle() else self._next_round(index, start)
+        answer = self._answers.pop(index, start)
+        self._serve(index, answer)
+        return answer
+
+    def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
+        """Plans beside Spark in mode observe. Spark reads on to `native` in any case. Raises
+        nothing.
+        """
+        try:
+            planned = self.latest_offset(index, start, budget)
+            self._planner.observer.read_natively(index, start, native, planned)
+        except Exception as error:
+            self._planner.observer.failed(error)
+        self._serve(index, native)
+
+    def tell_progress(self, index: int) -> dict[str, str]:
+        """The metrics of one source in Spark's progress, by name."""
+        return self._planner.observer.progress(index)
+
+    def tell_late(self, index: int, total: int) -> None:
+        """Shows how many rows of one source were late in the run so far, where they are counted."""
+        if self._gauges is not None:
+            self._gauges.show_late(index, total)
+
+    # -- the end --
+
+    def close(self) -> None:
+        """To be called by each source when the query ends. The last call reports that the readers
+        are finished. Readers of a run that failed keep their leases for the run that follows.
+        """
+        self._open -= 1
+        if self._open <= 0:
+            self.end()
+
+    def end(self) -> None:
+        """Ends the run, also while sources are open. Spark stops no source of a run that cannot
+        begin, so such a run is ended by this call.
+        """
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._planner.sum_up()
+        # An error in one of these must not skip the others: a lease that is kept alive would hold
+        # the group for ever.
+        for close in (self._leave, self._close_gauges, *(source.log.close for source in self.sources.values())):
+            try:
+                close()
+            except Exception as error:
+                log.warning("at the end of the query: %s", error)
+
+    def _leave(self) -> None:
+        if self.membership is None:
+            return
+        finished = None
+        try:
+            if not self.run.failed():
+                finished = self._planner.reports()
+        finally:
+            self.membership.close(finished, returns=self.run.available_now)
+
+    def _close_gauges(self) -> None:
+        if self._gauges is not None:
+            self._gauges.close()
+
+    # -- a round: one plan for all sources --
+
+    def _is_idle(self) -> bool:
+        """Whether the last plan read nothing and still holds."""
+        return not self.alignment.observes and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
+
+    def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
+        positions = {i: start if i == index else self._position(i) for i in self.sources}
+        made = self._planner.plan(positions)
+        if self._held.holds(made[0]):
+            made = self._held.wait(
+                made, lambda: self._planner.plan(positions), self._show_held, lambda: self._planner.careful
+            )
+        plan, seconds = made
+        if not self.run.available_now and not self.alignment.observes:
+            plan = self._min_batch.put_off(plan, self._ticks())
+        longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
+        self._idle_wait.begin(plan, self._planner.unread, self._ticks(), longest)
+        ends = self._planner.carry_out(plan, seconds)
+        if self._gauges is not None and self.view is not None:
+            self._gauges.show(self.view)
+        return ends
+
+    def _show_held(self, made: Timed) -> None:
+        """The gauges move while the query waits for a better plan than this one."""
+        if self._gauges is None:
+            return
+        plan, seconds = made
+        membership = self.membership
+        self._gauges.show_held(
+            plan,
+            PlanContext(
+                planned_at=self._clock(),
+                seconds=seconds,
+                group=None if membership is None else membership.last,
+                coordinator=None if membership is None else membership.coordination,
+            ),
+        )
+
+    def _serve(self, index: int, offsets: Offsets) -> None:
+        """Notes the answer to a source. Where all its topics are gone, Spark keeps the offsets that
+        it has.
+        """
+        if offsets or index not in self._served:
+            self._served[index] = offsets
+
+    def _position(self, index: int) -> Offsets:
+        if index in self._served:
+            return self._served[index]
+        return self.run.start_offsets(index) or self.sources[index].initial()

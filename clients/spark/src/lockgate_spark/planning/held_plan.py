@@ -1,0 +1,125 @@
+"""The wait inside Spark's call while a plan is held: something is unread, and nothing of it may be
+read.
+
+A query with other triggers waits one step, or until its next trigger is due; news before that would
+find nobody waiting. Under `Trigger.AvailableNow` Spark would take "nothing yet" for the end of the
+data, so there the wait lasts until something may be read, or is left to the next run.
+"""
+
+import logging
+from collections.abc import Callable
+
+from lockgate import watermark
+from lockgate.plan.model import Limit, Plan
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import milliseconds
+from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.logs.unread import Key
+from lockgate_spark.planning.run import Run
+from lockgate_spark.telemetry.pauses import held_by
+
+log = logging.getLogger("lockgate")
+
+STEP_S = 0.1  # a held plan looks this often whether the query still runs
+# A record that is stamped ahead of the clock by less than this is waited for.
+_SOON_S = 1.0
+_STALLED_S = 2.0  # a horizon that has not risen for so long will not rise in this run
+
+Timed = tuple[Plan[Key], float]
+"""A plan, and the seconds that it took."""
+
+
+class HeldPlans:
+    """The waits of one run. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds,
+    or until the run ends.
+    """
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None,
+        ticks: Callable[[], float],
+        sleep: Callable[[float], object],
+    ) -> None:
+        self._alignment, self._run, self._membership = alignment, run, membership
+        self._ticks, self._sleep = ticks, sleep
+
+    def holds(self, plan: Plan[Key]) -> bool:
+        """Whether the plan is held. A window that is still open is left to the next run."""
+        waits = bool(plan.paused) and plan.limit is not Limit.SLICE
+        return plan.offsets == 0 and waits and self._run.is_active() and not self._alignment.observes
+
+    def wait(
+        self, held: Timed, plan_again: Callable[[], Timed], show: Callable[[Timed], None], careful: Callable[[], bool]
+    ) -> Timed:
+        """The first plan that is not held any more, or the last one that was. `show`: shows a plan
+        that is held. `careful`: whether a split whose producer has shown nothing is waited for.
+        Raises `HeldTooLong`.
+        """
+        interval_s = 0.0 if self._run.available_now else self._run.interval_s
+        since = risen = self._ticks()
+        (plan, _), made = held, held
+        horizon = plan.ceiling
+        while self.holds(plan):
+            show(made)
+            self._step(plan)
+            plan, _ = made = plan_again()
+            now = self._ticks()
+            if plan.limit is Limit.HORIZON and (careful() or (now - since < _SOON_S and _is_soon(plan))):
+                risen = now
+                continue
+            if not self._run.available_now:
+                if plan.limit is not Limit.GROUP or now - since >= interval_s:
+                    break
+                continue
+            if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and self._will_rise_to(plan)):
+                horizon, risen = plan.ceiling, now
+            if now - risen > _STALLED_S:
+                log.warning(
+                    "what is newer than %s is left to the next run: a live split may still bring older records",
+                    watermark.iso(plan.ceiling),
+                )
+                break
+            self._check_max_hold(now - since, plan)
+        return made
+
+    def pause(self, seconds: float) -> None:
+        """Waits until there is news of the group, or the run ends."""
+        if self._membership is None:
+            self._sleep(seconds)
+        else:
+            self._membership.wait_for_change(int(seconds * 1000))
+
+    def _step(self, plan: Plan[Key]) -> None:
+        if plan.limit is Limit.GROUP and self._membership is not None:
+            self._membership.wait_for_change(round(STEP_S * 1000))
+        else:
+            self._sleep(STEP_S)
+
+    def _will_rise_to(self, plan: Plan[Key]) -> bool:
+        """Whether a horizon that rises with the clock reaches an unread record while live producers
+        may be behind. A record that is stamped 2099 is not waited for.
+        """
+        return _first_held(plan) - plan.ceiling <= self._alignment.bounds.idle_timeout
+
+    def _check_max_hold(self, held_s: float, plan: Plan[Key]) -> None:
+        longest = self._alignment.max_hold
+        if longest is not None and held_s * 1000 > milliseconds("Alignment(max_hold)", longest):
+            raise HeldTooLong(
+                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is "
+                f"{longest!r}; {held_by(None if self._membership is None else self._membership.last)}"
+            )
+
+
+def _first_held(plan: Plan[Key]) -> int:
+    """Event time (ms) of the first record that a plan leaves unread."""
+    return min(
+        (split.next.event_time for split in plan.splits.values() if split.next is not None), default=watermark.MAX
+    )
+
+
+def _is_soon(plan: Plan[Key]) -> bool:
+    """Whether the clock reaches that record in a moment."""
+    return _first_held(plan) - plan.ceiling <= _SOON_S * 1000

@@ -1,0 +1,35 @@
+"""What a run reports of its sources to the group's coordinator."""
+
+from collections.abc import Mapping
+
+from lockgate import watermark
+from lockgate.plan.draft import Draft
+from lockgate.plan.model import SplitState
+from lockgate.wire.events import SplitReport
+from lockgate.wire.events import SplitState as ReportedState
+from lockgate_spark.group.membership import Standing
+from lockgate_spark.logs.unread import Key, Unread
+
+
+def source_reports(
+    unread: Unread, draft: Draft[Key], states: Mapping[Key, SplitState], reach: int | None
+) -> dict[int, Standing]:
+    """The report of each source. A source is a reader of its own: it has its own watermark, and the
+    `reach` of the joint plan (None: it offers none). `states`: of the splits, by the last plan.
+    """
+    watermarks = draft.reported_watermarks()
+    reports = {}
+    for i, positions in unread.positions.items():
+        splits = {
+            split: SplitReport(
+                watermark=watermarks[i, split],
+                state=ReportedState(states.get((i, split), SplitState.ACTIVE).value),
+                position=position,
+                end=unread.ends[i][split],
+            )
+            for split, position in positions.items()
+        }
+        # a source without splits holds no other reader
+        lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)
+        reports[i] = Standing(lowest, reach if reach is not None and reach > lowest else None, splits)
+    return reports

@@ -1,0 +1,166 @@
+"""What a query is told once, when its first plan is made: rows that are lost already, a watermark
+delay that is too short, and a watermark on another event time than the one that is aligned.
+
+**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; why, stands
+in `lockgate.plan.model`. Where event time is in the payload a batch may hold records that are later
+than its target by `disorder` (`logs.crossing`), and `max_drift + disorder ≤ delay` is wanted.
+`delay` is that of the query's own `withWatermark`, which is known once the query runs. Of several
+Spark takes the lowest watermark, and the longest delay counts; with `multipleWatermarkPolicy=max`
+the shortest.
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lockgate import watermark
+from lockgate.plan.model import Bounds
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import readable
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.logs.unread import Unread
+from lockgate_spark.planning.disorder import most_learned
+from lockgate_spark.planning.origins import check_origins
+from lockgate_spark.query_watermark import KAFKAS, POLICY, Checkpointed, QueryWatermark
+
+log = logging.getLogger("lockgate")
+
+
+def delay_of(run: Checkpointed) -> int | None:
+    """How far (ms) Spark's watermark stays behind what the aligned sources have brought; None where
+    the query has none on them.
+    """
+    delays = [each.delay_ms for each in run.watermarks() if each.aligned]
+    if not delays:
+        return None
+    return min(delays) if run.takes_highest() else max(delays)
+
+
+def needed_delay(bounds: Bounds, in_payload: bool) -> int:
+    """The watermark delay (ms) with which no row is late."""
+    return bounds.max_drift + (bounds.disorder if in_payload else 0)
+
+
+def own_bounds(
+    alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
+) -> Bounds:
+    """The query's bounds. Where the user gave no `max_drift` it is what the watermark delay leaves,
+    if that is less than the default; in a group the group's value rules. Where the user gave no
+    `disorder` it is what was `seen`, up to half of the drift. `idle_timeout` is what producers do,
+    of which a delay says nothing.
+    """
+    set_by_user = alignment.bounds
+    drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
+    room = delay if alignment.max_drift is None and alignment.coordinator is None else None
+    if room is not None and disorder < room < drift:
+        drift = room
+    if alignment.disorder is None:
+        # In the payload the drift gives way to it, and it is to be half of what is left.
+        disorder = min(seen, most_learned(drift), seen if room is None or not in_payload else room // 3)
+    if room is not None and in_payload and disorder < room - disorder < drift:
+        drift = room - disorder
+    return replace(set_by_user, max_drift=drift, disorder=disorder)
+
+
+class TooShort:
+    """Warns where the delay of a run is too short for what its plans go by; once more where that
+    has doubled.
+    """
+
+    def __init__(self) -> None:
+        self._told = 0
+
+    def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
+        """`delay`: of the query's watermark, ms; None without one. `in_payload`: that is where
+        event time is.
+        """
+        needed = needed_delay(bounds, in_payload)
+        if delay is not None and delay < needed and needed >= 2 * self._told:
+            self._told = needed
+            log.warning("%s", _too_short(delay, bounds, in_payload))
+
+
+def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
+    """Logs a warning for each thing that loses rows whatever the planner does."""
+    stored = run.logged_watermark()
+    lost = 0 if stored is None else rows_below(unread, stored)
+    if stored is not None and lost:
+        log.warning(
+            "the checkpoint's watermark is %s already: %d unread offsets lie at or below it, and Spark will drop "
+            "what is late of them."
+            " Alignment does not undo that; a new checkpoint reads them",
+            watermark.iso(stored),
+            lost,
+        )
+    delay = delay_of(run)
+    if delay is not None and delay >= bounds.max_drift:
+        _offer_highest(run, bounds)
+
+
+def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
+    beside = bounds.disorder if in_payload else 0
+    out_of_order = f", beside a disorder of {readable(beside)} in the payload" if beside else ""
+    told = (
+        f"the query's watermark delay is {readable(delay)}, and max_drift is "
+        f"{readable(bounds.max_drift)}{out_of_order}: rows can be late"
+        f" and dropped. Make the delay at least {readable(needed_delay(bounds, in_payload))}"
+    )
+    if delay - beside > bounds.disorder:
+        return f"{told}, or max_drift at most {readable(delay - beside)}"
+    return f"{told}; max_drift must stay above disorder ({readable(bounds.disorder)})"
+
+
+def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
+    delays = [each.delay_ms for each in run.watermarks()]
+    everywhere = all(origin.aligned for each in run.watermarks() for origin in each.origins)
+    if len(delays) > 1 and everywhere and not run.takes_highest() and min(delays) >= bounds.max_drift:
+        log.info(
+            "the query has %d watermarks, and Spark goes by the lowest: a source that falls silent stalls the "
+            "state of all. Its sources are"
+            " aligned together, so that %s=max loses nothing and does not stall; it takes effect with a new checkpoint",
+            len(delays),
+            POLICY,
+        )
+
+
+def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
+    """Whether what is aligned is what the query's watermarks stand on, and all of it. `payloads`:
+    of each source whether its event time is in the payload. Raises `UnsupportedQuery`, or warns
+    where that was chosen.
+    """
+    kinds = set(payloads)
+    for each in run.watermarks():
+        for origin in each.origins:
+            if origin.aligned and (origin.column != KAFKAS) not in kinds:
+                _other_event_time(each, origin.text, alignment)
+    check_origins(run.watermarks(), run.takes_highest(), alignment)
+
+
+def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:
+    aligned = "Alignment(event_time)" if text == KAFKAS else "Kafka's record timestamp"
+    told = (
+        f'withWatermark("{found.column}", …) stands on {text}, and what is aligned is {aligned}: its rows can be '
+        "late and dropped"
+    )
+    if alignment.observes or alignment.other_event_time == "warn":
+        log.warning("%s", told)
+        return
+    what = (
+        "leave event_time out"
+        if text == KAFKAS
+        else "set Alignment(event_time=…) to that expression over Kafka's columns"
+    )
+    raise UnsupportedQuery(
+        f'{told}. Put the watermark on what is aligned, or {what}; Alignment(other_event_time="warn") lets it be'
+    )
+
+
+def rows_below(unread: Unread, event_time: int) -> int:
+    """How many unread offsets lie before each split's first record above `event_time` (ms)."""
+    unread.heads()
+    above = unread.first_after(event_time)
+    ends = {(i, split): end for i, of_source in unread.ends.items() for split, end in of_source.items()}
+    starts = {
+        (i, split): position for i, of_source in unread.positions.items() for split, position in of_source.items()
+    }
+    return sum((above[key].offset if key in above else end) - starts[key] for key, end in ends.items())

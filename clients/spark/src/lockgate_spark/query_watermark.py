@@ -1,0 +1,65 @@
+"""What a query's own `withWatermark`s stand on, as `jvm.watermarks` finds it in the query's
+plan.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+KAFKAS = "timestamp"  # the column of Kafka's record timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class Unaligned:
+    """A stream that is not aligned. `text`: as Spark names it. `reader`: the code that reads it,
+    where it is Kafka and could be aligned.
+    """
+
+    text: str
+    reader: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a column is made of in one source. `aligned`: the source is. `column`: its column that
+    is passed through as it is, else None. `text`: as SQL. `source`: the index of that source, where
+    it is aligned; None where it is made of several. `unaligned`: the streams under it that are not.
+    """
+
+    aligned: bool
+    column: str | None
+    text: str
+    source: int | None = None
+    unaligned: tuple[Unaligned, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWatermark:
+    """A `withWatermark(column, delay)`. More than one origin: a union."""
+
+    column: str
+    delay_ms: int
+    origins: tuple[Origin, ...]
+
+    @property
+    def aligned(self) -> bool:
+        """Whether it stands on an aligned source."""
+        return any(origin.aligned for origin in self.origins)
+
+    @property
+    def unaligned(self) -> tuple[Unaligned, ...]:
+        """The streams under it that are not aligned, each once."""
+        return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
+
+
+class Checkpointed(Protocol):
+    """What the checkpoint and the query's plan say."""
+
+    def logged_watermark(self) -> int | None:
+        """Spark's own watermark (ms) in the checkpoint; None without one."""
+
+    def watermarks(self) -> list[QueryWatermark]:
+        """The query's own `withWatermark`s."""
+
+    def takes_highest(self) -> bool:
+        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`."""

@@ -1,0 +1,52 @@
+"""The registry of what runs in this process for Spark's queries: the aligned runs and the gates."""
+
+import threading
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+
+class Running(Protocol):
+    """An aligned run or a gate, which belongs to one run of one query."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended."""
+
+
+R = TypeVar("R", bound=Running)
+
+
+class Registry:
+    """What runs, by its kind, Spark's query id and Spark's run id. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._running: dict[tuple[type, str, str], Running] = {}
+        # A gate looks up the aligned run of its query while it is being made, on the same thread.
+        self._lock = threading.RLock()
+
+    def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
+        """What this run has of a kind. `make` makes it at the first call."""
+        with self._lock:
+            for ended in [key for key, one in self._running.items() if one.closed]:
+                del self._running[ended]
+            key = (kind, query_id, run_id)
+            one = self._running.get(key)
+            if one is None:
+                one = self._running[key] = make()
+            assert isinstance(one, kind)
+            return one
+
+    def of_query(self, kind: type[R], query_id: str | None) -> R | None:
+        """What a query has of a kind in its present run; None where it has none."""
+        return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
+
+    def all_of(self, kind: type[R]) -> list[R]:
+        """All of a kind; some may have ended."""
+        return [one for _, one in self._of_kind(kind)]
+
+    def _of_kind(self, kind: type[R]) -> list[tuple[tuple[type, str, str], R]]:
+        with self._lock:
+            return [(key, one) for key, one in self._running.items() if isinstance(one, kind)]
+
+
+running = Registry()

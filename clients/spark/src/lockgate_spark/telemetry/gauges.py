@@ -1,0 +1,102 @@
+"""The numbers of a run as gauges, for Spark's metrics system.
+
+A number that lastProgress shows keeps its name: `alignmentPausedMs` is the gauge `pausedMs`. So
+there is one list, in `progress_metrics`. Over several sources a gauge is the sum of each source's own
+count, else the largest value. Event times are added, in ms since the epoch; progress shows them as
+text. Yes is 1 and no is 0. A value that is unknown or unbounded is None: a gauge without a value.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from lockgate import watermark
+from lockgate.plan.model import Limit, Plan
+from lockgate_spark.group.outage import Coordination
+from lockgate_spark.logs.unread import Key
+from lockgate_spark.telemetry.progress_metrics import metrics_of
+from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
+
+_COUNTS = ("PausedSplits", "LeftOut")  # a source's own; the others are the query's, or a maximum
+
+_SHOW_S = 1.0  # the gauges of a held plan move this often
+
+Values = Mapping[str, int | None]
+
+
+class Gauges(Protocol):
+    """Where the gauges of one run are shown. Raises nothing."""
+
+    def show(self, values: Values) -> None:
+        """Sets these gauges; the others keep their values."""
+
+    def close(self) -> None:
+        """At the end of the run."""
+
+
+class RunGauges:
+    """Keeps the gauges of one run up to date."""
+
+    def __init__(self, gauges: Gauges) -> None:
+        self._gauges = gauges
+        self._shown: BatchAlignment | None = None
+        self._late: dict[int, int] = {}
+
+    def show(self, view: BatchAlignment) -> None:
+        """Shows the view of a plan."""
+        self._shown = view
+        self._gauges.show(gauges(view))
+
+    def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
+        """Shows a plan that is not carried out, at most once a second. The records that it left out
+        were counted before.
+        """
+        if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
+            self.show(describe(plan, replace(context, before=self._shown)))
+
+    def show_late(self, source: int, total: int) -> None:
+        """Shows how many rows of a source were late in the run so far."""
+        self._late[source] = total
+        self._gauges.show(late_gauges(sum(self._late.values())))
+
+    def close(self) -> None:
+        """Ends the gauges, at the end of the run."""
+        self._gauges.close()
+
+
+def gauges(view: BatchAlignment) -> dict[str, int | None]:
+    """The gauges of a query, from the view of its last plan."""
+    lowest = min((split.watermark for split in view.splits), default=None)
+    own, group = _finite(lowest), _finite(view.group_watermark)
+    found: dict[str, int | None] = {
+        **_of_progress(view),
+        "targetMs": _finite(view.target),
+        "ceilingMs": _finite(view.ceiling),
+        "watermarkMs": own,
+        "heldByGroup": int(view.limit is Limit.GROUP and bool(view.paused)),
+    }
+    if view.coordinator is not None:
+        found["groupWatermarkMs"] = group
+        found["driftMs"] = None if own is None or group is None else own - group
+        found["coordinatorAway"] = int(view.coordinator is not Coordination.TOLD)
+        found["proceeding"] = int(view.coordinator is Coordination.PROCEEDING)
+    return found
+
+
+def late_gauges(total: int) -> dict[str, int | None]:
+    """The gauge of a query whose late rows are counted. `total`: in the run so far."""
+    return {"lateRowsTotal": total}
+
+
+def _of_progress(view: BatchAlignment) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for source in sorted({split.source for split in view.splits}):
+        for figure, value in metrics_of(view, source).items():
+            if isinstance(value, int):
+                name = figure[0].lower() + figure[1:]
+                found[name] = found.get(name, 0) + value if figure in _COUNTS else max(found.get(name, value), value)
+    return found
+
+
+def _finite(event_time: int | None) -> int | None:
+    return None if event_time in (None, watermark.MIN, watermark.MAX) else event_time

@@ -1,0 +1,63 @@
+"""Records that are left out of the alignment for their event time: one warning a split, and a count
+at the end of the run.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+
+from lockgate import watermark
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import Duration
+from lockgate_spark.logs.unread import Key, Source
+
+log = logging.getLogger("lockgate")
+
+
+class LeftOut:
+    """The left-out records of one run."""
+
+    def __init__(self) -> None:
+        self._warned: set[Key] = set()
+        self._records: Counter[str] = Counter()
+
+    def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
+        """Names the first such record of each split that has not been warned of."""
+        for i, source in sources.items():
+            for split, record in source.log.first_incredible().items():
+                if (i, split) in self._warned:
+                    continue
+                self._warned.add((i, split))
+                topic, _, partition = split.rpartition("-")
+                log.warning(
+                    "topic %s, partition %s: the record at offset %d %s. It and others like it are left out of "
+                    "the alignment. They still move Spark's own watermark, unless the query filters them before "
+                    "withWatermark",
+                    topic,
+                    partition,
+                    record.offset,
+                    _reason(
+                        record.event_time, source.log.credible.latest, alignment.future_bound, alignment.past_bound
+                    ),
+                )
+
+    def count(self, split: str, records: int) -> None:
+        """Notes how many left-out records of a split a batch holds."""
+        if records:
+            self._records[split] += records
+
+    def sum_up(self) -> None:
+        """Logs how many there were in each split."""
+        if self._records:
+            log.info(
+                "left out of the alignment, at least: %s",
+                ", ".join(f"{split} {n}" for split, n in sorted(self._records.items())),
+            )
+
+
+def _reason(event_time: int, latest: int, future_bound: Duration | None, past_bound: Duration | None) -> str:
+    if event_time < 0:
+        return "has no event time"
+    if event_time > latest:
+        return f"is stamped {watermark.iso(event_time)}, more than future_bound ({future_bound}) ahead of the clock"
+    return f"is stamped {watermark.iso(event_time)}, more than past_bound ({past_bound}) behind the clock"

@@ -1,0 +1,129 @@
+"""Follows the plans of one run and makes them visible: in the log, to a foreachBatch function, and in
+Spark's progress. It decides nothing.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Protocol
+
+from lockgate.plan.draft import Draft
+from lockgate.plan.model import Plan
+from lockgate_spark.config import Alignment
+from lockgate_spark.duration import spoken
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.query_watermark import Checkpointed
+from lockgate_spark.telemetry.dry_run import DryRun
+from lockgate_spark.telemetry.left_out import LeftOut
+from lockgate_spark.telemetry.out_of_order import OutOfOrder
+from lockgate_spark.telemetry.progress_metrics import Behind, ChangeLog, source_metrics
+from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
+from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
+
+log = logging.getLogger("lockgate")
+
+
+class ProducerLags(Protocol):
+    """The measured lags of the splits' producers behind the clock."""
+
+    @property
+    def shown(self) -> Mapping[Key, int]:
+        """The largest lag (ms) of each producer in this run."""
+
+    too_late: int
+    """Offsets that came later than their producer had shown, and behind Spark's watermark."""
+
+    def why(self, key: Key, now: int) -> str:
+        """Why a split may still bring old records, at `now` (wall clock in ms): the end of a
+        sentence that begins with the split.
+        """
+
+
+class Observer:
+    """The observer of one run. `view` is the view of the last plan, None before the first."""
+
+    def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
+        self.view: BatchAlignment | None = None
+        self._alignment, self._sources = alignment, sources
+        self._left_out, self._dry_run, self._out_of_order = LeftOut(), DryRun(), OutOfOrder()
+        self._changes, self._behind = ChangeLog(), Behind()
+        self._rows_saved: RowsSaved | None = None
+
+    def begin(self, run: Checkpointed) -> None:
+        """Reads from the query's plan which rows would be late. Call it once that plan is known."""
+        in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
+        operators = None if self._alignment.observes else Operator.all_of(run.watermarks(), in_payload)
+        if operators is not None:
+            self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
+
+    def drafted(self, allowed: int, learned: int | None) -> None:
+        """Warns of records in the unread logs. `allowed`: the largest disorder (ms) that plans allow
+        for; `learned`: the disorder that was seen, None where the user has promised one.
+        """
+        self._left_out.warn(self._sources, self._alignment)
+        self._out_of_order.warn(self._sources, allowed, learned)
+
+    def planned(
+        self, plan: Plan[Key], unread: Unread, draft: Draft[Key], producers: ProducerLags, context: PlanContext
+    ) -> BatchAlignment:
+        """The view of the plan that is carried out. `context`: the observer adds the view before
+        this one, the records left out, and whether the plan is applied.
+        """
+        applied = not self._alignment.observes
+        left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
+        view = describe(plan, replace(context, before=self.view, left_out=left_out, applied=applied))
+        view = replace(view, rows_too_late=producers.too_late)
+        if view.behind_ms and view.bounded_by is not None and draft.slowest is not None:
+            why = producers.why(draft.slowest, int(context.planned_at * 1000))
+            view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
+            self._behind.log(view)
+        if applied:
+            for split in view.splits:
+                self._left_out.count(split.split, split.left_out)
+        return replace(self._out_of_order.show(view, self._sources), rows_saved=self._estimate(plan, unread, draft))
+
+    def progress(self, index: int) -> dict[str, str]:
+        """The metrics of one source in Spark's progress, by name. The first source's call also logs
+        a change.
+        """
+        if self.view is None:
+            return {}
+        if index == min(self._sources):
+            self._changes.log(self.view)
+        return source_metrics(self.view, index)
+
+    def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
+        """In mode observe: compares what Spark reads of one source with the plan."""
+        self._dry_run.compare(start, native, planned)
+        for split, end in native.items():
+            self._left_out.count(split, self._incredible((index, split), start.get(split, end), end))
+
+    def failed(self, error: Exception) -> None:
+        """In mode observe: no plan could be made."""
+        self._dry_run.failed(error)
+
+    def sum_up(self) -> None:
+        """Logs the totals at the end of the run."""
+        self._left_out.sum_up()
+        if self._alignment.observes:
+            self._dry_run.sum_up()
+        if self._rows_saved is not None:
+            self._rows_saved.finish()
+            log.info(
+                "an estimate: %d rows would have been behind Spark's watermark, had each batch been split by "
+                "backlog as natively",
+                self._rows_saved.rows,
+            )
+
+    def _estimate(self, plan: Plan[Key], unread: Unread, draft: Draft[Key]) -> int | None:
+        if self._rows_saved is None:
+            return None
+        budgets = {i: source.budget for i, source in self._sources.items()}
+        fixed = all(source.fixed_at is not None for source in self._sources.values())
+        self._rows_saved.follow(plan, unread.ends, budgets, chain(draft.heads.items(), unread.met(plan)), fixed)
+        return self._rows_saved.rows
+
+    def _incredible(self, key: Key, start: int, end: int) -> int:
+        return self._sources[key[0]].log.incredible(key[1], start, end)

@@ -1,0 +1,110 @@
+"""The alignment in a query's progress, `lastProgress["sources"][…]["metrics"]`, and the log line that
+follows each change.
+
+Spark asks each source for its metrics once per progress report, after the batch. So both are made
+here, without a listener. Spark takes text for values; durations are in ms, event times in ISO 8601.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+
+from lockgate import watermark
+from lockgate.plan.model import Limit
+from lockgate_spark.telemetry.view import BatchAlignment
+
+log = logging.getLogger("lockgate")
+
+_QUIET_S = 10.0  # no more than one line in so long
+_BEHIND_S, _BEHIND_MS = 10.0, 1_000  # a query that is held for longer, and by more, is behind
+_BEHIND_AGAIN_S = 600.0
+
+
+def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
+    """The metrics of one source, as Spark's progress shows them."""
+    return {f"alignment{name}": str(value) for name, value in metrics_of(view, source).items()}
+
+
+def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
+    """The metrics of one source, by name. Some are the query's: `Target`, `Limit`, `HeldBy`, `SpreadMs`
+    and `RowsSavedEstimate`, for example.
+    """
+    splits = [split for split in view.splits if split.source == source]
+    lags = [split.lag for split in splits if split.lag is not None]
+    metrics: dict[str, int | str] = {
+        "Target": watermark.iso(view.target),
+        "Limit": view.limit.value,
+        "HeldBy": view.holder,
+        "SpreadMs": view.spread,
+        "PausedSplits": sum(split.paused_since is not None for split in splits),
+        "PausedMs": view.paused_ms,
+        "BehindMs": view.behind_ms,
+        "RowsTooLate": view.rows_too_late,
+        "LeftOut": sum(split.left_out for split in splits),
+        "PlanMs": round(view.seconds * 1000),
+        "LookUps": view.look_ups,
+        "DisorderMs": view.disorder,
+    }
+    if view.coordinator is not None:
+        metrics["Coordinator"] = view.coordinator.value
+    if view.rows_saved is not None:
+        metrics["RowsSavedEstimate"] = view.rows_saved
+    if lags:
+        metrics["ProducerLagMs"] = max(lags)
+    if view.behind:
+        metrics["Behind"] = view.behind
+    return metrics
+
+
+def late_metrics(late: Mapping[str, int]) -> dict[str, str]:
+    """The late rows of one source in the last batch, by split, where they are counted."""
+    return {"lateRows": str(sum(late.values())), "lateRowsBySplit": json.dumps(late, sort_keys=True)}
+
+
+class ChangeLog:
+    """Logs a line when the limit of a query, its holder or its being paused has changed."""
+
+    def __init__(self) -> None:
+        self._logged: tuple[Limit, str, bool] | None = None
+        self._logged_at = 0.0
+
+    def log(self, view: BatchAlignment) -> None:
+        """Logs the view of a batch if it has changed, and at most every ten seconds."""
+        state = (view.limit, view.holder, bool(view.paused))
+        if state == self._logged or (self._logged is not None and view.planned_at - self._logged_at < _QUIET_S):
+            return
+        self._logged, self._logged_at = state, view.planned_at
+        log.info(
+            (
+                "%s to %s, limited by %s%s; %d of %d splits paused, the longest for %d s; first unread records %d s "
+                "apart; planned in %d ms"
+            ),
+            "aligned" if view.applied else "mode observe: would be aligned",
+            watermark.iso(view.target),
+            view.limit.value,
+            f", held by {view.holder}" if view.holder else "",
+            len(view.paused),
+            len(view.splits),
+            view.paused_ms // 1000,
+            view.spread // 1000,
+            round(view.seconds * 1000),
+        )
+
+
+class Behind:
+    """Logs a line when one of its own splits keeps a query behind the clock, and again every ten
+    minutes while that lasts.
+    """
+
+    def __init__(self) -> None:
+        self._by: str | None = None
+        self._since = self._logged_at = 0.0
+
+    def log(self, view: BatchAlignment) -> None:
+        """To be called with each plan that a split of the query holds back."""
+        now = view.planned_at
+        if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:
+            self._by, self._since, self._logged_at = view.bounded_by, now, 0.0
+        if now - self._since >= _BEHIND_S and view.behind_ms >= _BEHIND_MS and not self._logged_at:
+            self._logged_at = now
+            log.info("%s", view.behind)

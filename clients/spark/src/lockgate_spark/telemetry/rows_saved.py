@@ -1,0 +1,218 @@
+"""An estimate of the rows that alignment has saved: how many would have been late, had Spark split
+the budget of each batch by backlog.
+
+**The game.** Beside every aligned batch a native one is played: `maxOffsetsPerTrigger` is shared
+among the partitions in proportion to what each has left, as Spark's Kafka source does it. What such
+a batch has read last lifts a watermark as Spark's would be lifted, and what it has read at or below
+the watermark of the batch before it would have been late.
+
+**What it knows.** The event times are those that the plans have met anyway: each split's first
+unread record at every batch boundary, and the last one in its log where that was asked for. Between
+them a log is taken for even and in order. Where the native query would be ahead of the aligned one
+little is known yet; so a batch is counted when the aligned query has read all of it, or has no room
+to wait. Nothing is asked of Kafka for this.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lockgate.plan.model import Head, Plan
+from lockgate.watermark import MAX
+from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.unread import Key
+from lockgate_spark.query_watermark import KAFKAS, QueryWatermark
+
+MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 10 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A `withWatermark`: the indexes of the sources under it, and its delay in ms."""
+
+    sources: frozenset[int]
+    delay: int
+
+    @classmethod
+    def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
+        """Those of a query; None where it has none, or one stands on event times that no plan sees.
+        `in_payload`: by source, whether that is where its event time is aligned by.
+        """
+        for origin in (origin for each in found for origin in each.origins):
+            if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
+                return None
+        return (
+            tuple(
+                cls(frozenset(o.source for o in each.origins if o.source is not None), each.delay_ms) for each in found
+            )
+            or None
+        )
+
+
+def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
+    """Where Spark's Kafka source would end a batch, given where the last one did and where the logs
+    do.
+    """
+    left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
+    total = sum(left.values())
+    if budget is None:
+        return dict(ends)
+    shares = {split: budget * (offsets / total) for split, offsets in left.items()}
+    taken = {split: math.ceil(share) if share < 1 else math.floor(share) for split, share in shares.items()}
+    return {split: min(end, positions[split] + taken[split]) if split in taken else end for split, end in ends.items()}
+
+
+@dataclass(slots=True)
+class EventTimes:
+    """What is known of one split: event times (ms) of some offsets, both rising."""
+
+    _offsets: list[int] = field(default_factory=list)
+    _times: list[int] = field(default_factory=list)
+
+    def learn(self, head: Head) -> None:
+        """Notes a record. Out of order, it speaks for the highest event time up to there."""
+        at = bisect_left(self._offsets, head.offset)
+        if at < len(self._offsets) and self._offsets[at] == head.offset:
+            return
+        lowest = self._times[at - 1] if at else head.event_time
+        highest = self._times[at] if at < len(self._times) else MAX
+        self._offsets.insert(at, head.offset)
+        self._times.insert(at, max(lowest, min(head.event_time, highest)))
+
+    def at(self, offset: int) -> int | None:
+        """The event time at an offset; that of the nearest record beyond what is known. None where
+        nothing is.
+        """
+        after = bisect_right(self._offsets, offset)
+        if not 0 < after < len(self._offsets):
+            return self._times[min(after, len(self._times) - 1)] if self._times else None
+        left, right = self._offsets[after - 1], self._offsets[after]
+        low, high = self._times[after - 1], self._times[after]
+        return low + (high - low) * (offset - left) // (right - left)
+
+    def upto(self, event_time: int, start: int, end: int) -> int:
+        """How many offsets from `start` to `end` (exclusive) are at or below an event time."""
+        after = bisect_right(self._times, event_time)
+        if after == 0:
+            return 0
+        if after == len(self._times):
+            return end - start
+        left, right = self._offsets[after - 1], self._offsets[after]
+        low, high = self._times[after - 1], self._times[after]
+        last = left + (event_time - low) * (right - left) // (high - low)
+        return max(0, min(end, last + 1) - start)
+
+    def forget_below(self, offset: int) -> None:
+        """Forgets what tells nothing of this offset and those after it."""
+        before = max(0, bisect_right(self._offsets, offset) - 1)
+        del self._offsets[:before], self._times[:before]
+
+
+class RowsSaved:
+    """The game beside one run. `rows`: the estimate so far. `highest`: whether Spark takes the
+    highest of several watermarks; `stored`: its watermark (ms) in the checkpoint.
+    """
+
+    def __init__(self, operators: Sequence[Operator], *, highest: bool = False, stored: int = 0) -> None:
+        self.rows = 0
+        self._operators, self._choose = operators, max if highest else min
+        self._sources = frozenset().union(*(operator.sources for operator in operators))
+        self._own = [0] * len(operators)  # each operator's watermark
+        self._filter = self._watermark = (
+            stored  # what the next batch is filtered with, and what is in force after the last one
+        )
+        self._read: dict[Key, int] = {}  # by the aligned query
+        self._played: dict[Key, int] = {}  # by the native one
+        self._start_again({})
+
+    def follow(
+        self,
+        plan: Plan[Key],
+        ends: Mapping[int, Offsets],
+        budgets: Mapping[int, int | None],
+        met: Iterable[tuple[Key, Head]],
+        fixed: bool,
+    ) -> None:
+        """Plays on beside a plan that is carried out. `ends`: of the logs, by source; `met`:
+        records that are known, beside those that the plan ends at; `fixed`: the ends are where the
+        run will end.
+        """
+        logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
+        plans = {key: made for key, made in plan.splits.items() if key in logs}
+        if any(self._played.get(key, 0) > end for key, end in logs.items()) or any(
+            self._read.get(k, 0) > p.position for k, p in plans.items()
+        ):
+            # a topic was made anew
+            self._start_again({key: made.position for key, made in plans.items()})
+        self._read = {key: made.end for key, made in plans.items()}
+        self._played = {key: self._played.get(key, made.position) for key, made in plans.items()}
+        self._learn(met)
+        self._learn((key, made.next) for key, made in plans.items() if made.next is not None)
+        if plan.offsets or not self._left(logs):
+            self._play(logs, budgets)
+        done = all(end >= logs[key] for key, end in self._read.items())
+        while done and self._left(logs):  # rounded down, native budgets are a little smaller
+            self._play(logs, budgets)
+        self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
+
+    def finish(self) -> None:
+        """At the end of the run: counts what it has read."""
+        self._count(self._read)
+
+    def _start_again(self, positions: dict[Key, int]) -> None:
+        self._played = positions
+        self._times: dict[Key, EventTimes] = {}
+        self._batches: deque[dict[Key, tuple[int, int]]] = deque()
+        self._kept = 0
+        self._paused = True  # nothing was read since the last batch without data
+
+    def _learn(self, met: Iterable[tuple[Key, Head]]) -> None:
+        for key, head in met:
+            if key in self._played:
+                self._times.setdefault(key, EventTimes()).learn(head)
+
+    def _left(self, logs: Mapping[Key, int]) -> bool:
+        return any(position < logs[key] for key, position in self._played.items())
+
+    def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
+        """One native batch; without data it has no rows, and lets the next one be filtered with the
+        last watermark.
+        """
+        batch = {}
+        for i in self._sources:
+            positions = {split: position for (source, split), position in self._played.items() if source == i}
+            for split, end in native_ends(
+                positions, {split: logs[i, split] for split in positions}, budgets.get(i)
+            ).items():
+                if end > positions[split]:
+                    batch[i, split] = positions[split], end
+                    self._played[i, split] = end
+        if batch or not self._paused:
+            self._batches.append(batch)
+            self._kept += len(batch)
+        self._paused = not batch
+
+    def _count(self, read: Mapping[Key, int]) -> None:
+        while self._batches:
+            batch = self._batches[0]
+            if self._kept <= MOST_KEPT and any(end > read.get(key, end) for key, (_, end) in batch.items()):
+                break
+            self._batches.popleft()
+            self._kept -= len(batch)
+            self._count_batch(batch)
+
+    def _count_batch(self, batch: Mapping[Key, tuple[int, int]]) -> None:
+        brought: dict[int, int] = {}
+        for key, (start, end) in batch.items():
+            times = self._times.get(key)
+            if times is None or (last := times.at(end - 1)) is None:
+                continue
+            self.rows += times.upto(self._filter, start, end)
+            brought[key[0]] = max(last, brought.get(key[0], last))
+            times.forget_below(end)
+        for i, operator in enumerate(self._operators):
+            highest = max((brought[source] for source in operator.sources & brought.keys()), default=0)
+            self._own[i] = max(self._own[i], highest - operator.delay)
+        self._filter, self._watermark = self._watermark, max(self._watermark, self._choose(self._own))

@@ -1,0 +1,98 @@
+"""Small batches are put off as `minOffsetsPerTrigger` and `maxTriggerDelay` say: by the rule, and
+on a real broker.
+"""
+
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
+from lockgate_spark import align
+from lockgate_spark.planning.min_batch import Least, MinBatch
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from support.queries import WindowedCount, kafka_stream
+
+
+def plan(*sizes: int, limit: Limit = Limit.END) -> Plan[tuple[int, str]]:
+    splits = {(i, "t-0"): SplitPlan(0, size, SplitState.ACTIVE, 0, None) for i, size in enumerate(sizes)}
+    return Plan(target=0, ceiling=0, limit=limit, splits=splits, look_ups=0)
+
+
+@pytest.fixture
+def patience() -> MinBatch:
+    """After a batch at 100 s; ten offsets are worth another, or 60 s."""
+    made = MinBatch()
+    made.least = {0: Least(10, 60_000)}
+    assert not is_put_off(made, plan(1), 100.0), "the first batch waits for nothing"
+    return made
+
+
+def is_put_off(patience: MinBatch, made: Plan[tuple[int, str]], now: float) -> bool:
+    return patience.put_off(made, now).offsets == 0
+
+
+def test_a_small_batch_is_put_off_until_it_has_grown_or_the_delay_has_passed(patience: MinBatch) -> None:
+    assert is_put_off(patience, plan(9), 101.0)
+    assert not is_put_off(patience, plan(10), 102.0)
+    assert is_put_off(patience, plan(9), 161.0), "the delay counts from the last batch"
+    assert not is_put_off(patience, plan(9), 162.0)
+
+
+def test_as_soon_as_one_source_has_enough_the_others_come_along(patience: MinBatch) -> None:
+    patience.least = {0: Least(10, 60_000), 1: Least(100, 60_000)}
+    assert is_put_off(patience, plan(9, 99), 101.0)
+    assert not is_put_off(patience, plan(3, 100), 101.0)
+
+
+def test_a_source_without_a_minimum_waits_for_nobody(patience: MinBatch) -> None:
+    assert not is_put_off(patience, plan(1, 1), 101.0)
+    assert is_put_off(patience, plan(1, 0), 102.0), "it has nothing to read"
+
+
+@pytest.mark.parametrize("limit", [Limit.BUDGET, Limit.GROUP])
+def test_where_waiting_brings_no_more_nothing_is_put_off(patience: MinBatch, limit: Limit) -> None:
+    assert not is_put_off(patience, plan(1, limit=limit), 101.0)
+
+
+def sizes(query: WindowedCount) -> list[int]:
+    return [size for made in query.plans if (size := sum(split.end - split.position for split in made.splits))]
+
+
+def test_a_query_on_kafka_waits_for_its_minimum_and_no_longer_than_its_delay(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    now = int(time.time() * 1000)
+    topics.create(kafka.bootstrap, topic, 1)
+    topics.produce(kafka.bootstrap, topic, [(0, now, None, b"x")])
+    options = {"minOffsetsPerTrigger": 5, "maxOffsetsPerTrigger": 100}
+    stream = kafka_stream(spark, kafka.bootstrap, topic, maxTriggerDelay="1h", **options)
+    hasty = kafka_stream(spark, kafka.bootstrap, topic, maxTriggerDelay="2s", **options)
+    patient = WindowedCount(align(stream)).start(tmp_path / "patient", available_now=False)
+    delayed = WindowedCount(align(hasty)).start(tmp_path / "delayed", available_now=False)
+    try:
+        for query in (patient, delayed):
+            query.wait_until(lambda query: query.counted == 1)
+        topics.produce(kafka.bootstrap, topic, [(0, now, None, b"x")])
+        delayed.wait_until(lambda query: query.counted == 2)
+        assert patient.counted == 1
+        for _ in range(5):
+            topics.produce(kafka.bootstrap, topic, [(0, now, None, b"x")])
+        patient.wait_until(lambda query: query.counted >= 6)
+        assert sizes(patient)[0] == 1
+        assert min(sizes(patient)[1:]) >= 5
+    finally:
+        patient.stop()
+        delayed.stop()
+
+
+def test_an_available_now_run_reads_what_is_there_however_little(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    options = {"minOffsetsPerTrigger": 40, "maxOffsetsPerTrigger": 50, "maxTriggerDelay": "1h"}
+    topics.produce(kafka.bootstrap, topic, [(0, 1_767_225_600_000 + n, None, b"x") for n in range(110)])
+    query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic, **options))).start(tmp_path).finish()
+    assert query.counted == 110

@@ -1,0 +1,124 @@
+"""The numbers of a run as gauges: the ones of progress under their names there, and event times as
+numbers.
+"""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from lockgate import watermark
+from lockgate.plan.model import Limit, SplitState
+from lockgate.wire.events import HeldBy
+from lockgate_spark import Alignment, BatchAlignment, Coordination, SplitAlignment
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.telemetry.gauges import gauges
+from lockgate_spark.telemetry.progress_metrics import source_metrics
+from support.runs import GaugesInMemory, RunInMemory, SourceInMemory
+
+HOUR_MS = 3_600_000
+NOW_MS = 1_767_225_600_000
+
+AHEAD = SplitAlignment(0, "a-1", 0, 0, SplitState.PAUSED, 90_000, 90_001, 2, lag=None, paused_since=960.0)
+BEHIND = SplitAlignment(0, "a-0", 0, 7, SplitState.ACTIVE, 30_000, None, 3, lag=2_000)
+OTHER = SplitAlignment(1, "b-0", 0, 0, SplitState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0)
+ALONE = BatchAlignment(
+    60_000,
+    watermark.MAX,
+    Limit.HORIZON,
+    (BEHIND, AHEAD, OTHER),
+    ("a-1", "b-0"),
+    (),
+    None,
+    (),
+    1000.0,
+    0.0123,
+    look_ups=4,
+    bounded_by="a-0",
+)
+HELD = (HeldBy(source="payments", subtask=0, watermark=20_000),)
+GROUPED = replace(
+    ALONE,
+    limit=Limit.GROUP,
+    ceiling=60_000,
+    group_watermark=20_000,
+    held_by=HELD,
+    bounded_by=None,
+    coordinator=Coordination.TOLD,
+)
+
+
+def shown(view: BatchAlignment, *names: str) -> list[int | None]:
+    found: Mapping[str, int | None] = gauges(view)
+    return [found[name] for name in names]
+
+
+def test_every_number_of_progress_is_a_gauge_of_its_name() -> None:
+    numbers = [name for name, text in source_metrics(ALONE, 0).items() if text.isdecimal()]
+    assert "alignmentPausedMs" in numbers
+    assert {f"alignment{name[0].upper()}{name[1:]}" for name in gauges(ALONE)} >= set(numbers)
+
+
+def test_what_is_a_source_s_own_is_added_up_and_what_is_the_query_s_is_not() -> None:
+    assert shown(ALONE, "pausedSplits", "leftOut") == [2, 6]
+    assert shown(ALONE, "pausedMs", "spreadMs", "planMs", "lookUps", "producerLagMs") == [40_000, 60_000, 12, 4, 5_000]
+
+
+def test_event_times_are_numbers_and_one_without_bound_has_no_value() -> None:
+    assert shown(ALONE, "targetMs", "ceilingMs", "watermarkMs", "heldByGroup") == [60_000, None, 30_000, 0]
+    assert shown(replace(ALONE, splits=(), target=watermark.MIN), "targetMs", "watermarkMs") == [None, None]
+
+
+def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_holds() -> None:
+    assert shown(GROUPED, "groupWatermarkMs", "driftMs", "heldByGroup") == [20_000, 10_000, 1]
+    assert shown(replace(GROUPED, paused=()), "heldByGroup") == [0], "it has read all that there is below the ceiling"
+
+
+@pytest.mark.parametrize(
+    ("coordination", "away", "proceeding"),
+    [(Coordination.TOLD, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)],
+)
+def test_in_an_outage_it_is_told_whether_the_query_holds_or_goes_on_without_the_group(
+    coordination: Coordination, away: int, proceeding: int
+) -> None:
+    assert shown(replace(GROUPED, coordinator=coordination), "coordinatorAway", "proceeding") == [away, proceeding]
+
+
+@pytest.mark.parametrize("unknown", [None, watermark.MIN, watermark.MAX])
+def test_a_group_that_nobody_has_reported_to_or_nobody_holds_is_unknown_and_not_0(unknown: int | None) -> None:
+    assert shown(replace(GROUPED, group_watermark=unknown), "groupWatermarkMs", "driftMs") == [None, None]
+
+
+def test_without_a_group_there_are_no_gauges_of_one() -> None:
+    assert not {"groupWatermarkMs", "driftMs", "coordinatorAway", "proceeding"} & gauges(ALONE).keys()
+
+
+def test_each_plan_is_shown_and_the_end_of_the_run_takes_the_gauges_away() -> None:
+    shown = GaugesInMemory()
+    one = AlignedRun(Alignment(), RunInMemory(), clock=lambda: NOW_MS / 1000, gauges=shown)
+    one.add(0, SourceInMemory({"a-0": [60_000, 120_000, 180_000]}, budget=2))
+    targets = []
+    for position in (0, 2):
+        one.latest_offset(0, {"a-0": position}, 2)
+        assert one.view is not None
+        targets.append(one.view.target)
+    assert [values["targetMs"] for values in shown.values] == targets
+    for source, total in ((0, 3), (1, 2), (0, 5)):
+        one.tell_late(source, total)
+    assert shown.values[-1] == {"lateRowsTotal": 7}
+    one.close()
+    assert shown.closed == 1
+
+
+def test_while_a_query_waits_inside_a_plan_its_gauges_say_for_how_long() -> None:
+    shown, seconds, run = GaugesInMemory(), itertools.count(NOW_MS // 1000, 2), RunInMemory(available_now=True)
+    source = SourceInMemory({"a-0": [NOW_MS - 23 * HOUR_MS], "a-1": []}).available_now(NOW_MS)
+    one = AlignedRun(Alignment(idle_timeout="1 day"), run, clock=lambda: next(seconds), gauges=shown)
+    one.add(0, source)
+    shown.at(3, lambda: setattr(run, "active", False))
+    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 0, "a-1": 0}
+    paused = [values["pausedMs"] or 0 for values in shown.values[:3]]
+    assert paused[0] == 0
+    assert paused[0] < paused[1] < paused[2]
+    assert {values["pausedSplits"] for values in shown.values} == {1}

@@ -1,0 +1,94 @@
+"""What progress says of an alignment: source metrics, and a line in the log when something has
+changed.
+"""
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from lockgate.plan.model import Limit, SplitState
+from lockgate.wire.events import HeldBy
+from lockgate_spark import BatchAlignment, Coordination, SplitAlignment
+from lockgate_spark.telemetry.progress_metrics import ChangeLog, late_metrics, source_metrics
+
+AHEAD = SplitAlignment(0, "a-1", 0, 0, SplitState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
+BEHIND = SplitAlignment(0, "a-0", 0, 7, SplitState.ACTIVE, 30_000, None, 3, lag=2_000)
+OTHER = SplitAlignment(1, "b-0", 0, 0, SplitState.IDLE, 10**12, None, 0)
+VIEW = BatchAlignment(
+    60_000,
+    60_000,
+    Limit.HORIZON,
+    (BEHIND, AHEAD, OTHER),
+    ("a-1",),
+    (),
+    None,
+    (),
+    1000.0,
+    0.0123,
+    look_ups=4,
+    bounded_by="a-0",
+)
+
+
+def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> None:
+    assert source_metrics(VIEW, 0) == {
+        "alignmentTarget": "1970-01-01T00:01:00.000Z",
+        "alignmentLimit": "horizon",
+        "alignmentHeldBy": "a-0",
+        "alignmentSpreadMs": "60000",
+        "alignmentPausedSplits": "1",
+        "alignmentPausedMs": "40000",
+        "alignmentBehindMs": "909999",
+        "alignmentRowsTooLate": "0",
+        "alignmentLeftOut": "3",
+        "alignmentPlanMs": "12",
+        "alignmentLookUps": "4",
+        "alignmentDisorderMs": "0",
+        "alignmentProducerLagMs": "2000",
+    }
+    assert source_metrics(replace(VIEW, rows_saved=12), 1)["alignmentRowsSavedEstimate"] == "12"
+    other = source_metrics(VIEW, 1)
+    assert (other["alignmentPausedSplits"], other["alignmentLeftOut"], "alignmentProducerLagMs" in other) == (
+        "0",
+        "0",
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("coordination", "told"),
+    [(Coordination.TOLD, "told"), (Coordination.HOLDING, "holding"), (Coordination.PROCEEDING, "proceeding")],
+)
+def test_in_a_group_it_is_told_by_what_the_query_goes(coordination: Coordination, told: str) -> None:
+    assert source_metrics(replace(VIEW, coordinator=coordination), 1)["alignmentCoordinator"] == told
+
+
+def test_who_holds_is_a_split_of_its_own_or_the_group_s_readers() -> None:
+    held_by = (HeldBy(source="orders", subtask=0, watermark=5), HeldBy(source="payments", subtask=1, watermark=5))
+    assert replace(VIEW, limit=Limit.GROUP, held_by=held_by, bounded_by=None).holder == "orders/0, payments/1"
+    assert replace(VIEW, limit=Limit.BUDGET, held_by=held_by, bounded_by=None).holder == ""
+
+
+def test_late_rows_are_told_in_all_and_by_split() -> None:
+    assert late_metrics({"a-1": 2, "a-0": 5}) == {"lateRows": "7", "lateRowsBySplit": '{"a-0": 5, "a-1": 2}'}
+
+
+def test_one_line_comes_where_something_has_changed_and_none_within_ten_seconds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "lockgate")
+    changes, free = ChangeLog(), replace(VIEW, limit=Limit.END, paused=(), bounded_by=None)
+    told = []
+    for view, at in ((VIEW, 1000.0), (VIEW, 1020.0), (free, 1021.0), (VIEW, 1022.0), (free, 1029.0), (free, 1040.0)):
+        caplog.clear()
+        changes.log(replace(view, planned_at=at))
+        told.append(len(caplog.records))
+    assert told == [1, 0, 1, 0, 0, 0]
+    caplog.clear()
+    changes.log(replace(VIEW, planned_at=1050.0, applied=False))
+    assert caplog.messages == [
+        "mode observe: would be aligned to 1970-01-01T00:01:00.000Z, limited by horizon, held by a-0; 1 of 3 "
+        "splits paused, the longest"
+        " for 90 s; first unread records 60 s apart; planned in 12 ms"
+    ]
