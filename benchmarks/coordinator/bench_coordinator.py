@@ -20,141 +20,34 @@ else the machine does falls on both. Writes build/bench/coordinator.json.
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
+from served import (
+    BATCH,
+    CONNECTIONS,
+    OUT,
+    Found,
+    Served,
+    bare,
+    load,
+    processor_seconds,
+    rates,
+    registered,
+    serving,
+)
 
 from lockgate_testbed.coordinator import CoordinatorProcess
-from lockgate_testbed.process import Child, free_ports
-from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.redis import RedisServer
 
-HERE = Path(__file__).parent
-OUT = Path("build/bench/coordinator.json")
-CONNECTIONS, BATCH = 32, 10_000
 SIZES = (10, 1_000, 100_000)
-CONFIG = {"lease_ms": 3_600_000, "max_drift_ms": 1_000}
-Found = dict[str, list[float]]
-
-
-@dataclass
-class Served:
-    """A server under load, and the readers that are registered with it."""
-
-    name: str
-    urls: list[str]
-    pids: list[int]
-    paths: list[str]
-    bodies: list[str]
-
-    def cpu(self) -> float:
-        """Processor seconds that its processes have used."""
-        return sum(map(processor_seconds, self.pids))
-
-
-def processor_seconds(pid: int | None) -> float:
-    """User and system time of a process; 0 of none."""
-    if pid is None:
-        return 0.0
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf(
-        "SC_CLK_TCK"
-    )
-
-
-def load(kind: str, **job: Any) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(HERE / "load.py"), kind],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
-
-
-@contextmanager
-def bare(kind: str) -> Iterator[tuple[str, int]]:
-    (port,) = free_ports(1)
-    log = OUT.parent / f"bare-{kind}.log"
-    log.unlink(missing_ok=True)
-    child = Child(f"the bare {kind}", [sys.executable, str(HERE / "bare.py"), kind, str(port)], log)
-    try:
-        child.await_ready(lambda: "ready" in child.output(), 30)
-        yield f"http://127.0.0.1:{port}", child.pid
-    finally:
-        child.stop()
-
-
-def registered(url: str, group: str, readers: int) -> list[int]:
-    """The epochs of a new group's readers, all of which have reported."""
-    path = f"{url}/v1/groups/{group}"
-    with httpx.Client(timeout=120) as client:
-        client.put(path, json=CONFIG).raise_for_status()
-        epochs: list[int] = load(
-            "register", urls=[url], paths=[f"/v1/groups/{group}/sources/s/readers"], readers=readers
-        )["epochs"]
-        for first in range(0, readers, BATCH):
-            said = [
-                {"source": "s", "subtask": n, "epoch": epochs[n], "watermark": n}
-                for n in range(first, min(readers, first + BATCH))
-            ]
-            client.post(f"{path}/watermarks", json={"reports": said}).raise_for_status()
-    return epochs
-
-
-def serving(name: str, processes: list[CoordinatorProcess], group: str, readers: int, connections: int) -> Served:
-    """`connections` of the group's readers, spread over the group, report to the processes in
-    turn.
-    """
-    epochs = registered(processes[0].url, group, readers)
-    chosen = (
-        [n * readers // connections for n in range(connections)]
-        if readers >= connections
-        else [n % readers for n in range(connections)]
-    )
-    bodies = [f'{{"subtask":{n},"epoch":{epochs[n]},"watermark":$}}' for n in chosen]
-    pids = [pid for pid in (process.pid for process in processes) if pid is not None]
-    return Served(
-        name,
-        [process.url for process in processes],
-        pids,
-        [f"/v1/groups/{group}/sources/s/watermarks"] * connections,
-        bodies,
-    )
-
-
-def rates(served: list[Served], rounds: int, seconds: float, redis: int | None = None) -> tuple[Found, Found, Found]:
-    """Reports a second by the clock, a processor second, and a processor second of both it and this
-    Redis; of each in turn.
-    """
-    wall, cpu, both = ({one.name: list[float]() for one in served} for _ in range(3))
-    with progress_bar("reports", rounds * len(served)) as done:
-        for turn in range(rounds):
-            for n, one in enumerate(served):
-                before, redis_before = one.cpu(), processor_seconds(redis)
-                began = 10_000_000 * (turn + 1)
-                found = load(
-                    "reports", urls=one.urls, paths=one.paths, bodies=one.bodies, seconds=seconds, **{"from": began}
-                )
-                wall[one.name].append(found["requests"] / found["seconds"])
-                used, of_redis = one.cpu() - before, processor_seconds(redis) - redis_before
-                cpu[one.name].append(found["requests"] / max(used, 0.001))
-                both[one.name].append(found["requests"] / max(used + of_redis, 0.001))
-                done(turn * len(served) + n + 1)
-    return wall, cpu, both
 
 
 def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from support.imports import SOURCES, inside, modules
 
-FLINK_S_AND_OURS = {"ReaderRegistrationEvent", "ReportedWatermarkEvent", "SplitState", "WatermarkAlignmentEvent"}
+FLINK_S_AND_OURS = {"ReaderRegistrationEvent", "ReportedWatermarkEvent", "WatermarkAlignmentEvent"}
 
 
 def classes(package: str) -> dict[str, list[str]]:

@@ -252,7 +252,8 @@ def _frame(package: str, left: float, top: float, right: float, bottom: float) -
     size = f'width="{right - left:.0f}" height="{bottom - top:.0f}"'
     colour = f'fill="{_COLOURS[package]}" stroke="#bbb"'
     yield f'<rect x="{left:.0f}" y="{top:.0f}" {size} rx="6" {colour}/>'
-    title_y = bottom - _PAD if package == "lockgate" else top + 19  # arrows end at the core's upper edge
+    # arrows end at the core's upper edge
+    title_y = bottom - _PAD if package == "lockgate" else top + 19
     yield _text(left + _PAD, title_y, f"{folder}  ·  {package}", 14, "#333", bold=True)
 
 

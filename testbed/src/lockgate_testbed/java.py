@@ -10,7 +10,8 @@ from pathlib import Path
 from lockgate_testbed.errors import JavaMissing
 
 MINIMUM = 17
-OPTIONS = "LOCKGATE_JAVA_OPTIONS"  # more options for each JVM that the test bed starts, spaces between
+# more options for each JVM that the test bed starts, spaces between
+OPTIONS = "LOCKGATE_JAVA_OPTIONS"
 ADVICE = f"install Java {MINIMUM} (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
 

@@ -1,7 +1,8 @@
 """Records that are rebuilt field by field, for speed, keep every field: a new one too.
 
-`READER` and `REPORT` have a value that is not the default in each field. A new field has to be added
-here, and then each function that rebuilds the record has to keep the field or name the change.
+`READER` and `REPORT` have a value that is not the default in each field. A new field has to be
+added here, and then each function that rebuilds the record has to keep the field or name the
+change.
 """
 
 from dataclasses import MISSING, Field, fields, replace

@@ -3,7 +3,7 @@
 import pytest
 
 from lockgate.plan.draft import Draft
-from lockgate.plan.model import Backlog, Bounds, Limit, SplitState
+from lockgate.plan.model import Backlog, Bounds, Limit, PlannedState
 from support.logs_in_memory import LogsInMemory
 
 NOW = 10_000_000
@@ -59,12 +59,12 @@ def test_what_a_silent_split_holds_is_let_go_by_the_clock_ms_by_ms_and_no_later(
 def test_an_idle_split_that_gets_a_record_is_active_in_the_next_plan_and_its_record_is_not_late() -> None:
     logs = live(behind=100_000)
     before = draft(logs, NOW, since=NOW - 60_000).plan()
-    assert before.splits["slow"].state is SplitState.IDLE
+    assert before.splits["slow"].state is PlannedState.IDLE
     came = LogsInMemory(
         {**logs.logs, "slow": [NOW - 100_000, NOW - 59_000]}, dict(logs.positions), {**logs.ends, "slow": 2}
     )
     after = draft(came, NOW + 1).plan()
-    assert (after.splits["slow"].state, after.splits["slow"].end) == (SplitState.ACTIVE, 2)
+    assert (after.splits["slow"].state, after.splits["slow"].end) == (PlannedState.ACTIVE, 2)
     assert before.target - BOUNDS.max_drift < NOW - 59_000
 
 

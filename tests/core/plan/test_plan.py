@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from lockgate import watermark
 from lockgate.errors import InvalidValue
 from lockgate.plan.draft import Draft
-from lockgate.plan.model import Bounds, Limit, Plan, SplitState
+from lockgate.plan.model import Bounds, Limit, Plan, PlannedState
 from support.logs_in_memory import LogsInMemory
 
 REPLAY = 10**12  # a wall clock far above every event time here
@@ -84,7 +84,7 @@ def test_a_live_split_without_backlog_holds_the_others_at_its_own_event_time_plu
     plan = draft(logs, now=30_000).plan()
     assert plan.target == 1000 - 1 + BOUNDS.max_drift
     assert plan.limit is Limit.HORIZON
-    assert plan.splits["fast"].state is SplitState.PAUSED
+    assert plan.splits["fast"].state is PlannedState.PAUSED
 
 
 def test_a_live_split_with_one_unread_record_holds_the_others_just_the_same() -> None:
@@ -131,7 +131,7 @@ def test_a_split_is_idle_once_it_was_caught_up_for_the_idle_timeout() -> None:
         backlogs = logs.backlogs(REPLAY)
         backlogs["a"] = type(backlogs["a"])(source=0, position=1, end=1, known_until=REPLAY, caught_up_since=since)
         states.append(Draft.of(backlogs, logs, BOUNDS, {0: None}).plan().splits["a"].state)
-    assert states == [SplitState.CAUGHT_UP, SplitState.CAUGHT_UP, SplitState.IDLE]
+    assert states == [PlannedState.CAUGHT_UP, PlannedState.CAUGHT_UP, PlannedState.IDLE]
 
 
 def test_a_paused_query_is_planned_again_without_asking_the_broker_for_the_target() -> None:

@@ -148,9 +148,7 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
     assert read[3:] == [1, 0, 0] * 29
 
 
-def test_where_every_second_offset_is_a_marker_a_log_without_isolation_that_grows_in_each_plan_is_read_once_in_each() -> (
-    None
-):
+def test_a_growing_log_whose_every_second_offset_is_a_marker_is_read_once_in_each_plan() -> None:
     whole = transactions(200, 1)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50, committed=False)
     log, read = KafkaSplitLog(jvm), []

@@ -1,4 +1,6 @@
-"""A plan makes as many calls to the driver's JVM for many splits as for few: each one waits for an answer."""
+"""A plan makes as many calls to the driver's JVM for many splits as for few: each one waits for an
+answer.
+"""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
+from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate_spark import align
 from lockgate_spark.planning.min_batch import Least, MinBatch
 from lockgate_testbed import topics
@@ -17,7 +17,7 @@ from support.queries import WindowedCount, kafka_stream
 
 
 def plan(*sizes: int, limit: Limit = Limit.END) -> Plan[tuple[int, str]]:
-    splits = {(i, "t-0"): SplitPlan(0, size, SplitState.ACTIVE, 0, None) for i, size in enumerate(sizes)}
+    splits = {(i, "t-0"): SplitPlan(0, size, PlannedState.ACTIVE, 0, None) for i, size in enumerate(sizes)}
     return Plan(target=0, ceiling=0, limit=limit, splits=splits, look_ups=0)
 
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from lockgate.plan.model import SplitState
+from lockgate.plan.model import PlannedState
 from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
@@ -57,7 +57,7 @@ def ends(view: BatchAlignment) -> list[int]:
 def test_of_a_paused_split_what_is_in_the_last_tenth_of_its_retention_is_read_and_no_more() -> None:
     _, view = plan(FOUR_HOURS)
     assert ends(view) == [1, 14], "ten up to the ceiling, and four that are older than 216 minutes"
-    assert view.splits[1].state is SplitState.PAUSED
+    assert view.splits[1].state is PlannedState.PAUSED
     assert (view.let_go, view.splits[1].let_go) == (("a-1",), 4)
 
 
@@ -86,7 +86,7 @@ def test_retention_by_size_counts_the_bytes_behind_a_record() -> None:
 def test_where_everything_left_is_in_danger_the_split_is_read_to_its_end() -> None:
     _, view = plan("compact,delete\t10800000\t-1\tCreateTime")
     assert ends(view) == [1, 50]
-    assert view.splits[1].state is SplitState.ACTIVE
+    assert view.splits[1].state is PlannedState.ACTIVE
 
 
 def test_the_split_is_paused_again_until_the_edge_has_come_nearer() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
+from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate.plan.windows import Windows
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.slices import Slices
@@ -16,7 +16,7 @@ NOTHING_LEFT = Unread({}, {}, {0: {"t-0": 0}})  # no log is asked whether it is 
 
 
 def plan(end: int, target: int) -> Plan[Key]:
-    split = SplitPlan(position=end - 10, end=end, state=SplitState.ACTIVE, watermark=0, next=None)
+    split = SplitPlan(position=end - 10, end=end, state=PlannedState.ACTIVE, watermark=0, next=None)
     return Plan(target=target, ceiling=target, limit=Limit.BUDGET, splits={(0, "t-0"): split}, look_ups=1)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lockgate import watermark
-from lockgate.plan.model import Limit, SplitState
+from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import HeldBy
 from lockgate_spark import Alignment, BatchAlignment, Coordination, SplitAlignment
 from lockgate_spark.planning.aligned_run import AlignedRun
@@ -20,9 +20,9 @@ from support.runs import GaugesInMemory, RunInMemory, SourceInMemory
 HOUR_MS = 3_600_000
 NOW_MS = 1_767_225_600_000
 
-AHEAD = SplitAlignment(0, "a-1", 0, 0, SplitState.PAUSED, 90_000, 90_001, 2, lag=None, paused_since=960.0)
-BEHIND = SplitAlignment(0, "a-0", 0, 7, SplitState.ACTIVE, 30_000, None, 3, lag=2_000)
-OTHER = SplitAlignment(1, "b-0", 0, 0, SplitState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0)
+AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 2, lag=None, paused_since=960.0)
+BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000)
+OTHER = SplitAlignment(1, "b-0", 0, 0, PlannedState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0)
 ALONE = BatchAlignment(
     60_000,
     watermark.MAX,

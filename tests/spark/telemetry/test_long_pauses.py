@@ -2,7 +2,7 @@
 count wherever the clock stands.
 """
 
-from lockgate.plan.model import SplitState
+from lockgate.plan.model import PlannedState
 from support.members import MINUTE, at, inspect, member
 from support.runs import SourceInMemory
 from support.sessions import NOW_MS, T0, session
@@ -22,10 +22,10 @@ def test_it_is_never_taken_for_idle_and_is_read_on_without_loss() -> None:
     a = SourceInMemory({"a-0": [NOW_MS - MINUTE], "a-1": [NOW_MS - MINUTE, ahead, ahead + MINUTE]})
     one = session(a, clock=clock, max_drift="10 minutes", idle_timeout="1 minute")
     assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 1, "a-1": 1}
-    for clock.minutes, other in ((0, SplitState.CAUGHT_UP), (5, SplitState.IDLE), (40, SplitState.IDLE)):
+    for clock.minutes, other in ((0, PlannedState.CAUGHT_UP), (5, PlannedState.IDLE), (40, PlannedState.IDLE)):
         assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
         assert one.view is not None
-        assert [split.state for split in one.view.splits] == [other, SplitState.PAUSED]
+        assert [split.state for split in one.view.splits] == [other, PlannedState.PAUSED]
         assert (one.view.paused, one.view.paused_ms) == (("a-1",), clock.minutes * MINUTE)
         assert one.view.splits[1].watermark == ahead - 1
     clock.minutes = 55

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lockgate.plan.model import Limit, Plan, SplitPlan, SplitState
+from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.pauses import Pauses
@@ -23,15 +23,15 @@ class Clock:
         return self.s
 
 
-def plan(offsets: int, state: SplitState, limit: Limit, up_to: int = MINUTE) -> Plan[Key]:
+def plan(offsets: int, state: PlannedState, limit: Limit, up_to: int = MINUTE) -> Plan[Key]:
     """A plan of one split. `up_to`: its target and its ceiling, ms."""
     split = SplitPlan(position=5, end=5 + offsets, state=state, watermark=0, next=None)
     return Plan(target=up_to, ceiling=up_to, limit=limit, splits={(0, "a-0"): split}, look_ups=0)
 
 
-HELD = plan(0, SplitState.PAUSED, Limit.GROUP)
-READS = plan(4, SplitState.PAUSED, Limit.GROUP, up_to=3 * MINUTE)  # as far as the group lets it
-READ_ALL = plan(0, SplitState.CAUGHT_UP, Limit.END)
+HELD = plan(0, PlannedState.PAUSED, Limit.GROUP)
+READS = plan(4, PlannedState.PAUSED, Limit.GROUP, up_to=3 * MINUTE)  # as far as the group lets it
+READ_ALL = plan(0, PlannedState.CAUGHT_UP, Limit.END)
 
 
 def lines(caplog: pytest.LogCaptureFixture, membership: Membership, *plans: Plan[Key]) -> list[str]:
@@ -68,7 +68,7 @@ def test_a_pause_of_a_moment_is_worth_no_line(orders: Membership, caplog: pytest
 
 
 @pytest.mark.parametrize(
-    "other", [plan(0, SplitState.PAUSED, Limit.HORIZON), plan(0, SplitState.CAUGHT_UP, Limit.GROUP)]
+    "other", [plan(0, PlannedState.PAUSED, Limit.HORIZON), plan(0, PlannedState.CAUGHT_UP, Limit.GROUP)]
 )
 def test_who_waits_for_a_split_of_its_own_or_has_read_all_is_not_paused_by_the_group(
     orders: Membership, caplog: pytest.LogCaptureFixture, other: Plan[Key]

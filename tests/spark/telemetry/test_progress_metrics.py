@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from lockgate.plan.model import Limit, SplitState
+from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import HeldBy
 from lockgate_spark import BatchAlignment, Coordination, SplitAlignment
 from lockgate_spark.telemetry.progress_metrics import ChangeLog, late_metrics, source_metrics
 
-AHEAD = SplitAlignment(0, "a-1", 0, 0, SplitState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
-BEHIND = SplitAlignment(0, "a-0", 0, 7, SplitState.ACTIVE, 30_000, None, 3, lag=2_000)
-OTHER = SplitAlignment(1, "b-0", 0, 0, SplitState.IDLE, 10**12, None, 0)
+AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
+BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000)
+OTHER = SplitAlignment(1, "b-0", 0, 0, PlannedState.IDLE, 10**12, None, 0)
 VIEW = BatchAlignment(
     60_000,
     60_000,

@@ -2,9 +2,9 @@
 
     lockgate.errors.LockgateError
     └── AlignmentError
-        ├── ConfigurationError       a value of Alignment or Coordinator, or a Spark option, that cannot work (also a ValueError)
-        ├── UnsupportedQuery         alignment cannot be put on this DataFrame, session, Spark version or mode of execution
-        ├── CoordinatorRefused       the coordinator said no, and will say so again: a busy reader, a wrong URL
+        ├── ConfigurationError       a value or a Spark option cannot work; also a ValueError
+        ├── UnsupportedQuery         this DataFrame, session or Spark cannot be aligned
+        ├── CoordinatorRefused       the coordinator refuses for good: a busy reader, a wrong URL
         │   └── AccessDenied         the token, or its role, or its groups
         ├── CoordinatorUnavailable   it could not be reached for longer than on_outage="fail" allows
         ├── Fenced                   another run of the same reader took over; this one must stop

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Generic
 
 from lockgate import watermark
-from lockgate.plan.model import Backlog, Bounds, Head, Limit, Plan, Split, SplitLog, SplitPlan, SplitState
+from lockgate.plan.model import Backlog, Bounds, Head, Limit, Plan, PlannedState, Split, SplitLog, SplitPlan
 from lockgate.plan.search import AIM, MOST_PROBES, Curve, Cut, Found, greatest_within
 
 MOST_LOOK_UPS = MOST_PROBES + 7
@@ -333,19 +333,19 @@ class Draft(Generic[Split]):
             backlog.position, end, self._state(split, end, limit), self.watermarks[split], heads.get(split)
         )
 
-    def _state(self, split: Split, end: int, limit: Limit) -> SplitState:
+    def _state(self, split: Split, end: int, limit: Limit) -> PlannedState:
         backlog = self._backlogs[split]
         if end < backlog.end:
-            return SplitState.PAUSED if limit in (Limit.GROUP, Limit.HORIZON, Limit.SLICE) else SplitState.ACTIVE
+            return PlannedState.PAUSED if limit in (Limit.GROUP, Limit.HORIZON, Limit.SLICE) else PlannedState.ACTIVE
         if end > backlog.position:
-            return SplitState.ACTIVE
+            return PlannedState.ACTIVE
         by_clock = self._by_clock(split)
         idle = (
             backlog.caught_up_since is not None
             and backlog.caught_up_since <= by_clock
             and self.watermarks[split] < by_clock
         )
-        return SplitState.IDLE if idle else SplitState.CAUGHT_UP
+        return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
         """The ends where one timestamp is more than the budget: the splits share it in turn."""

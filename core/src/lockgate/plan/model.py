@@ -135,7 +135,7 @@ class Bounds:
             )
 
 
-class SplitState(Enum):
+class PlannedState(Enum):
     """The state of a split once the plan's batch is read."""
 
     ACTIVE = "active"  # goes on with the next plan
@@ -161,7 +161,7 @@ class SplitPlan(NamedTuple):
 
     position: int
     end: int
-    state: SplitState
+    state: PlannedState
     watermark: int
     next: "Head | None"  # the first record that is left unread, where it is known
 
@@ -186,4 +186,4 @@ class Plan(Generic[Split]):
     @property
     def paused(self) -> frozenset[Split]:
         """The splits whose next record is above the ceiling."""
-        return frozenset(name for name, split in self.splits.items() if split.state is SplitState.PAUSED)
+        return frozenset(name for name, split in self.splits.items() if split.state is PlannedState.PAUSED)

@@ -1,4 +1,6 @@
-"""The foreachBatch functions that `gate` returns: one that holds batches, one that only observes."""
+"""The foreachBatch functions that `gate` returns: one that holds batches, one that only
+observes.
+"""
 
 import atexit
 import logging

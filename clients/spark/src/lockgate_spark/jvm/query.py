@@ -31,7 +31,9 @@ QUERY_ID = "sql.streaming.queryId"
 
 _REFUSED = {
     "ContinuousTrigger": "Trigger.Continuous reads without batches, so that there is nothing to plan",
-    "OneTimeTrigger": "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for it",
+    "OneTimeTrigger": (
+        "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for it"
+    ),
     "RealTimeTrigger": "real-time mode refuses rate limits, and with them alignment",
 }
 

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 
 from lockgate import watermark
 from lockgate.plan.draft import Draft
-from lockgate.plan.model import SplitState
-from lockgate.wire.events import SplitReport
-from lockgate.wire.events import SplitState as ReportedState
+from lockgate.plan.model import PlannedState
+from lockgate.wire.events import SplitReport, SplitState
 from lockgate_spark.group.membership import Standing
 from lockgate_spark.logs.unread import Key, Unread
 
 
 def source_reports(
-    unread: Unread, draft: Draft[Key], states: Mapping[Key, SplitState], reach: int | None
+    unread: Unread, draft: Draft[Key], states: Mapping[Key, PlannedState], reach: int | None
 ) -> dict[int, Standing]:
     """The report of each source. A source is a reader of its own: it has its own watermark, and the
     `reach` of the joint plan (None: it offers none). `states`: of the splits, by the last plan.
@@ -23,7 +22,7 @@ def source_reports(
         splits = {
             split: SplitReport(
                 watermark=watermarks[i, split],
-                state=ReportedState(states.get((i, split), SplitState.ACTIVE).value),
+                state=SplitState(states.get((i, split), PlannedState.ACTIVE).value),
                 position=position,
                 end=unread.ends[i][split],
             )

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from lockgate.plan.model import Head, Plan, SplitPlan, SplitState
+from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
@@ -80,7 +80,7 @@ class Retention:
                 # An index by another event time does not know when Kafka has stamped the record.
                 indexed = isinstance(unread.sources[key[0]].log, IndexedSplitLog)
                 self._planned[key] = made._replace(next=None) if indexed else made, taken
-                state = SplitState.PAUSED if made.end + taken < end else SplitState.ACTIVE
+                state = PlannedState.PAUSED if made.end + taken < end else PlannedState.ACTIVE
                 splits[key] = made._replace(end=made.end + taken, next=None, state=state)
         return replace(plan, splits=splits) if self._planned else plan
 

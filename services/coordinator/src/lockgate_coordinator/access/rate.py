@@ -16,7 +16,8 @@ class RateLimit:
         self.rate = rate
         self._burst = 2.0 * rate
         self._clock = clock
-        self._buckets: dict[bytes, tuple[float, float]] = {}  # the level of each, and when it was taken
+        # the level of each, and when it was taken
+        self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
         """0 if the request is allowed; else after how many seconds, rounded up, the next one is."""
