@@ -8,7 +8,7 @@ from rule_breaks.breaking import Break
 
 Client = partial(Break, package="lockgate_spark")
 
-PATIENCE = ("test_min_batch.py",)
+MIN_BATCH = ("test_min_batch.py",)
 PAUSES = ("test_pauses.py",)
 TORN = ("test_torn.py",)
 KEPT = ("test_slices_kept.py",)
@@ -17,7 +17,6 @@ GATES = ("test_gate_rule.py",)
 CROSSING = ("test_crossing.py",)
 INDEXED = ("test_indexed.py",)
 MEMBERSHIP = ("test_membership.py",)
-CHANGES = ("test_membership_changes.py",)
 OUTAGE = ("test_outage_policy.py",)
 RETRY = ("test_retry.py",)
 ANSWERS = ("test_answers.py",)
@@ -28,21 +27,21 @@ PLANNING: tuple[Break, ...] = (
         "planning/min_batch.py",
         "if all(self._is_short(source, size, waited_ms)",
         "if any(self._is_short(source, size, waited_ms)",
-        PATIENCE,
+        MIN_BATCH,
     ),
     Client(
         "no batch is put off for longer than its maxTriggerDelay",
         "planning/min_batch.py",
         "size < least.offsets and waited_ms < least.delay_ms",
         "size < least.offsets and waited_ms < 2 * least.delay_ms",
-        PATIENCE,
+        MIN_BATCH,
     ),
     Client(
         "a batch that the budget limits is never put off",
         "planning/min_batch.py",
         "plan.limit in (Limit.END, Limit.HORIZON)",
         "plan.limit in (Limit.END, Limit.HORIZON, Limit.BUDGET)",
-        PATIENCE,
+        MIN_BATCH,
     ),
     Client(
         "an idle query looks again within a second",
