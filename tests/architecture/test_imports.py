@@ -2,7 +2,8 @@
 
 services/coordinator   __main__ → server → app → api → service → store  ─┐
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
-clients/spark          align | gate | progress → gates → jvm → planning → telemetry → group | logs → config  ─┘
+clients/spark          align | gate | progress → gates → jvm → planning  ─┘
+                         → telemetry → group | logs → config
 """
 
 import sys

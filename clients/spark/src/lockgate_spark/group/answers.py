@@ -1,16 +1,15 @@
-"""What the coordinator, or whoever answers in its place, may say instead of yes: the exceptions,
-and the one table for them.
+"""The exceptions for each answer that is no success, from the coordinator or from another server.
 
 AlignmentError
-├── Unreachable              no usable answer this time; asking again later is right
-│   ├── Interrupted          nobody waited for the answer: somebody else in this process was in a hurry
+├── Unreachable              no usable answer this time; a later request may get one
+│   ├── Interrupted          another thread of this process needed the connection at once
 │   ├── Unstreamed           there are answers, but no stream of events
 │   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
 ├── NotRegistered            the coordinator does not know this group or reader (any more)
 ├── Stale                    a newer epoch of this reader exists
-└── CoordinatorRefused       it said no, and will say so again
+└── CoordinatorRefused       the coordinator refuses for good
     ├── AccessDenied         401, 403
-    └── NotACoordinator      what was said is nothing that a coordinator says
+    └── NotACoordinator      the answer is not one of a coordinator
 """
 
 import json
@@ -26,7 +25,7 @@ _PASSING = (429, 502, 503, 504)
 
 
 class Unreachable(AlignmentError):
-    """The coordinator gave no usable answer this time; asking again later is right.
+    """The coordinator gave no usable answer this time; a later request may get one.
 
     `passing`: whether that may be over in a moment. `asked_wait_s`: for how long it asked to be
     left alone, in seconds.
