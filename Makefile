@@ -4,12 +4,13 @@ VENV    ?= .venv
 RECORDS ?= 2000000
 STORE   ?= memory://
 VERSIONS ?=
+WORKERS  ?= 3
 ARGS    ?=
 
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 PACKAGES := core services/coordinator clients/spark testbed
-TOOLS    := pytest pytest-asyncio hypothesis schemathesis ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
+TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
@@ -17,12 +18,12 @@ SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
-	@echo "  PYTHON=$(PYTHON) RECORDS=$(RECORDS) STORE=$(STORE) ARGS=… (more arguments for pytest, the demo or a benchmark)"
+	@echo "  PYTHON=$(PYTHON) RECORDS=$(RECORDS) STORE=$(STORE) WORKERS=$(WORKERS) ARGS=… (more arguments for pytest, the demo or a benchmark)"
 
 venv: $(READY) ## .venv with the packages (editable) and the tools, at the versions of constraints/dev.txt
 
 test: $(READY) machine ## all tests but the long suites and compose; what needs Kafka or Redis is left out, and says so, where they are missing
-	@$(BIN)/python -m pytest -m "not long and not compose" $(ARGS)
+	@$(BIN)/python -m pytest -m "not long and not compose" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-compose: $(READY) ## docker-compose.yml: brought up, looked at, a coordinator killed, Redis restarted, taken down; needs Docker
 	@$(BIN)/python -m pytest -m compose -v -s $(ARGS) tests/compose

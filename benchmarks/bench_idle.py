@@ -1,10 +1,10 @@
-"""What a query costs that has nothing to read: native and aligned, in turn (`make bench-idle`).
+"""The cost of a query that has nothing to read: native and aligned, in turn (`make bench-idle`).
 
-A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`:
-CPU time of the driver's JVM and of Python together, in cores, and requests to the broker (Kafka's
-own client metrics in the driver). Then `--records` single records, each at a moment of its own: how
-long after the broker had it foreachBatch was called. Prints each round, medians and ratios; writes
-build/bench/idle.json.
+A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`,
+the benchmark measures CPU time of the driver's JVM and of Python together, in cores. It counts
+requests to the broker by Kafka's own client metrics in the driver. Then `--records` single records,
+each at a moment of its own: how long after the broker had it foreachBatch was called. Prints each
+round, medians and ratios; writes build/bench/idle.json.
 """
 
 import argparse

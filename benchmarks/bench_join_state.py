@@ -1,14 +1,18 @@
 """Rows in the state of a stream-stream join of two skewed topics, natively and aligned
 (`make bench-join`).
 
-Orders are joined with payments of the hours after them; an order has one payment at most, and the
-payments get through a quarter of the orders' offsets a batch. Four ways: natively; natively with a
-delay that loses nothing (found from the batches of the first run); aligned; and the least possible,
-which no query is run for: at each batch boundary of the aligned run, the rows that a record which
-is still unread may yet be joined with. Peaks are of numRowsTotal in Spark's own progress. Writes
-build/bench/join.json, join.md and, where there is a Chromium, join.png. Ends with an error where a
-pair is lost, but natively with the short delay, or where aligned keeps more than 1.15 of the least
-possible.
+Orders are joined with payments of the hours after them. An order has one payment at most, and the
+payments get through a quarter of the orders' offsets a batch. There are four ways:
+
+* natively;
+* natively with a delay that loses nothing, found from the batches of the first run;
+* aligned;
+* the least possible. No query runs for it: at each batch boundary of the aligned run it counts the
+  rows that a record which is still unread may yet be joined with.
+
+Peaks are of numRowsTotal in Spark's own progress. The benchmark writes build/bench/join.json,
+join.md and, where there is a Chromium, join.png. It ends with an error where a pair is lost, but
+natively with the short delay. It also does where aligned keeps more than 1.15 of the least.
 """
 
 import argparse
@@ -77,8 +81,8 @@ class Outcome:
 
 def join(records: int, batches: int, within_ms: int, seed: int = 1) -> Join:
     """A day of partitions of unlike density, of which the densest begins at noon. `records`: of
-    both topics, about; `batches`: to read them level, at most. Both logs end at midnight: what is
-    paid later is not there yet.
+    both topics, about; `batches`: to read them level, at most. Both logs end at midnight: later
+    payments are not there yet.
     """
     rng = np.random.default_rng(seed)
     logs = []
@@ -134,8 +138,8 @@ def _pairs(of: Join, delay_ms: int, orders: DataFrame, payments: DataFrame) -> D
 
 
 def least(of: Join, boundaries: Sequence[Ends]) -> tuple[int, ...]:
-    """Rows that must be in state at each boundary: an order while a payment of its hours may be
-    unread, a payment while an order before it may be. From the logs alone.
+    """Rows that must be in state at each boundary. An order must be while a payment of its hours
+    may be unread, a payment while an order before it may be. From the logs alone.
     """
     return tuple(_least_at(of, boundary) for boundary in boundaries)
 
@@ -223,7 +227,7 @@ def measure(spark: SparkSession, bootstrap: str, of: Join) -> list[Outcome]:
 
 
 def broken(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Which claims do not hold."""
+    """The claims that do not hold."""
     by_way = {each.way: each for each in outcomes}
     for way in ("native, longer delay", "aligned"):
         if by_way[way].pairs_lost:

@@ -1,8 +1,8 @@
 """The time that one plan takes, for 8, 1,000 and 10,000 partitions (`make bench-plan`).
 
 For each number of partitions an aligned query reads a topic in about twenty batches that do nothing
-else, so that what is timed is the plan: ends, look-ups by time, the search, the report left out.
-Prints median and spread, with the look-ups that the plans took; writes build/bench/plan.json.
+else. So only the plan is timed: ends, look-ups by time and the search, without the report. Prints
+median and spread, with the look-ups that the plans took; writes build/bench/plan.json.
 """
 
 import argparse

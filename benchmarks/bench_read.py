@@ -2,7 +2,7 @@
 (`make bench-read`).
 
 The topic's partitions have densities 1:1:2:2:4:8:16:32. Each run is a query of its own that reads
-the whole topic in batches of `--budget` offsets, with a watermark and a small aggregate in
+the whole topic in batches of `--budget` offsets. It has a watermark, and a small aggregate in
 foreachBatch. Steady state: the first batch of a run is left out, and so is a round of runs before
 the counted ones. The kinds: `native`; `aligned`; `in a group`, of a coordinator that runs beside
 it; `all on`: in a group, late rows counted, a disorder. With `--payload` event time is taken out of
@@ -44,14 +44,14 @@ DENSE, ALONE = ("native", "aligned", "in a group", "all on"), ("native", "aligne
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Of one run: records per second by the clock, and per second of processor time."""
+    """The speed of one run: records per second by the clock, and per second of processor time."""
 
     by_clock: float
     by_processor: float
 
 
 def alignment_for(kind: str, payload: bool, coordinator: str) -> Alignment:
-    """What the kind of run asks for; `coordinator`: its URL."""
+    """The alignment of a kind of run; `coordinator`: its URL."""
     alignment = Alignment(max_drift="9 minutes", event_time=EVENT_TIME_SQL if payload else None)
     if kind in ("in a group", "all on"):
         alignment = replace(alignment, coordinator=Coordinator(coordinator, group=f"bench-read-{time.time_ns()}"))

@@ -1,12 +1,12 @@
-"""What a query's place in a group costs its driver: CPU and requests a second, by the number of
-splits (`make bench-session`).
+"""The cost of a query's place in a group for its driver: CPU and requests a second, by the number
+of splits (`make bench-session`).
 
 A query's membership, as a Spark driver has it, in this process; the coordinator, over memory, in
-another one. For `--seconds` the query plans ten times a second and gets on with each plan
-(`reads`), or waits for its group while only the ends of its logs move (`waits`), or is in one long
-batch (`batch`). CPU is that of this process and of the coordinator's, in percent of one core,
-without what it takes to make up the reports. The update interval is the default, 1 s. Prints a line
-for each case; writes build/bench/session.json.
+another one. For `--seconds` the query does one of three things. It plans ten times a second and
+gets on with each plan (`reads`). It waits for its group while only the ends of its logs move
+(`waits`). Or it is in one long batch (`batch`). CPU is that of this process and of the
+coordinator's, in percent of one core, without what it takes to make up the reports. The update
+interval is the default, 1 s. Prints a line for each case; writes build/bench/session.json.
 """
 
 import argparse
@@ -46,20 +46,20 @@ class Counting(httpx.AsyncHTTPTransport):
 
 
 def standings(splits: int, position: int, end: int) -> dict[int, Standing]:
-    """One source whose splits stand at `position`, their logs ending at `end`."""
+    """One source whose splits are at `position`, their logs ending at `end`."""
     watermark = T0 + position * 1_000
     report = SplitReport(watermark=watermark, state=SplitState.ACTIVE, position=position, end=end)
     return {0: Standing(watermark, None, {f"topic-{i}": report for i in range(splits)})}
 
 
 def plans(kind: str, splits: int) -> Iterator[dict[int, Standing]]:
-    """What each plan reports."""
+    """The reports of one plan after the other."""
     for i in range(1, 1_000_000):
         yield standings(splits, i if kind == "reads" else 1, 1_000_000 + i)
 
 
 def cpu_s(pid: int) -> float:
-    """What a process has used so far, in seconds."""
+    """Processor time of a process so far, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -9,7 +9,9 @@ event time is the *minimum* of both, and the side that hardly ever speaks decide
     one every x, far more often than X      up to t + x
     MAX (or idleness)                       t: event time is that of the events alone
 
-Runs in virtual time, in a moment:   python examples/broadcast_watermarks.py [--x 300] [--small-x 5] [--t 60] [--svg curves.svg]
+It runs in virtual time, in a moment:
+
+    python examples/broadcast_watermarks.py [--x 300] [--small-x 5] [--t 60] [--svg curves.svg]
 """
 
 import argparse

@@ -1,5 +1,5 @@
-r"""A foreachBatch loop that tells which splits were paused and resumed, and whose executors post
-their progress.
+r"""A foreachBatch loop that prints which splits were paused and resumed. Its executors report their
+progress.
 
     lockgate serve &
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
@@ -19,7 +19,7 @@ from lockgate_spark import Alignment, Coordinator
 
 
 def show(batch: DataFrame, batch_id: int) -> None:
-    """The loop: what the batch holds, and what alignment did to it."""
+    """The loop: prints the batch's rows, and the effect of alignment on it."""
     batch.persist()  # it is read twice: by the executors' reports, and by the work itself
     plan = lockgate_spark.alignment_of(batch)
     if plan is not None:

@@ -5,9 +5,9 @@ each is written as a whole.
         examples/hourly_partitions.py BROKERS TOPIC OUT --checkpoint FOLDER --zone Asia/Kolkata
 
 OUT/hours/hour=2026-01-01T00 holds an hour, by the clocks of the zone, that is complete: writing it
-once more changes nothing. OUT/parts/batch=17 holds what cannot be known to be complete: parts of an
-hour larger than the budget, an hour of which the beginning was deleted, and stragglers. `read_back`
-puts the two together.
+once more changes nothing. OUT/parts/batch=17 has rows of hours that may be incomplete: parts of an
+hour larger than the budget, an hour whose beginning was deleted, and stragglers. `read_back` puts
+the two together.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-r"""One job of a group, until SIGTERM: how many records of a topic there are of each minute of event
-time, in a table of FOLDER/counts.db.
+r"""One job of a group, until SIGTERM. It counts the records of a topic by minute of event time, in
+a table of FOLDER/counts.db.
 
-    lockgate serve & spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0
-    examples/window_counts.py BROKERS TOPIC --data FOLDER
+    lockgate serve &
+    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
+        examples/window_counts.py BROKERS TOPIC --data FOLDER
 
-docker-compose.yml starts it twice (profile `jobs`). A batch writes the counts of the minutes that
-it has brought records of, in the place of their former ones, so that a batch that is repeated after
-a crash changes nothing.
+docker-compose.yml starts it twice (profile `jobs`). A batch replaces the counts of those minutes
+that it has brought records of. So a batch that is repeated after a crash changes nothing.
 """
 
 import argparse

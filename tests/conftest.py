@@ -1,7 +1,10 @@
-"""The real collaborators of the tests: one Kafka, one Redis and one Spark for the whole run.
+"""The real collaborators of the tests: one Kafka, one Redis and one Spark for each test process.
 
-Where the machine lacks one, its tests are left out with the reason and the remedy; with CI=true
-they fail instead, so that a build that tests less than it should is not green.
+`make test` runs several such processes side by side (docs/testing.md). Each starts a server when
+its first test asks for it, and stops the server when its last test has ended.
+
+Where the machine lacks one, its tests are left out with the reason and the remedy. With CI=true
+they fail instead: a build that tests less than it should is not green.
 """
 
 import os
@@ -14,10 +17,12 @@ from hypothesis import HealthCheck, settings
 
 from lockgate_testbed import jars
 from lockgate_testbed.errors import Missing
-from lockgate_testbed.java import java
+from lockgate_testbed.java import OPTIONS, java
 from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.process import PORTS_OF, share_of_ports
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.spark import session
+from support.long_first import seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,12 +36,38 @@ settings.load_profile("unhurried")
 MARKS = {"kafka": "kafka", "redis_server": "redis"}
 
 
+# A test's JVM does not live long enough for the optimizing compiler to pay: without it the tests on
+# Spark take a third less processor time.
+os.environ.setdefault(OPTIONS, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# "gw0", "gw1" and so on where pytest-xdist runs the tests in several processes.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    side_by_side = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    os.environ[PORTS_OF] = share_of_ports(int(worker.removeprefix("gw")) % side_by_side, side_by_side)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by the servers that they ask for."""
+    """Mark the tests by the servers that they ask for; put the files that take longest first."""
     for item in items:
         for fixture, mark in MARKS.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+    items.sort(key=lambda item: -seconds(item.path))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """`Flink: n traces replayed: …`, from the reports of all processes."""
+    from flink_replay.runner import REPORTED, Outcome, summary
+
+    reports = [each for found in terminalreporter.stats.values() for each in found]
+    outcomes = [
+        Outcome(difference, tuple(deviations))
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, (difference, deviations) in report.user_properties
+        if name == REPORTED
+    ]
+    if outcomes:
+        terminalreporter.write_line(f"Flink: {summary(outcomes)}")
 
 
 @pytest.fixture(scope="session")

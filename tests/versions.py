@@ -1,10 +1,10 @@
 """The Spark client on every line of Spark that it knows: `make test-versions`, or
 `make test-versions VERSIONS="4.0 4.3"`.
 
-For each a virtual environment of its own below build/versions, with that PySpark and else the
-versions of constraints/dev.txt; the Kafka connector that can be had for it; and the part of the
-suite that leans on Spark's internals. Where no connector can be had, what needs none runs instead,
-and the table says so. Ends with 1 when something failed.
+Each gets a virtual environment of its own below build/versions, with that PySpark and else the
+versions of constraints/dev.txt. It gets the Kafka connector that can be had for it, and runs the
+part of the suite that leans on Spark's internals. Where no connector can be had, what needs none
+runs instead, and the table says so. Ends with 1 when something failed.
 """
 
 import re

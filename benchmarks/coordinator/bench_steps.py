@@ -1,11 +1,11 @@
-"""What a report costs step by step, without sockets and Redis: processor time of one process, in µs
-a report.
+"""Processor time of one report step by step, without sockets and Redis: of one process, in µs.
 
-    python bench_steps.py              turns of 32 reports, and of 10,000
+    python bench_steps.py              commits of 32 reports, and of 10,000
 
-`decode` the body, `report_all` and `evaluate` by core's rules, `journal` what has changed, `write`
-the records for Redis; `read` and `apply` are what another process does with them. The median of the
-turns, and the least: the steps touch much memory, and pay for what others use.
+`decode` reads the body. `report_all` and `evaluate` are the core's rules. `journal` lists what has
+changed, and `write` makes the records for Redis. Another process does `read` and `apply` with those
+records. The figures are the median of the commits, and the least. The steps touch much memory, so
+they are slower while other processes use the cache.
 """
 
 import statistics
@@ -33,7 +33,7 @@ def group_of(readers: int) -> Group:
 
 
 def steps(readers: int, turns: int) -> dict[str, list[float]]:
-    """µs a report of each step, turn by turn."""
+    """µs a report of each step, commit by commit."""
     found: dict[str, list[float]] = {}
 
     def timed(name: str, step: Callable[[], T]) -> T:

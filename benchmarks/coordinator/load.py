@@ -21,7 +21,7 @@ import uvloop
 
 
 class Exchange(asyncio.Protocol):
-    """One connection: `answered` is called with each body, and what it returns is sent next."""
+    """One connection. `answered` is called with each body, and returns the next request."""
 
     def __init__(self, answered: Callable[[bytes], bytes | None]) -> None:
         self._answered = answered

@@ -1,7 +1,8 @@
 """Speed of the theory: whole columns through watermark generators, and single updates of valve,
 multiplexer and aggregator.
 
-    make bench-core              or              python benchmarks/core/bench_core.py [--events 200000000] [--json]
+    make bench-core
+    python benchmarks/core/bench_core.py [--events 200000000] [--json]
 
 Columns: bounded out-of-orderness over 8 splits in batches of 100,000 rows, a watermark every 200 ms
 of arrival time. Rows arrive at `--rate` a second, so that a watermark falls due within most
@@ -39,7 +40,7 @@ Batch = tuple["NDArray[np.uint8]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 class Counted:
-    """Counts what comes out."""
+    """Counts the output."""
 
     def __init__(self) -> None:
         self.watermarks = 0
@@ -72,7 +73,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Update:
-    """What one update costs with so many channels, and how that grew from the fewest, beside the
+    """The cost of one update with so many channels, and its growth from the fewest, beside the
     growth of log n.
     """
 

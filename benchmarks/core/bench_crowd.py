@@ -1,4 +1,4 @@
-"""What one moment costs that changes every reader of a large group: all are lost, or excused after
+"""The cost of one moment that changes every reader of a large group: all are lost, or excused after
 an outage, at once.
 
     python benchmarks/core/bench_crowd.py [--readers 100000] [--rounds 5]

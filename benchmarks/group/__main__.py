@@ -3,13 +3,17 @@
 
 Real Kafka, a coordinator process, real Spark: 2 queries are two applications in processes of their
 own, 8 are in one. Topics differ in density, sinks in speed: a sink takes so many records a second,
-and sets the pace. Rates are hours of event time a minute of the slowest query, from the start of
-all to its end, or over the first --limit seconds. Plans are counted that read above the ceiling
-last told, by what the query read: against what its reader had been told, and against all that the
-coordinator had made by then. Writes build/bench/group.json, group.md, group.html and, where there
-is a Chromium, group.png; ends with an error where a plan was too high, and says where `joint`
-drains at less than 0.9 of what 2 queries drain at without a group, or 0.85 of what 8 do, as a busy
-machine makes it.
+and sets the pace. Rates are hours of event time a minute of the slowest query. They are taken from
+the start of all queries to its end, or over the first --limit seconds.
+
+Plans that read above a ceiling are counted by the records that the query read. They are counted
+against the ceiling that their reader had received last, and against all that the coordinator had
+made by then.
+
+The benchmark writes build/bench/group.json, group.md, group.html and, where there is a Chromium,
+group.png. It ends with an error where a plan was too high. It says where `joint` is slow, as a
+busy machine makes it: below 0.9 of the rate that 2 queries have without a group, or 0.85 of that
+of 8.
 """
 
 import argparse
@@ -83,7 +87,7 @@ def run(way: str, readings: Sequence[Reading], bootstrap: str, url: str, chosen:
 
 
 def _create(url: str, group: str, way: str, readings: Sequence[Reading], max_drift_s: int) -> None:
-    """As an operator would: the group says whom to wait for, so that all start at once."""
+    """As an operator would: the group names its expected sources, so that all start at once."""
     config = {
         "max_drift_ms": 1000 * max_drift_s,
         "catch_up": way,

@@ -1,4 +1,4 @@
-"""What a run of the group comes to: how fast it drained, how far apart its queries were, which
+"""The account of a run of the group: how fast it drained, how far apart its queries were, which
 plans were too high.
 """
 
@@ -40,7 +40,7 @@ class Drain:
 class Outcome:
     """One run. `drift`: (s since the start, hours between the foremost and the last query) at the
     end of each batch. `planned`: how many plans; `above_told`: those that read above the ceiling
-    that their reader had been told, `above_announced`: above any that the coordinator had made.
+    that their reader had received, `above_announced`: above any that the coordinator had made.
     """
 
     size: int
@@ -65,7 +65,7 @@ class Outcome:
 def outcome(
     size: int, way: str, fleet: Sequence[Reading], told: Mapping[str, Any], ceiling_until: CeilingUntil | None
 ) -> Outcome:
-    """Sum a run up. `told`: what the applications wrote, by query."""
+    """Sum a run up. `told`: the applications' output, by query."""
     batches = [batch for query in told.values() for batch in query["batches"]]
     announced = [(b["highest_ms"], ceiling_until(b["planned_at"])) for b in batches] if ceiling_until else []
     return Outcome(

@@ -1,4 +1,4 @@
-"""What the coordinator announced, heard by somebody who takes no part: the other half of the
+"""The ceilings that the coordinator announced, as an observer received them: the other half of the
 account of ceilings.
 """
 

@@ -1,9 +1,11 @@
-"""A Spark application of the benchmark's: `python -m benchmarks.group.application ORDER.json`; runs
+"""A Spark application of the benchmark. `python -m benchmarks.group.application ORDER.json` runs
 its queries, and writes what they did.
 
-The order is a JSON object: `name`, `bootstrap`, `queries` (name, topic, budget, per_second),
-`coordinator` (fields of `Coordinator`, or null), `max_drift`, `warm_up` (a topic), `go` (a file to
-wait for), `limit_s`, `out` (the file to write), `checkpoints` (a folder).
+The order is a JSON object:
+
+* `name`, `bootstrap`, `max_drift`, `limit_s`, and `queries` (name, topic, budget, per_second);
+* `coordinator` (fields of `Coordinator`, or null), `warm_up` (a topic);
+* `go` (a file to wait for), `out` (the file to write), `checkpoints` (a folder).
 """
 
 import json
@@ -23,8 +25,8 @@ GO_WITHIN_S = 300.0
 
 
 class Drained:
-    """One query and the account of its batches. `per_second`: what its sink takes, in records;
-    None: anything.
+    """One query and the account of its batches. `per_second`: the records that its sink takes;
+    None: any number.
     """
 
     def __init__(self, spark: SparkSession, order: dict[str, Any], query: dict[str, Any]) -> None:
@@ -93,8 +95,8 @@ def main(path: str) -> None:
 
 
 def _await(running: dict[str, StreamingQuery], until: float) -> dict[str, float]:
-    """When each ended that has read everything by then; the others are stopped. Raises what made
-    one fail.
+    """When each ended that has read everything by then; the others are stopped. Raises the error of
+    one that failed.
     """
     ended: dict[str, float] = {}
     while len(ended) < len(running) and time.time() < until:

@@ -19,7 +19,7 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """Of the query, and of its topic."""
+        """The name of the query, and of its topic."""
         return self.topic.name
 
 

@@ -19,9 +19,10 @@ COLUMNS = (
     "above told",
 )
 FLINK = """\
-Beside it Flink 2.3.0, measured elsewhere and not by this benchmark: two sources in one job with 10 min of drift allowed were up to 999 min
-apart, since Flink pauses after the fact. And its catch-up is capped at one drift an announcement (FLINK-37399): with 10 min of drift and
-an announcement a second a backlog took 117 s that takes 17 s without alignment.
+Beside it Flink 2.3.0, measured elsewhere and not by this benchmark. Two sources in one job with
+10 min of drift allowed were up to 999 min apart, since Flink pauses after the fact. And its
+catch-up is capped at one drift an announcement (FLINK-37399): with 10 min of drift and an
+announcement a second a backlog took 117 s that takes 17 s without alignment.
 """
 
 

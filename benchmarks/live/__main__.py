@@ -1,19 +1,22 @@
 """How fresh is a live query? Native beside aligned, with producers that are silent, lag, or commit
 rarely (`make bench-live`).
 
-Two drivers, one native and one aligned, read the same topics at the same time, a process each: on
-two cores each has about one, and what the machine does besides meets both. In a case with a group
-each driver runs two queries, and the aligned ones share a coordinator. A record is stamped with the
-clock at its making, less its producer's lag; it is counted from its making to the call of
-foreachBatch that brings it. Counted is what comes within --seconds, once every producer has shown
-how it is. Rows lost are exact: the query drops late rows one by one, and what was read and did not
-come is lost.
+Two drivers, one native and one aligned, read the same topics at the same time, a process each. On
+two cores each has about one, and other work on the machine slows both. In a case with a group each
+driver runs two queries, and the aligned ones share a coordinator.
 
-Writes build/bench/live.json, live.md and, where there is a Chromium, live.png; all cases take some
-35 minutes. Ends with an error where of the partitions on time p50 or p99 is more than 0.2 s above
-the native one, beside what the last record of the one that lags is behind the drift; where the
-partitions that the shape is about wait themselves, but for those still further behind; and where a
-row is lost after the producers had shown how they are.
+A record is stamped with the clock at its making, less its producer's lag. Its seconds run from its
+making to the call of foreachBatch that brings it. Records count that come within --seconds, once
+every producer has shown how it is. Rows lost are exact: the query drops late rows one by one, so a
+record that was read and did not come is lost.
+
+The benchmark writes build/bench/live.json, live.md and, where there is a Chromium, live.png. All
+cases take some 35 minutes. It ends with an error in three cases:
+
+* p50 or p99 of the partitions on time is more than 0.2 s above the native one. The lag of the last
+  record of the partition that lags, beyond the drift, is allowed besides.
+* The partitions that the shape is about wait themselves, but for those still further behind.
+* A row is lost after the producers had shown how they are.
 """
 
 import argparse
@@ -60,7 +63,7 @@ class Drivers:
 
     @contextmanager
     def running(self, order: dict[str, Any], told: dict[str, Any]) -> Iterator[None]:
-        """Both carry the order out within the `with`; behind it `told` has what they wrote."""
+        """Both carry the order out within the `with`. Afterwards `told` has their output."""
         number, self._orders = self._orders, self._orders + 1
         for own in self.folders.values():
             put(own / f"{number}.order", order)
@@ -113,7 +116,7 @@ def run(case: Case, drivers: Drivers, bootstrap: str, url: str | None, settle_s:
 
 
 def line(of: Outcome) -> str:
-    """What is printed of a case."""
+    """The line that is printed for a case."""
     ways = (
         f"{way} {seconds(each.others.p50)} s, {seconds(each.others.p99)} s, lost {each.lost:,} of {each.rows:,}"
         for way, each in _ways(of)

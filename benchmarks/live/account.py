@@ -1,5 +1,5 @@
-"""What native and aligned made of one live topic, and which claims do not hold: pure functions of
-the feeds and of what the queries got.
+"""The outcome of one live topic, native and aligned, and the claims that do not hold. Pure
+functions of the feeds and of the rows that the queries got.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +18,8 @@ Written = Sequence[Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """One topic: what was written, from which offset of each partition on it was live, and whether
-    the shape is about a partition.
+    """One topic: its records, the first live offset of each partition, and whether the shape is
+    about a partition.
     """
 
     written: Written
@@ -47,7 +47,7 @@ class Freshness(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Way:
     """Native or aligned. `others`: the partitions on time; `odd`: those that the shape is about.
-    `lost` of `rows`: of what was made in the measured time and read; `lost_before`: of what came
+    `lost` of `rows`: rows made in the measured time that were read. `lost_before`: rows that came
     live before it, while producers had not shown yet how they are.
     """
 
@@ -75,7 +75,7 @@ class Outcome:
 def outcome(
     case: Case, feds: Mapping[str, Fed], told: Mapping[str, Mapping[str, Any]], drift_ms: int, span_ms: tuple[int, int]
 ) -> Outcome:
-    """`told`: by way and topic what the applications wrote. `span_ms`: the measured time, wall
+    """`told`: the applications' output, by way and topic. `span_ms`: the measured span of the wall
     clock.
     """
     holds = max(shape.holds_ms for shape in case.topics)
@@ -126,7 +126,7 @@ def way(feds: Mapping[str, Fed], told: Mapping[str, Any], span_ms: tuple[int, in
 
 
 def broken(outcomes: Sequence[Outcome]) -> list[str]:
-    """Which claims do not hold, a line each."""
+    """The claims that do not hold, a line each."""
     return list(chain.from_iterable(map(_broken, outcomes)))
 
 

@@ -1,10 +1,13 @@
-"""One driver of the benchmark, native or aligned: `python -m benchmarks.live.application native|aligned FOLDER`.
+"""One driver of the benchmark, native or aligned.
 
-It takes orders from the folder, one after the other: N.order is a JSON object with `bootstrap`,
-`topics` (a query for each), `delay_ms`, `trigger_ms`, `payload`, `options` (of `Alignment`) and
-`coordinator` (fields of `Coordinator`, or null). It says "began N" once each query has had a batch,
-and when there is N.stop it stops them and writes N.json: by topic the rows of every batch and where
-the query had come to.
+    python -m benchmarks.live.application native|aligned FOLDER
+
+The driver takes orders from the folder, one after the other. N.order is a JSON object with
+`bootstrap`, `topics` (a query for each), `delay_ms`, `trigger_ms`, `payload`, `options` (of
+`Alignment`) and `coordinator` (fields of `Coordinator`, or null).
+
+The driver says "began N" once each query has had a batch. Once there is N.stop it stops the queries
+and writes N.json: by topic the rows of every batch, and the offsets that the query had come to.
 """
 
 import json
@@ -81,7 +84,7 @@ def ends(query: StreamingQuery, topic: str) -> dict[str, int]:
 
 
 def serve(spark: SparkSession, order: dict[str, Any], number: int, folder: Path, aligned: bool) -> None:
-    """Carry one order out. Raises what ended a query."""
+    """Carry one order out. Raises the error that ended a query."""
     lives = [Live(spark, order, topic, aligned) for topic in order["topics"]]
     # Spark's maintenance of state may go on writing into a checkpoint for a moment.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as checkpoints:

@@ -1,9 +1,9 @@
-"""What the partitions of a live topic are given, and when: pure functions of the clock, in ms since
-the epoch.
+"""The records that the partitions of a live topic get, and when: pure functions of the clock, in ms
+since the epoch.
 
 A record has the moment at which it is made, which is when it is appended, and a stamp, its event
 time. Between the two lies its producer's lag. All logs of a topic begin at one event time before
-the queries start, with what would have been made by then.
+the queries start, with the records that would have been made by then.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,9 @@ PHASE_MS = 37  # so much apart are the turns of two partitions
 @dataclass(frozen=True, slots=True)
 class Producer:
     """One partition's. A record each `every_ms` (0: none at all), stamped `lag_ms` behind the
-    clock; what was stamped in `commits_ms` is appended at once at their end (0: each record for
-    itself). `silent_ms`: before the start it has fallen silent for so long (None: it goes on).
+    clock. Records that were stamped in `commits_ms` are appended together at their end (0: each
+    record for itself). `silent_ms`: before the start it has fallen silent for so long (None: it
+    goes on).
     """
 
     name: str
@@ -47,7 +48,7 @@ class Producer:
         return self.most_ms and self.most_ms + (0 if self.commits_ms else self.every_ms)
 
     def made(self, phase_ms: int, since_ms: int, until_ms: int) -> Iterator[tuple[int, int]]:
-        """`(made, stamp)` of what is made at `since_ms` or later, and before `until_ms`, in
+        """`(made, stamp)` of the records made at `since_ms` or later, and before `until_ms`, in
         order.
         """
         if not self.every_ms:
@@ -80,7 +81,7 @@ class Shape:
         return max(producer.holds_ms for producer in self.producers)
 
     def history(self, partition: int, start_ms: int) -> Iterator[tuple[int, int]]:
-        """`(made, stamp)` of what a partition holds before the queries start."""
+        """`(made, stamp)` of the records in a partition before the queries start."""
         producer = self.producers[partition]
         begins, ends = start_ms - self.most_ms - BEFORE_MS + producer.lag_ms, start_ms
         if producer.silent_ms is not None:
@@ -90,22 +91,20 @@ class Shape:
                 yield made, stamp
 
     def live(self, partition: int, since_ms: int, until_ms: int) -> Iterator[tuple[int, int]]:
-        """`(made, stamp)` of what comes to a partition from `since_ms` to `until_ms`, both after
-        the start.
+        """`(made, stamp)` of the records that come to a partition from `since_ms` to `until_ms`,
+        both after the start.
         """
         producer = self.producers[partition]
         return producer.made(partition * PHASE_MS, since_ms, until_ms) if producer.silent_ms is None else iter(())
 
     def odd(self, partition: int) -> bool:
-        """Whether a partition is what the shape is about, rather than one of those on time beside
-        it.
-        """
+        """Whether the shape is about this partition. The others are on time."""
         return self.producers[partition] != ON_TIME
 
 
 def may_wait_ms(producer: Producer, holds_ms: int, drift_ms: int) -> int:
-    """How long a producer's records may wait for one that is `holds_ms` behind: what is further
-    apart than the drift, and no more.
+    """How long a producer's records may wait for one that is `holds_ms` behind: by the difference
+    of their lags beyond the drift, and no more.
     """
     return max(0, holds_ms - producer.lag_ms - drift_ms)
 

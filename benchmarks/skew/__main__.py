@@ -1,12 +1,13 @@
 """Native Spark and aligned, on shapes of skew on which native Spark loses rows (`make bench-skew`).
 
 Each shape is loaded into a real Kafka and read twice to its end, natively and aligned, by the same
-query: rows in windows of an hour, or an inner join, with the watermark delay that the shape needs.
-Rows lost are counted against what was produced. Drift, at each batch boundary: how far the highest
-event time read of one split is above the lowest one unread of another. Look-ups: how often a plan
-asked Kafka for anything. Writes build/bench/skew.json, skew.md and, where there is a Chromium,
-skew.png. Ends with an error where an aligned run loses a row or drifts by a second more than its
-disorder, or where half of all plans ask Kafka more than 8 times a topic.
+query. The query counts rows in windows of an hour, or is an inner join, with the watermark delay
+that the shape needs. Rows lost are counted against what was produced. Drift, at each batch
+boundary: how far the highest event time read of one split is above the lowest one unread of
+another. Look-ups: how often a plan asked Kafka for anything. Writes build/bench/skew.json, skew.md
+and, where there is a Chromium, skew.png. The benchmark ends with an error where an aligned run
+loses a row or drifts by a second more than its disorder. It also does where half of all plans ask
+Kafka more than 8 times a topic.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def both(spark: SparkSession, bootstrap: str, shape: Shape) -> tuple[Outcome, Ou
 
 
 def broken(pairs: list[tuple[Outcome, Outcome]]) -> Iterator[str]:
-    """Which claims do not hold."""
+    """The claims that do not hold."""
     for _, aligned in pairs:
         if aligned.rows_lost:
             yield f"{aligned.shape}: {aligned.rows_lost:,} rows lost"

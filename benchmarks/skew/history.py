@@ -1,5 +1,5 @@
-"""What a run did to a shape, from Spark's own progress and the shape alone; nothing here asks
-lockgate.
+"""The history of a run over a shape, from Spark's own progress and the shape alone. Nothing here
+asks lockgate.
 """
 
 import json
@@ -23,8 +23,8 @@ def ends(progress: str) -> Ends:
 
 
 def drift_ms(shape: Shape, boundary: Ends) -> int:
-    """How far the highest event time that was read of one split is above the lowest that is unread
-    of another, in ms, 0 or more.
+    """The drift in ms, 0 or more: the highest event time read of one split, above the lowest unread
+    of another.
     """
     splits = list(_splits(shape, boundary))
     drifts = [

@@ -1,5 +1,5 @@
-"""The queries of the benchmark, one for a topic and one for two: what they count is exact unless
-rows come too late for Spark.
+"""The queries of the benchmark, one for a topic and one for two. Their counts are exact unless rows
+come too late for Spark.
 """
 
 import statistics
@@ -19,7 +19,7 @@ from lockgate_testbed.skew import HOUR_MS, T0_MS
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One run. `rows_lost` of `rows`; `drift_ms`: the most at any batch boundary; `look_ups`: of
-    each plan, over all `topics`; `disorder_ms`: as the query was told.
+    each plan, over all `topics`; `disorder_ms`: as the query received it.
     """
 
     shape: str
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def median_look_ups(self) -> float:
-        """Of a plan; 0 in a native run."""
+        """The median of the look-ups of a plan; 0 in a native run."""
         return statistics.median(self.look_ups) if self.look_ups else 0
 
 
@@ -48,8 +48,8 @@ class Run:
         self._look_ups: list[int] = []
 
     def outcome(self, spark: SparkSession, bootstrap: str, checkpoint: Path) -> Outcome:
-        """Runs it. Raises what ended it, and `AssertionError` where it ended before the logs
-        did.
+        """Runs it. Raises the error that ended it, and `AssertionError` where it ended before the
+        logs did.
         """
         shape = self._shape
         streams = [_stream(spark, bootstrap, topic) for topic in shape.topics]

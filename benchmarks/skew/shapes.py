@@ -1,7 +1,7 @@
-"""The shapes of the benchmark: what each partition's log holds, as pure functions of a seed.
+"""The shapes of the benchmark: the records of each partition's log, as pure functions of a seed.
 
-All cover 24 hours of event time and are replayed: they lie in the log before a query starts. What a
-shape says of a producer (late, out for nine hours) is about event time, not about the clock.
+All cover 24 hours of event time and are replayed: they lie in the log before a query starts. A
+shape describes a producer (late, out for nine hours) in event time, not by the clock.
 """
 
 import re
@@ -94,8 +94,8 @@ def _random(rng: np.random.Generator, count: int, start: float = 0, end: float =
 
 
 def _by_weight(rng: np.random.Generator, records: int, weights: Sequence[float]) -> list[Times]:
-    """Steady producers of unlike densities. Spark, which shares a batch by what is unread, keeps
-    these alone level.
+    """Steady producers of unlike densities. Spark, which shares a batch by unread offsets, keeps
+    these level by itself.
     """
     return [_random(rng, int(records * weight / sum(weights))) for weight in weights]
 
@@ -175,7 +175,7 @@ def _duplicates(rng: np.random.Generator, records: int, budget: int) -> list[Tim
 
 
 def _disordered(rng: np.random.Generator, records: int) -> list[Times]:
-    """Each record is appended up to 5 minutes after its turn."""
+    """Each record is appended up to 5 minutes after its place in order."""
     logs = _leaning(rng, records, (1, 1, 2, 4, 8, 16))
     return [log[np.argsort(log + rng.integers(0, 5 * MINUTE_MS, len(log)), kind="stable")] for log in logs]
 

@@ -21,11 +21,12 @@ MAX_DRIFT_MS = 600_000
 GROUP_DRIFT = "1 hour"
 GROUP_DRIFT_MS = 3_600_000
 WARM_UP = 0.1  # of the records
+BATCHES_OF_SLOW = 50  # at least; of the slow query in the third act
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the acts have in common. `check` is called often, and raises when the demo is to end."""
+    """The base of the acts. `check` is called often, and raises when the demo is to end."""
 
     spark: SparkSession
     bootstrap: str
@@ -40,7 +41,7 @@ class Stage:
         return max(1, self.topic.records // 10)
 
     def count(self, name: str, alignment: Alignment | None = None) -> Run:
-        """Run the windowed count alone, and say what became of it."""
+        """Run the windowed count alone, and give its outcome."""
         (run,) = self.play(WindowedCount(name, budget=self.budget, alignment=alignment))
         lost = f"{run.rows_lost:,} lost" if run.rows_lost else "none lost"
         self.console.print(
@@ -103,7 +104,9 @@ def two_queries(stage: Stage, url: str) -> tuple[Run, Run]:
     fast = WindowedCount(
         "fast", budget=stage.budget, delay=GROUP_DRIFT, alignment=alignment, told=Pauses(stage.console)
     )
-    slow = WindowedCount("slow", budget=max(1, stage.topic.records // 50), delay=GROUP_DRIFT, alignment=alignment)
+    slow = WindowedCount(
+        "slow", budget=max(1, stage.topic.records // BATCHES_OF_SLOW), delay=GROUP_DRIFT, alignment=alignment
+    )
     runs = stage.play(fast, slow)
     httpx.delete(f"{url}/v1/groups/{group}").raise_for_status()
     for run in runs:
@@ -123,7 +126,7 @@ class Pauses:
         self._seen = 0
 
     def __call__(self, plan: BatchAlignment) -> None:
-        """To be told the plan of each batch."""
+        """Receives the plan of each batch."""
         if not plan.paused and not plan.resumed:
             return
         self._seen += 1

@@ -1,5 +1,4 @@
-"""The report's charts, as plotly figures: what is drawn, and in which colours. Nothing here knows
-of HTML.
+"""The report's charts, as plotly figures: contents and colours. Nothing here knows of HTML.
 
 Event time is drawn in hours since the topic's first record. Backgrounds are transparent and text
 has no colour of its own, so that the page may be light or dark.
@@ -103,7 +102,7 @@ def _split_points(
     topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int], partition: int
 ) -> Iterator[tuple[int, float]]:
     """From the start of the run: at its first record as long as that is unread, then at the last
-    one read, up to the end of the split.
+    one read. It ends at the end of the split.
     """
     count = topic.counts()[partition]
     first = _hours(topic, topic.event_time(partition, 0))
@@ -128,9 +127,7 @@ def _late_zone(topic: SkewedTopic, batches: Sequence[Batch], rows: Sequence[int]
 
 
 def _path(topic: SkewedTopic, run: Run, began: float, ended: float) -> list[tuple[float, float]]:
-    """(seconds, hours): where the query stands, batch by batch, drawn on to the end of the
-    chart.
-    """
+    """(seconds, hours): the query's position, batch by batch, drawn on to the end of the chart."""
     path = [(0.0, 0.0)]
     for batch in run.batches:
         stands_at = position(topic, batch.ends)

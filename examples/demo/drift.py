@@ -1,13 +1,13 @@
-"""How far apart in event time: pure arithmetic over offsets, and over the topic's specification,
-which knows the event time of each.
+"""The drift in event time: pure arithmetic over offsets, and over the topic's specification, which
+knows the event time of each.
 
-**Within a query**, at the end of a batch: over the splits that were read from and have something
-left, the highest event time of the last record read minus the lowest. One formula for native and
-aligned runs, and nothing in it comes from what alignment claims.
+**Within a query**, at the end of a batch: the highest event time of the last record read minus the
+lowest, over the splits that were read from and have something left. The formula is the same for
+native and aligned runs, and uses nothing that alignment claims.
 
-**Between two queries**: at the moment one makes a plan, its target minus the position of the other,
-which is the event time of its first unread record − 1 after the last batch that it had completed by
-then; 0 if that is negative or nothing is left to the other.
+**Between two queries**, at the moment one makes a plan: its target minus the position of the other.
+The position is the event time of the other's first unread record − 1, after the last batch that it
+had completed by then. The drift is 0 if that is negative or nothing is left to the other.
 """
 
 import bisect
@@ -56,8 +56,8 @@ def positions(topic: SkewedTopic, batches: Sequence[Batch]) -> list[tuple[float,
 
 
 def leads(topic: SkewedTopic, plans: Iterable[BatchAlignment], other: Sequence[Batch]) -> list[tuple[float, int]]:
-    """(wall clock in s, how far ahead of the other query in ms, 0 or more) of each plan that was
-    made while the other had records left.
+    """(wall clock in s, drift in ms) of each plan that was made while the other query had records
+    left. The drift is how far the plan is ahead of that query, 0 or more.
     """
     known = positions(topic, other)
     times, start = [at for at, _ in known], position(topic, {})

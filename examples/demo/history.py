@@ -1,6 +1,4 @@
-"""What happened in a run of a query, as Spark's own progress tells it; nothing here asks
-lockgate.
-"""
+"""The history of a run of a query, from Spark's own progress. Nothing here asks lockgate."""
 
 import json
 from collections.abc import Mapping

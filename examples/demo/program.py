@@ -1,4 +1,4 @@
-"""The demo from beginning to end: what it starts, plays, prints and writes."""
+"""The demo from beginning to end: starts servers, plays its acts, prints and writes figures."""
 
 import json
 import sys

@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class Stopped(BaseException):
-    """The program was told to end. Not an `Exception`: nothing between here and the top should take
+    """The program is asked to end. Not an `Exception`: nothing between here and the top should take
     it for a failure.
     """
 
@@ -20,9 +20,9 @@ class Signals:
     """Turns the first SIGINT or SIGTERM into `Stopped`; what comes after it finds the clean-up
     under way and changes nothing.
 
-    As long as `hold` was not called `Stopped` is raised wherever the main thread is. That must not
-    be within a call to the JVM, whose answer would be taken for that of the next call; so from
-    `hold` on a signal is kept until `check`.
+    As long as `hold` was not called `Stopped` is raised wherever the main thread is. A signal must
+    not interrupt a call to the JVM: the next call would take that call's answer for its own. So
+    from `hold` on a signal is kept until `check`.
     """
 
     def __init__(self) -> None:

@@ -11,6 +11,7 @@ from examples.demo.signals import Signals
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from lockgate_testbed.java import options
 from lockgate_testbed.spark import LOGGING, session
 
 STOP_WITHIN_S = 20.0
@@ -21,13 +22,13 @@ CONF = {
     # A query that is stopped within foreachBatch: Spark searches Python's traceback with a regular
     # expression that recurses for each character, and would end with a StackOverflowError on the
     # usual stack of 1 MB.
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING} -Xss16m",
+    "spark.driver.extraJavaOptions": " ".join((f"-Dlog4j2.configurationFile=file:{LOGGING}", "-Xss16m", *options())),
 }
 
 
 @contextmanager
 def running_spark(signals: Signals) -> Iterator[SparkSession]:
-    """A session; what still runs in it is stopped on the way out."""
+    """A session; queries that still run in it are stopped on the way out."""
     signals.hold()
     spark = None
     try:

@@ -1,4 +1,4 @@
-"""The figures of a demo: as JSON, as a table, and what of lockgate's claims they break."""
+"""The figures of a demo, as JSON and as a table, and the claims of lockgate that they break."""
 
 import importlib.metadata
 import platform
@@ -31,7 +31,7 @@ class Runs:
 
 
 def versions(spark: SparkSession) -> dict[str, str]:
-    """Of everything that has a say in the figures."""
+    """The versions of everything that influences the figures."""
     java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')").first()
     packages = {
         name: importlib.metadata.version(name) for name in ("lockgate-spark", "lockgate-coordinator", "pyspark")
@@ -45,7 +45,7 @@ def versions(spark: SparkSession) -> dict[str, str]:
 
 
 def summarize(runs: Runs, command: str, made_with: dict[str, str]) -> dict[str, Any]:
-    """What goes into summary.json."""
+    """The contents of summary.json."""
     return {
         "command": command,
         "versions": made_with,

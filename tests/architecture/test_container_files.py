@@ -1,5 +1,5 @@
-"""docker-compose.yml and the Dockerfiles build wherever Docker does, whatever mirror stands between
-it and the images.
+"""docker-compose.yml and the Dockerfiles build wherever Docker does, with any mirror between it and
+the images.
 """
 
 import re
@@ -25,7 +25,7 @@ def test_no_frontend_is_fetched_and_no_image_is_named_by_its_digest(file: Path) 
     assert not re.search(r"@sha(256|512):", text)
 
 
-def test_all_of_them_are_looked_at() -> None:
+def test_every_container_file_is_looked_at() -> None:
     named = set(re.findall(r"dockerfile: (\S+)", FILES[-1].read_text(encoding="utf-8")))
     assert FILES[-1].name == "docker-compose.yml"
     assert named <= {str(file.relative_to(CHECKOUT)) for file in FILES} - {"docker-compose.yml"}

@@ -177,7 +177,7 @@ def test_inside_the_client_imports_point_down() -> None:
     ] == []
 
 
-def test_of_the_store_the_api_knows_its_errors_alone() -> None:
+def test_the_api_knows_the_errors_of_the_store_alone() -> None:
     known = {
         i.name
         for i in imports_of("lockgate_coordinator")

@@ -1,19 +1,18 @@
-"""The closing line of the replay, under pytest's own."""
+"""Each replayed trace leaves its outcome in its test's report; `tests/conftest.py` sums them up."""
+
+from collections.abc import Callable
 
 import pytest
-from flink_replay.runner import Outcome, summary
-
-OUTCOMES = pytest.StashKey[list[Outcome]]()
+from flink_replay.runner import REPORTED, Outcome
 
 
 @pytest.fixture
-def outcomes(request: pytest.FixtureRequest) -> list[Outcome]:
-    """What the replay of each trace came to, for the closing line."""
-    return request.config.stash.setdefault(OUTCOMES, [])
+def replayed(record_property: Callable[[str, object], None]) -> Callable[[Outcome], None]:
+    """Keeps what the replay of a trace came to. A report is all that comes out of the process that
+    runs a test.
+    """
 
+    def keep(outcome: Outcome) -> None:
+        record_property(REPORTED, [outcome.difference, list(outcome.deviations)])
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """`n traces replayed: …`."""
-    outcomes = config.stash.get(OUTCOMES, [])
-    if outcomes:
-        terminalreporter.write_line(f"Flink: {summary(outcomes)}")
+    return keep

@@ -1,4 +1,4 @@
-"""The benchmark of groups runs, small, and what it says of ceilings holds; the figures themselves
+"""The benchmark of groups runs, small, and its claim about ceilings is true. The figures themselves
 are `make bench-group`'s.
 """
 

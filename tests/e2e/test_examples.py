@@ -1,4 +1,4 @@
-"""The examples run as they stand."""
+"""The examples run unchanged."""
 
 import os
 import re
@@ -76,7 +76,7 @@ def application(*arguments: object) -> "subprocess.Popen[str]":
 
 
 def lines_until(child: "subprocess.Popen[str]", words: str) -> Iterator[str]:
-    """What it says, up to a line with these words. It is killed where none comes."""
+    """Its output, up to a line with these words. It is killed where none comes."""
     assert child.stdout is not None
     timer = threading.Timer(400, os.killpg, (child.pid, signal.SIGKILL))
     timer.start()

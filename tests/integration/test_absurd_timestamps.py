@@ -1,5 +1,5 @@
-"""Records stamped 2099 on a real broker: what they do to Spark's own watermark, and that they
-neither drag nor stop the alignment.
+"""Records stamped 2099 on a real broker: they move Spark's own watermark, but neither drag nor stop
+the alignment.
 """
 
 import time

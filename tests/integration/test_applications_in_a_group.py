@@ -27,14 +27,16 @@ from support.exact_sink import Written, all_rows, worst_drift
 RECORDS = 8_000
 DRIFT_MS = 3 * HOUR_MS
 LEASE_S = 6.0
+# An application may hear an announcement before this process does, which other tests run beside.
+HEARD_LATER_S = 1.0
 GROUP = {"max_drift_ms": DRIFT_MS, "lease_ms": int(1000 * LEASE_S), "update_interval_ms": 200, "catch_up": "strict"}
 DAY = SkewedTopic("a-day-for-applications", weights=(1, 2, 4, 8), records=RECORDS)
 COUNTS = dict(enumerate(DAY.counts()))
 
 
 class Applications:
-    """Orders for one group, half of them over each coordinator; what was started is killed at the
-    end.
+    """Orders for one group, half of them over each coordinator; started applications are killed at
+    the end.
     """
 
     def __init__(self, bootstrap: str, urls: tuple[str, str], folder: Path) -> None:
@@ -47,8 +49,8 @@ class Applications:
         httpx.put(f"{self.urls[0]}/v1/groups/{self._group}", json={**GROUP, **config}).raise_for_status()
 
     def listen(self) -> list[Announced]:
-        """Somebody who takes no part, at each coordinator: one may tell of a change before the
-        other has heard of it.
+        """Observers that take no part, one at each coordinator: one coordinator may announce a
+        change before the other has it.
         """
         heard = [Announced(url, self._group) for url in self.urls]
         for each in heard:
@@ -107,7 +109,7 @@ def applications(kafka: KafkaBroker, urls: tuple[str, str], day: SkewedTopic, tm
 
 
 def exact(order: Order) -> Written:
-    """What the application wrote, which is every row, once, and not by a plan above the ceiling."""
+    """The application's output: every row, once, and no plan above the ceiling."""
     written = Written.to(Path(order.out))
     assert written.rows == all_rows(DAY.counts())
     assert not written.above_the_ceiling
@@ -127,7 +129,7 @@ def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttl
     assert 0 < worst_drift(fast, throttled, DAY.event_time, COUNTS) <= DRIFT_MS
     assert worst_drift(throttled, fast, DAY.event_time, COUNTS) <= DRIFT_MS
     for plan in (*fast.plans, *throttled.plans):
-        announced = [each.highest_until(plan.planned_at) for each in heard]
+        announced = [each.highest_until(plan.planned_at + HEARD_LATER_S) for each in heard]
         assert max(plan.target, plan.highest) <= max(ceiling for ceiling in announced if ceiling is not None)
     assert {plan.coordinator for plan in fast.plans} == {"told"}
     assert applications.readers() == {"fast": "finished", "throttled": "finished"}
@@ -153,7 +155,7 @@ def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_th
 
 
 @pytest.mark.long
-def test_of_four_applications_one_is_throttled_one_restarted_and_one_killed_for_good(
+def test_four_applications_of_which_one_is_throttled_one_restarted_and_one_killed_for_good_stay_exact(
     applications: Applications,
 ) -> None:
     names = ("fast", "throttled", "restarted", "killed")

@@ -1,4 +1,4 @@
-"""The benchmark of a join's state, small: its least is the least, its delay is enough, and an
+"""The benchmark of a join's state, small. Its least is the least, its delay is enough, and an
 aligned join keeps less than a native one.
 """
 

@@ -94,7 +94,7 @@ def test_records_wait_for_those_that_are_further_behind_than_the_drift_and_for_n
     assert may_wait_ms(very_late, 90_000, 10_000) == 0
 
 
-def test_who_lags_holds_the_others_by_his_last_record_and_who_does_not_holds_nobody() -> None:
+def test_a_producer_that_lags_holds_the_others_by_its_last_record_and_one_on_time_holds_nobody() -> None:
     held = {producer.name: producer.holds_ms for shape in SHAPES.values() for producer in shape.producers}
     assert {name: ms for name, ms in held.items() if ms} == {
         "lags 30 s": 30_100,
@@ -115,7 +115,7 @@ def told(*rows: tuple[int, int, int, int], ends: Sequence[int]) -> dict[str, Any
     return {"t": {"rows": rows, "ends": {str(n): end for n, end in enumerate(ends)}, "batches": 2}}
 
 
-def test_what_was_read_and_did_not_come_is_lost_and_what_was_not_read_is_not() -> None:
+def test_a_row_that_was_read_and_did_not_come_is_lost_and_one_that_was_not_read_is_not() -> None:
     everything = [(0, 0, 100, 400), (0, 1, 200, 400), (0, 2, 300, 900), (1, 0, 150, 400), (1, 1, 250, 700)]
     span = (180, 1_000)
     assert way({"t": FED}, told(*everything, ends=[3, 2]), span) == Way(
@@ -131,7 +131,7 @@ def test_what_was_read_and_did_not_come_is_lost_and_what_was_not_read_is_not() -
     assert (found.rows, found.lost, found.lost_before) == (3, 0, 0)
 
 
-def test_what_came_before_the_measured_time_or_behind_it_says_nothing_of_freshness() -> None:
+def test_rows_from_before_the_measured_time_or_behind_it_say_nothing_of_freshness() -> None:
     rows = [(0, 0, 100, 400), (0, 1, 200, 500), (0, 2, 300, 900)]
     assert way({"t": FED}, told(*rows, ends=[3, 0]), (450, 900)).others == Freshness(1, 0.3, 0.3)
 
@@ -157,7 +157,7 @@ def judged(may_wait_s: float = 0.0, **aligned: Any) -> list[str]:
     return broken([Outcome("c", GOOD, replace(GOOD, **aligned), may_wait_s, odd_may_wait_s=0.0)])
 
 
-def test_what_an_aligned_run_must_not_do_is_said() -> None:
+def test_a_claim_that_an_aligned_run_breaks_is_named() -> None:
     assert judged() == []
     assert judged(others=Freshness(500, 0.69, 1.19)) == []
     assert judged(others=Freshness(500, 0.71, 1.0)) == [

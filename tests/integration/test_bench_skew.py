@@ -1,5 +1,5 @@
-"""The benchmark of skew, small: its shapes are what they say, its account is exact, and its claims
-hold.
+"""The benchmark of skew, small: its shapes are as described, its account is exact, and its claims
+are true.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ MOST_LOOK_UPS_SMALL = 10
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SMALL)
-def test_what_native_spark_loses_is_read_whole_when_aligned(
+def test_a_shape_that_native_spark_loses_rows_of_is_read_whole_when_aligned(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, name: str
 ) -> None:
     load(kafka.bootstrap, SMALL[name])
@@ -78,7 +78,7 @@ def test_drift_knows_of_a_late_record_behind_the_first_unread_one() -> None:
         ({"look_ups": (1, 17, 17)}, ["8.5 look-ups a topic in half of all plans"]),
     ],
 )
-def test_what_an_aligned_run_must_not_do_is_said(found: dict[str, Any], claim: list[str]) -> None:
+def test_a_claim_that_an_aligned_run_breaks_is_named(found: dict[str, Any], claim: list[str]) -> None:
     exact = Outcome(
         "s", True, rows=9, rows_lost=0, drift_ms=0, batches=3, seconds=1.0, look_ups=(4, 4), topics=2, disorder_ms=5_000
     )

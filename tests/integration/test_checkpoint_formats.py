@@ -41,7 +41,7 @@ def load(kafka: KafkaBroker, topic: str, records: int, first: int = 0) -> list[R
 
 
 class Exact:
-    """The runs of one query over one checkpoint, and what they have read."""
+    """The runs of one query over one checkpoint, and the rows that they have read."""
 
     def __init__(self, checkpoint: Path) -> None:
         self._checkpoint = checkpoint

@@ -76,8 +76,8 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `pip install --target` of the client and zip make: the client, the core, httpx and what
-    that needs.
+    """The archive that `pip install --target` of the client and zip make: the client, the core,
+    httpx and its requirements.
     """
     archive = tmp_path_factory.mktemp("ship") / "lockgate.zip"
     with zipfile.ZipFile(archive, "w") as written:

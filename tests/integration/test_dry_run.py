@@ -1,5 +1,5 @@
-"""Alignment switched off or made a dry run from outside, on a real broker: what Spark reads is what
-it would read without.
+"""Alignment switched off or made a dry run from outside, on a real broker: Spark reads as it would
+without.
 """
 
 import json
@@ -44,7 +44,7 @@ def put(spark: SparkSession, kept: dict[str, str], **values: str) -> None:
 
 
 def ranges(query: WindowedCount) -> list[str]:
-    """Where each batch ended, as Spark tells it: JSON."""
+    """Where each batch ended, by Spark's own progress: JSON."""
     assert query.query is not None
     return [progress["sources"][0]["endOffset"] for progress in query.query.recentProgress if progress["numInputRows"]]
 

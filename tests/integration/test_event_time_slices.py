@@ -34,7 +34,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Sliced:
-    """Counts each batch's rows by hour, and what is apart, beside its slice."""
+    """Counts each batch's rows by hour, and the rows apart, beside its slice."""
 
     def __init__(self) -> None:
         self.slices: list[BatchSlice] = []
@@ -66,9 +66,9 @@ class Sliced:
 def test_each_hour_of_a_backfill_is_whole_in_one_batch(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    spec = SkewedTopic(topic, records=20_000, late_start_hours=6)
+    spec = SkewedTopic(topic, records=6_000, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
-    found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=4_000), HOUR), tmp_path)
+    found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=1_200), HOUR), tmp_path)
     assert len(found.slices) > 4
     assert all(made.complete for made in found.slices)
     assert [plan.slice for plan in found.plans] == found.slices
@@ -79,7 +79,7 @@ def test_each_hour_of_a_backfill_is_whole_in_one_batch(
     assert sum(found.stragglers) == 0
     hours = [hour for batch in found.hours for hour in batch]
     assert len(hours) == len(set(hours)) == 24
-    assert sum(sum(batch.values()) for batch in found.hours) == 20_000
+    assert sum(sum(batch.values()) for batch in found.hours) == 6_000
 
 
 def test_an_hour_larger_than_the_budget_comes_in_parts_that_say_so(
@@ -149,9 +149,9 @@ class Backfill:
 def test_a_backfill_into_hourly_partitions_that_is_killed_in_mid_batch_is_exact(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    spec = SkewedTopic(topic, records=20_000, span_hours=4 * 24)
+    spec = SkewedTopic(topic, records=4_000)
     topics.load(kafka.bootstrap, spec)
-    arguments = (kafka.bootstrap, topic, tmp_path / "out", "--checkpoint", tmp_path / "checkpoint", "--budget", 6_000)
+    arguments = (kafka.bootstrap, topic, tmp_path / "out", "--checkpoint", tmp_path / "checkpoint", "--budget", 1_200)
     for moment in ("begins 1", "wrote 2"):
         killed = Backfill(*arguments)
         killed.read_until(moment)
@@ -160,6 +160,6 @@ def test_a_backfill_into_hourly_partitions_that_is_killed_in_mid_batch_is_exact(
     last.read_until("finished")
     assert last.process.wait() == 0
     rows = spark.read.parquet(str(tmp_path / "out" / "hours")).select("partition", "offset", "hour")
-    assert rows.count() == rows.distinct().count() == 20_000
-    assert rows.select("hour").distinct().count() == 4 * 24
+    assert rows.count() == rows.distinct().count() == 4_000
+    assert rows.select("hour").distinct().count() == 24
     assert not (tmp_path / "out" / "parts").exists()

@@ -1,5 +1,5 @@
-"""Executors that say how far they are in the middle of a batch, to a real coordinator: who goes on
-by it, and what it can never break.
+"""Executors that report to a real coordinator in the middle of a batch. Other queries go on by
+these reports, and the reports can never break a rule.
 """
 
 import json
@@ -80,7 +80,7 @@ def aligned(
     return align(stream, Alignment(coordinator=group, **more))
 
 
-def test_the_other_query_goes_on_while_a_long_batch_of_the_first_is_under_way_and_no_further_when_that_outlasts_its_lease(
+def test_a_query_goes_on_during_another_one_s_long_batch_and_no_further_once_that_outlasts_its_lease(
     spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path
 ) -> None:
     lease_ms = 6_000  # the shortest that is kept for certain
@@ -116,7 +116,7 @@ def test_the_other_query_goes_on_while_a_long_batch_of_the_first_is_under_way_an
 
 
 @pytest.mark.parametrize("payload", [False, True])
-def test_what_is_reported_is_event_time_as_the_plan_has_it_without_records_from_2099(
+def test_executors_report_event_time_as_the_plan_has_it_without_records_from_2099(
     payload: bool, spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path
 ) -> None:
     create(coordinator)

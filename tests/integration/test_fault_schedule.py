@@ -1,8 +1,8 @@
 """Three queries of one group in two applications, through faults by a seeded schedule: exact, never
-above the ceiling told, level again.
+above the ceiling received, level again.
 
-How far level is, `lockgate.group.alignment` proves: the drift under `strict`; under `joint` the
-drift or a batch of the one that is behind, whichever is greater.
+`lockgate.group.alignment` proves how far apart the queries may be. Under `strict` that is the
+drift. Under `joint` it is the drift or a batch of the query that is behind, whichever is greater.
 
 `LOCKGATE_FAULT_RUNS` (default 50) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a
 test of its own.
@@ -101,8 +101,8 @@ class Trio:
         self.plant.befall(step, lambda: "finished" in self.driver.said or self.driver.kill(), self._again)
 
     def await_level(self) -> float:
-        """Until all who run are heard again by both coordinators; how long those of this process
-        took since all was mended, in s.
+        """Waits until both coordinators hear all running readers again. Returns how long those of
+        this process took since all was mended, in s.
         """
         began = time.monotonic()
         wait_for(lambda: self._heard(set(self.queries)), LEVEL_WITHIN_S)
@@ -197,8 +197,8 @@ def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
 
 
 def widest_batch() -> int:
-    """How much event time, at most, a plan may add to where a query of this topic stands, if the
-    budget alone limits it; in ms.
+    """How much event time (ms) a plan of this topic may add at most to the query's position, if
+    only the budget limits it.
     """
     times = sorted(DAY.event_time(partition, offset) for partition, count in COUNTS.items() for offset in range(count))
     return max(later - earlier for earlier, later in zip(times, times[BATCH:], strict=False))

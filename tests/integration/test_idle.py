@@ -1,4 +1,4 @@
-"""An aligned query that has read everything: what it asks of the broker, how soon it sees a record,
+"""An aligned query that has read everything: its requests to the broker, how soon it sees a record,
 how soon it stops.
 """
 
@@ -22,7 +22,7 @@ NOW_MS = int(time.time() * 1000)
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What this process has asked of coordinators."""
+    """The requests of this process to coordinators."""
     found: list[str] = []
     send = httpx.AsyncHTTPTransport.handle_async_request
 

@@ -22,7 +22,7 @@ RUNS = 20
 
 
 class Runs:
-    """Runs of one query over one checkpoint, and what they have counted together."""
+    """Runs of one query over one checkpoint, and their counts together."""
 
     def __init__(self, df: DataFrame, checkpoint: Path) -> None:
         self._df, self._checkpoint = df, checkpoint

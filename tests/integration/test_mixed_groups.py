@@ -1,7 +1,7 @@
 """An aligned Kafka query, a gated query over files, and a script of curl calls hold each other. The
 script is the guide's own.
 
-Each of the three stands still once, until the two others wait for it and for nobody else.
+Each of the three stops once, until the two others wait for it and for nobody else.
 """
 
 import re
@@ -54,8 +54,8 @@ class Reading(NamedTuple):
 
 
 class Notes:
-    """What one of the three has read. `stand`: called once, with the first that is not below
-    `STANDS_AT`.
+    """The rows that one of the three has read. `stand`: called once, with the first that is not
+    below `STANDS_AT`.
     """
 
     def __init__(self, name: str, stand: Callable[[str], None]) -> None:
@@ -90,7 +90,7 @@ def group(url: str) -> dict[str, Any]:
 
 
 def states(url: str) -> dict[str, str]:
-    """What the coordinator says of each source's reader."""
+    """The coordinator's view of each source's reader."""
     return {source["source"]: source["readers"][0]["state"] for source in group(url)["sources"] if source["readers"]}
 
 
@@ -117,7 +117,7 @@ def furthest_ahead(reader: Notes, others: Sequence[Notes]) -> int:
 
 
 def script(folder: Path) -> Path:
-    """The script of the guide, as it stands there."""
+    """The script of the guide, unchanged."""
     text = (CHECKOUT / "docs" / "guide" / "groups.md").read_text()
     found = re.search(r"^```bash\n(#!/usr/bin/env bash\n.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None
@@ -128,8 +128,8 @@ def script(folder: Path) -> Path:
 
 
 def run_script(path: Path, url: str, notes: Notes) -> tuple[int, str]:
-    """Its exit status, and what it said on stderr. Its lines come one by one, as its reader stands
-    still or not.
+    """Returns its exit status and its stderr. Its lines come one by one, as its reader stops or
+    goes on.
     """
     pipe = subprocess.PIPE
     with subprocess.Popen(

@@ -1,6 +1,4 @@
-"""One query on a real broker: what native Spark loses, and that alignment loses nothing in any
-shape it is asked for.
-"""
+"""One query on a real broker: native Spark loses rows, and alignment loses none in any shape."""
 
 import gc
 from pathlib import Path
@@ -21,8 +19,7 @@ from support.rows import Rows
 
 TEN_MINUTES = Alignment(max_drift="10 minutes")
 MINUTE_MS = 60_000
-RECORDS = 60_000
-BUDGET = 6_000
+RECORDS, BUDGET = 8_000, 800  # in fewer batches native Spark loses less than is claimed here
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +65,7 @@ def test_at_every_batch_boundary_all_splits_stand_at_one_event_time_as_far_on_as
 def test_a_stream_handed_over_after_transformations_is_aligned_too(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=RECORDS // 3)
     transformed = stream.selectExpr("timestamp", "offset", "partition AS p").where("offset >= 0")
     counted = WindowedCount(align(transformed, TEN_MINUTES)).start(tmp_path).finish()
     assert counted.counted == RECORDS
@@ -78,15 +75,15 @@ def test_a_stream_handed_over_after_transformations_is_aligned_too(
 def test_two_topics_of_one_query_are_planned_together(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    early = SkewedTopic(f"{topic}-early", weights=(1, 4), records=10_000, span_hours=6)
-    late = SkewedTopic(f"{topic}-late", weights=(4, 1), records=10_000, span_hours=6, t0_ms=T0_MS + 3 * HOUR_MS)
+    early = SkewedTopic(f"{topic}-early", weights=(1, 4), records=2_000, span_hours=6)
+    late = SkewedTopic(f"{topic}-late", weights=(4, 1), records=2_000, span_hours=6, t0_ms=T0_MS + 3 * HOUR_MS)
     streams = []
     for spec in (early, late):
         topics.load(kafka.bootstrap, spec)
-        streams.append(kafka_stream(spark, kafka.bootstrap, spec.name, maxOffsetsPerTrigger=1000))
+        streams.append(kafka_stream(spark, kafka.bootstrap, spec.name, maxOffsetsPerTrigger=400))
     one, other = align_all(streams, TEN_MINUTES)
     counted = WindowedCount(one.union(other)).start(tmp_path).finish()
-    assert counted.counted == 20_000
+    assert counted.counted == 4_000
     assert {split.source for plan in counted.plans for split in plan.splits} == {0, 1}
     first = counted.plans[0]
     assert all(split.end == 0 for split in first.splits if split.split.startswith(late.name)), (
@@ -113,8 +110,8 @@ def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_
 
 
 def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
-    """`seq` numbers the records of a topic: each of the left finds the one of the right with its
-    number, which is 9 minutes younger, only if neither was late.
+    """`seq` numbers the records of a topic. A record on the left finds the one on the right with
+    its number, 9 minutes younger, only if neither was late.
     """
     numbered = "CAST(conv(hex(substring(value, 13, 8)), 16, 10) AS BIGINT)"
     a = left.selectExpr(f"{numbered} AS a", "timestamp AS a_time", "topic", "partition", "offset").withWatermark(
@@ -128,7 +125,7 @@ def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
 def test_a_self_union_stays_one_source(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=20_000), TEN_MINUTES)
+    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=RECORDS // 3), TEN_MINUTES)
     counted = WindowedCount(stream.union(stream)).start(tmp_path).finish()
     assert counted.counted == 2 * RECORDS
     assert {split.source for plan in counted.plans for split in plan.splits} == {0}
@@ -137,12 +134,12 @@ def test_a_self_union_stays_one_source(
 def test_one_aligned_dataframe_started_twice_is_two_runs(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=20_000), TEN_MINUTES)
+    stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=RECORDS // 3), TEN_MINUTES)
     runs = [WindowedCount(stream).start(tmp_path / name) for name in ("one", "two")]
     assert [run.finish().counted for run in runs] == [RECORDS, RECORDS]
 
 
-def test_what_java_is_answered_lives_until_java_has_it(
+def test_an_answer_to_java_lives_until_java_has_it(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget, call = JavaClient.garbage_collect_object, ClientServerConnection._call_proxy

@@ -26,7 +26,7 @@ from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.answers import wait_for
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream, stop_all
 
-RECORDS = 40_000
+RECORDS = 8_000
 PATIENTLY = "1 minute"  # for an answer, where the coordinator is not away
 # No shorter lease is kept for certain.
 GROUP = {"max_drift_ms": HOUR_MS, "lease_ms": 6_000, "update_interval_ms": 200, "catch_up": "strict"}
@@ -63,7 +63,7 @@ def member(
 
 
 def above_the_ceiling(query: WindowedCount) -> list[int]:
-    """Plans above what their reader had last been told."""
+    """Plans above the ceiling that their reader had received last."""
     return [plan.target for plan in query.plans if plan.target > plan.ceiling]
 
 
@@ -88,12 +88,12 @@ def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount)
 def test_two_queries_never_plan_further_apart_than_the_drift(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, redis_server: RedisServer, tmp_path: Path, store: str
 ) -> None:
-    drift = 2 * HOUR_MS
+    drift = 4 * HOUR_MS
     with CoordinatorProcess("memory://" if store == "memory" else redis_server.url) as coordinator:
         group, expected = f"apart-{store}", [f"{store}-{name}" for name in ("fast", "slow")]
         create(coordinator.url, group, max_drift_ms=drift, expected_sources=expected)
         fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, group=group, timeout=PATIENTLY)
-        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 15, group=group, timeout=PATIENTLY)
+        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 10, group=group, timeout=PATIENTLY)
         for query, name in ((fast, "fast"), (slow, "slow")):
             query.start(tmp_path / name, name=f"{store} {name}")
         for query in (slow, fast):
@@ -112,7 +112,7 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
 def test_a_paused_query_under_available_now_waits_and_is_not_ended(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
-    create(coordinator.url, "g", expected_sources=["late"])
+    create(coordinator.url, "g", expected_sources=["late"], max_drift_ms=6 * HOUR_MS)
     early = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "early", name="early")
     late = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "late", name="late")
     assert early.finish().counted == late.finish().counted == RECORDS
@@ -157,8 +157,9 @@ def test_a_coordinator_that_is_down_at_the_start_is_waited_for(
 def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
-    create(coordinator.url, "g", expected_sources=["fast", "slow"])
-    pair = [member(spark, kafka, day, coordinator.url, budget=budget) for budget in (RECORDS, RECORDS // 30)]
+    drift = 3 * HOUR_MS
+    create(coordinator.url, "g", expected_sources=["fast", "slow"], max_drift_ms=drift)
+    pair = [member(spark, kafka, day, coordinator.url, budget=budget) for budget in (RECORDS, RECORDS // 12)]
     for query, name in zip(pair, ("fast", "slow"), strict=True):
         query.start(tmp_path / name, name=name)
     fast, slow = pair
@@ -174,8 +175,8 @@ def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
     assert [query.finish().counted for query in pair] == [RECORDS, RECORDS]
     assert len(fast.plans) > max(killed_at, stood[0])
     assert above_the_ceiling(fast) == above_the_ceiling(slow) == []
-    assert worst_drift(day, fast, slow) <= HOUR_MS
-    assert inspect(coordinator.url, "g")["config"]["max_drift_ms"] == HOUR_MS, (
+    assert worst_drift(day, fast, slow) <= drift
+    assert inspect(coordinator.url, "g")["config"]["max_drift_ms"] == drift, (
         "the group came back with its own configuration"
     )
 

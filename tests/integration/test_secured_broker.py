@@ -1,5 +1,5 @@
-"""A Kafka with TLS, passwords and ACLs: aligned reads what native Spark reads, and is refused what
-that is refused.
+"""A Kafka with TLS, passwords and ACLs. An aligned query reads as native Spark does, and meets the
+same refusals.
 """
 
 import logging
@@ -103,7 +103,7 @@ def test_a_topic_that_an_acl_hides_is_kafka_s_error_as_natively(
         assert PASSWORD not in str(error.value)
 
 
-def test_of_a_pattern_what_an_acl_hides_is_left_out_until_it_is_allowed(
+def test_a_topic_of_a_pattern_that_an_acl_hides_is_left_out_until_it_is_allowed(
     spark: SparkSession, secured: SecuredBroker, ca: tuple[Path, Path], topic: str, tmp_path: Path
 ) -> None:
     seen, hidden = f"{topic}-seen", f"{topic}-hidden"

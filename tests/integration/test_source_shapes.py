@@ -1,5 +1,5 @@
-"""Every way to name what a Kafka source reads, and every shape in which its stream is handed over,
-on a real broker.
+"""Every way to name the topics of a Kafka source, and every shape in which its stream is handed
+over, on a real broker.
 """
 
 import json
@@ -47,8 +47,8 @@ def logs(kafka: KafkaBroker) -> KafkaBroker:
 
 
 def stream(spark: SparkSession, kafka: KafkaBroker, **options: object) -> DataFrame:
-    """A Kafka source by its options alone, dots written as two underscores; from the earliest
-    offset unless told otherwise.
+    """A Kafka source by its options alone, dots written as two underscores; by default from the
+    earliest offset.
     """
     reader = (
         spark.readStream.format("kafka")
@@ -207,16 +207,14 @@ def test_a_stream_is_aligned_once(spark: SparkSession, logs: KafkaBroker) -> Non
         align(align(one).union(other))
 
 
-def test_what_spark_itself_does_not_do_with_a_stream_stays_spark_s_error(
-    spark: SparkSession, logs: KafkaBroker
-) -> None:
+def test_an_operation_that_spark_itself_refuses_stays_spark_s_error(spark: SparkSession, logs: KafkaBroker) -> None:
     source = stream(spark, logs, subscribe="shapes-a")
     for shape in (source.cache, source.localCheckpoint):
         with pytest.raises(AnalysisException, match=r"must be executed with writeStream\.start"):
             align(shape())
 
 
-def test_what_is_made_of_a_batch_inside_foreach_batch_has_no_source(
+def test_a_dataframe_made_of_a_batch_inside_foreach_batch_has_no_source(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
     refused: list[str] = []
@@ -307,8 +305,8 @@ def test_a_wrong_password_is_kafka_s_error_without_the_password(
 def test_the_fetch_of_single_records_leaves_the_source_s_own_limits_alone(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
-    """A consumer that takes one record a poll is legal for Spark, and slow; ours takes what it
-    needs.
+    """A consumer that takes one record a poll is legal for Spark, and slow; ours takes as many as
+    it needs.
     """
     tuned = {"kafka__max__poll__records": "1", "kafka__fetch__max__bytes": "1024", "kafka__client__id": "mine"}
     rows = (

@@ -29,7 +29,7 @@ LAST = T0_MS + 99 * 1_000
 
 @pytest.fixture(scope="module")
 def told(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the application has told, by the moment."""
+    """The metrics of the application, by the moment."""
     topics.create(kafka.bootstrap, "metered", 1)
     topics.produce(kafka.bootstrap, "metered", [(0, T0_MS + n * 1_000, None, b"x") for n in range(100)])
     with CoordinatorProcess() as coordinator:
@@ -59,7 +59,7 @@ def test_a_query_that_the_group_stops_says_so_and_for_how_long(told: dict[str, A
     assert int(held["pausedMs"]) > 0
 
 
-def test_what_is_unknown_yet_is_no_gauge(told: dict[str, Any]) -> None:
+def test_an_unknown_value_is_no_gauge(told: dict[str, Any]) -> None:
     assert not {"groupWatermarkMs", "driftMs", "ceilingMs"} & told["held"]["csv"]["orders"].keys(), (
         "nobody has reported to the group"
     )
@@ -101,7 +101,7 @@ def test_the_end_of_a_query_takes_its_gauges_away_and_no_other_one_s(told: dict[
 
 @dataclass
 class Run:
-    """What gauges want of a `QueryRun`."""
+    """The part of a `QueryRun` that the gauges use."""
 
     name: str | None
     query_id: str = "the-id"
@@ -166,7 +166,7 @@ def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(
 
 
 def refusals(caplog: pytest.LogCaptureFixture) -> int:
-    """What else is told meanwhile, threads of other tests tell."""
+    """How often gauges were refused. Threads of other tests may log other lines meanwhile."""
     return sum("refuses gauges" in said for said in caplog.messages)
 
 

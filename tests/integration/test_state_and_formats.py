@@ -2,6 +2,7 @@
 native Spark loses some.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +37,8 @@ def rocks_db(spark: SparkSession) -> Iterator[None]:
 
 
 def records(first: int, last: int) -> list[tuple[int, int, bytes, bytes]]:
-    """Of hours `first` to `last`: partition 0 is busy in the first half of all hours and partition
-    1 in the second, so that natively one of them runs ahead. Two keys in each.
+    """Records of hours `first` to `last`. Partition 0 is busy in the first half of all hours and
+    partition 1 in the second, so that natively one of them runs ahead. Two keys in each.
     """
     found = []
     for hour in range(first, last):
@@ -49,7 +50,7 @@ def records(first: int, last: int) -> list[tuple[int, int, bytes, bytes]]:
 
 
 def closing(hour: int) -> list[tuple[int, int, bytes, bytes]]:
-    """What takes the watermark past all that came before."""
+    """Records that take the watermark past all that came before."""
     return [(partition, T0_MS + (hour + 2) * HOUR_MS, b"closing", b"x") for partition in (0, 1)]
 
 
@@ -148,12 +149,13 @@ def test_state_in_rocks_db_with_changelogs_under_a_join_with_a_table_is_exact_ov
     assert sum(row["count"] for row in native) < found.total()
 
 
-SCHEMA = """{"type": "record", "name": "order", "fields": [{"name": "placed", "type": {"type": "long", "logicalType": "timestamp-millis"}}]}"""
+FIELD = {"name": "placed", "type": {"type": "long", "logicalType": "timestamp-millis"}}
+SCHEMA = json.dumps({"type": "record", "name": "order", "fields": [FIELD]})
 PLACED = f"from_avro(value, '{SCHEMA}', map()).placed"
 
 
 @pytest.mark.long
-def test_by_an_event_time_in_avro_no_row_is_lost(
+def test_no_row_is_lost_by_an_event_time_in_avro(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     for jar in jars.avro():

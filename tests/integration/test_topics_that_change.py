@@ -1,5 +1,5 @@
-"""Topics that come, go, shrink and have holes, on a real broker: what Spark says of a loss is
-Spark's, and nothing else is lost.
+"""Topics that come, go, shrink and have holes, on a real broker. Losses that Spark reports are
+Spark's own, and nothing else is lost.
 """
 
 import re
@@ -212,7 +212,7 @@ def assert_level(rows: Rows, times: Sequence[Sequence[int]]) -> None:
 
 
 def held(kafka: KafkaBroker, topic: str) -> set[Row]:
-    """What a consumer finds in the topic."""
+    """The records that a consumer finds in the topic."""
     consumer = Consumer(
         {
             "bootstrap.servers": kafka.bootstrap,
@@ -245,7 +245,7 @@ def producer(kafka: KafkaBroker, topic: str) -> Producer:
 
 @pytest.mark.parametrize("in_each", [10, 40])
 @pytest.mark.parametrize("made", ["long ago", "now"])
-def test_of_a_transactional_topic_what_was_committed_is_read_level_and_once(
+def test_committed_records_of_a_transactional_topic_are_read_level_and_once(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, made: str, in_each: int
 ) -> None:
     # A marker bears the broker's clock, and a look-up finds it like a record: it is later than what

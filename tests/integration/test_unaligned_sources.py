@@ -51,7 +51,7 @@ def test_a_topic_that_was_left_out_is_named_and_the_line_that_is_given_loses_not
     )
 
 
-def test_let_be_it_loses_rows_and_the_log_has_said_so(
+def test_an_unaligned_stream_that_is_only_warned_of_loses_rows_and_the_log_has_said_so(
     spark: SparkSession,
     kafka: KafkaBroker,
     two_topics: tuple[DataFrame, DataFrame],

@@ -1,5 +1,5 @@
-"""What a running query is told, on a real broker: its own watermarks, late rows, its progress, the
-policy for several watermarks.
+"""The figures that a running query gets, on a real broker: its own watermarks, late rows, its
+progress, the policy for several watermarks.
 """
 
 import json
@@ -117,7 +117,7 @@ def progress_of(query: WindowedCount | StreamingQuery) -> list[Any]:
 def behind(
     query: WindowedCount | StreamingQuery, topic: SkewedTopic, earlier_ms: int = 0, index: int = 0
 ) -> list[Counter[str]]:
-    """By batch, what lies at or below the watermark of the batch before: counted from Spark's
+    """By batch, the rows at or below the watermark of the batch before, counted from Spark's
     offsets and the topic's own formula. `earlier_ms`: by how much the query's event times are
     earlier than the topic's. `index`: of the source.
     """
@@ -137,7 +137,7 @@ def behind(
 
 
 def watermark_of(progress: Mapping[str, Any]) -> int:
-    """Of a batch, in ms."""
+    """The watermark of a batch, in ms."""
     return round(datetime.fromisoformat(progress["eventTime"]["watermark"].replace("Z", "+00:00")).timestamp() * 1000)
 
 

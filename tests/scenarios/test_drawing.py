@@ -1,5 +1,5 @@
-"""What is drawn from a seed: the same each time, every class as often as any other, and feeds that
-keep what they say of themselves.
+"""A seed draws the same each time, and every class as often as any other. Feeds are as their
+description says.
 """
 
 import pytest

@@ -36,12 +36,12 @@ def test_verdicts_come_back_as_they_were_written_and_the_last_one_of_a_seed_coun
     assert len(read(out)) == 3
 
 
-def test_a_scenario_that_does_not_hold_says_what_repeats_it() -> None:
+def test_a_scenario_that_failed_says_which_command_repeats_it() -> None:
     assert "BROKEN" not in line(FINE)
     assert "BROKEN: 8.0 s too late\n  again: make scenarios ARGS='--seeds 9'" in line(SLOW)
 
 
-def test_the_table_has_a_row_a_class_one_for_all_and_what_does_not_hold() -> None:
+def test_the_table_has_a_row_a_class_one_for_all_and_the_failed_scenarios() -> None:
     found = table([FINE, SLOW]).splitlines()
     assert found[2] == "| replay | 1 | 1 | 300 | 40 | 0 | 0 | – | – |"
     assert (

@@ -37,13 +37,13 @@ def here(spark: "SparkSession", kafka: KafkaBroker) -> Plant:
 @pytest.mark.parametrize("seed", SMOKE)
 def test_one_of_each_class_holds(here: Plant, seed: int) -> None:
     verdict = here.verdict(draw(seed))
-    assert verdict.holds, line(verdict)
+    assert verdict.passed, line(verdict)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + COUNT))
-def test_what_a_seed_draws_is_exact_within_the_promise_and_fresh(here: Plant, seed: int) -> None:
+def test_a_scenario_that_a_seed_draws_is_exact_within_the_promise_and_fresh(here: Plant, seed: int) -> None:
     verdict = here.verdict(draw(seed), code())
     append(verdict, OUT)
     print(line(verdict), flush=True)
-    assert verdict.holds, line(verdict)
+    assert verdict.passed, line(verdict)

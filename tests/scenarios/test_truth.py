@@ -1,4 +1,4 @@
-"""What a query ought to have given for what it has read, operator by operator."""
+"""The exact result of a query for the records that it has read, operator by operator."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,7 +48,7 @@ def test_reading_begins_where_the_source_did() -> None:
     assert [r.n for r in readings(lane, FOUR).records] == [2]
 
 
-def test_what_nobody_can_see_is_not_due() -> None:
+def test_a_record_that_nobody_can_see_is_not_due() -> None:
     aborted = [replace(FOUR[0], visible_at=None), *FOUR[1:]]
     assert of(Operator.ROWS, aborted, batch({A: 3, B: 1}, (1,), (2,), (3,))).due == 3
 
@@ -63,7 +63,7 @@ def test_a_record_that_kafka_deleted_is_not_lost_by_the_query() -> None:
     assert lost(of(Operator.ROWS, FOUR, batch({A: 3, B: 1}, (2,), (3,)), deleted={A: 1})) == [1]
 
 
-def test_of_a_window_with_too_few_rows_those_are_lost_that_were_read_last() -> None:
+def test_a_window_with_too_few_rows_has_lost_those_that_were_read_last() -> None:
     found = of(Operator.COUNT, FOUR, batch({A: 3, B: 1}, ("a", 0, 0, 2)), batch({A: 3}, ("a", 0, 0, 1), number=1))
     assert (found.due, lost(found), found.extra) == (4, [1, 2, 3], 0)
 
@@ -93,14 +93,14 @@ PAIRS = [
 ALL = {A: 2, RIGHT: 2}
 
 
-def test_of_a_join_pairs_are_due_whose_partners_are_near_enough() -> None:
+def test_pairs_of_a_join_are_due_whose_partners_are_near_enough() -> None:
     assert lost(of(Operator.INNER, PAIRS, batch({A: 2}), batch(ALL, number=1))) == [10], (
         "of two partners that which was read last"
     )
     assert of(Operator.INNER, PAIRS, batch(ALL, (0, 10), (1, 11))).extra == 1
 
 
-def test_of_an_outer_join_what_stays_alone_is_due_once_no_partner_can_come() -> None:
+def test_a_row_that_stays_alone_in_an_outer_join_is_due_once_no_partner_can_come() -> None:
     assert lost(of(Operator.OUTER, PAIRS, batch(ALL, (0, 10), watermark=9_000))) == [1]
     assert lost(of(Operator.OUTER, PAIRS, batch(ALL, (0, 10), watermark=1_000))) == []
     assert of(Operator.OUTER, PAIRS, batch(ALL, (0, 10), (0, None), (1, None), watermark=9_000)).extra == 1

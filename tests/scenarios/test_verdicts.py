@@ -1,4 +1,4 @@
-"""The judge notices what is wrong, and holds only that against a query which its promise covers."""
+"""The judge notices each fault, and blames a query only for those that its promise covers."""
 
 from dataclasses import replace
 
@@ -179,7 +179,7 @@ def test_rows_that_were_never_read_are_behind_until_the_end() -> None:
     assert found.behind.p50 > 50
 
 
-def test_what_a_producer_lags_may_be_waited_less_the_drift() -> None:
+def test_a_query_may_wait_for_a_producer_s_lag_less_the_drift() -> None:
     behind = replace(FEED[0], split=B, offset=0, event_time=int(NOW - 14_000))
     assert judge(scenario(fresh=True), Played((*FEED, behind), waiting(4), waiting(0.5))).broken == ()
 

@@ -1,5 +1,6 @@
 """Bad use is refused before the query runs, with the name of what is wrong and what to do."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,7 @@ from lockgate_spark import Alignment, ConfigurationError, UnsupportedQuery, alig
 from lockgate_spark.jvm.stream import _most_rows
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
+from support.drivers import QUICK_START
 from support.queries import WindowedCount, kafka_stream
 
 
@@ -138,7 +140,12 @@ def test_a_spark_connect_session_is_refused() -> None:
         spark.stop()
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={**os.environ, "JAVA_TOOL_OPTIONS": QUICK_START},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert "refused: this is a Spark Connect session" in done.stdout, done.stderr[-2000:]
 

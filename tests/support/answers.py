@@ -1,4 +1,4 @@
-"""A small real HTTP server that always gives one answer, for what a coordinator never says; and a
+"""A small real HTTP server that always gives one answer, such as a coordinator never gives; and a
 port that never answers.
 """
 
@@ -13,8 +13,8 @@ from threading import Event, Thread
 
 @dataclass
 class Answer:
-    """What every request is answered with; `asked` collects the requests' lines and their
-    Authorization headers.
+    """The answer to every request; `asked` collects the requests' lines and their Authorization
+    headers.
     """
 
     status: int = 200
@@ -64,8 +64,8 @@ def accepting_only() -> Iterator[str]:
 
 
 def wait_for(fulfilled: Callable[[], object], timeout_s: float = 120.0) -> None:
-    """Looks again and again: what is waited for lies in another thread or process, and nothing
-    there calls back.
+    """Looks again and again: the condition lies in another thread or process, and nothing there
+    calls back.
     """
     never, ends = Event(), time.monotonic() + timeout_s
     while not fulfilled():

@@ -1,4 +1,4 @@
-"""What a child process of Python does before its program: how it is given a wrong clock, or a look
+"""Code that a child process of Python runs before its program, to give it a wrong clock, or a look
 inside.
 """
 

@@ -1,9 +1,9 @@
 """A small aligned application for a cluster:
 `spark-submit … cluster_job.py BOOTSTRAP TOPIC COORDINATOR CHECKPOINT OUT BUDGET`.
 
-It needs PySpark, what is shipped with `--py-files`, and nothing else. It writes to the file OUT, as
-JSON: for each batch its rows, the plan's target, and the group's watermark before and after the
-executors have reported; and the folders that the executors worked in.
+It needs PySpark, the files shipped with `--py-files`, and nothing else. It writes JSON to the file
+OUT. For each batch there are its rows, the plan's target, and the group's watermark before and
+after the executors have reported. Besides there are the folders that the executors worked in.
 """
 
 import json

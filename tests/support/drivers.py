@@ -22,7 +22,7 @@ PATIENCE_S = 600.0  # a JVM starts, among others that do, and a whole applicatio
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an application reads, and how. `folder`: for its checkpoint, what it writes, and its
+    """The sources and options of an application. `folder`: for its checkpoint, its output, and its
     log. `coordinator`: fields of `Coordinator`. `per_second`: records that its sink takes.
     `fails_at`: batches in which a task fails once.
     """
@@ -91,7 +91,7 @@ class Driver:
         self._await(lambda: any(line.startswith(start) for line in self.said), f"a line {start!r}", timeout_s)
 
     def read_lines(self, count: int, timeout_s: float = PATIENCE_S) -> None:
-        """Until it has told so many lines, or has finished."""
+        """Waits until it has printed so many lines, or has finished."""
         self._await(lambda: len(self.told) >= count or "finished" in self.told, f"line {count}", timeout_s)
 
     def finish(self, timeout_s: float = PATIENCE_S) -> "Driver":

@@ -1,8 +1,8 @@
-"""A sink that is idempotent, and what it tells afterwards: which rows were written, by which plans.
+"""An idempotent sink, and its account afterwards: which rows were written, by which plans.
 
 A batch is one file, named after its id, so that a batch that is written again replaces itself. A
-note of each plan is appended before its batch is written, so that plans of batches that never came
-to an end are accounted for as well.
+note of each plan is appended before its batch is written. So plans of batches that never came to an
+end are accounted for as well.
 """
 
 import json
@@ -20,8 +20,8 @@ from lockgate_spark import alignment_of
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A plan, and what was read by it. Wall clock in s, event times in ms; `highest`: of any record
-    that was read, MIN of none.
+    """A plan, and the records read by it. Wall clock in s, event times in ms; `highest`: of any
+    record that was read, MIN of none.
     """
 
     batch_id: int
@@ -68,7 +68,7 @@ class ExactSink:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a sink holds: (wall clock in s at its end, rows) of each batch, and its plans in
+    """The contents of a sink: (wall clock in s at its end, rows) of each batch, and its plans in
     order.
     """
 
@@ -95,12 +95,12 @@ class Written:
 
     @property
     def above_the_ceiling(self) -> list[Noted]:
-        """Plans that read above what their reader had last been told."""
+        """Plans that read above the ceiling that their reader had received last."""
         return [plan for plan in self.plans if max(plan.target, plan.highest) > plan.ceiling]
 
     def position(self, partition: int, time_s: float) -> int:
-        """Of a log that is read from offset 0 on: the first offset that no batch had brought by a
-        wall clock.
+        """The first offset that no batch had brought by a wall clock, of a log that is read from
+        offset 0 on.
         """
         return max(
             (offset + 1 for at, rows in self.batches if at <= time_s for p, offset in rows if p == partition), default=0
@@ -108,7 +108,7 @@ class Written:
 
 
 def all_rows(counts: Iterable[int]) -> Counter[tuple[int, int]]:
-    """What an exact result holds: each record of partitions of these lengths once."""
+    """The exact result: each record of partitions of these lengths once."""
     return Counter((partition, offset) for partition, count in enumerate(counts) for offset in range(count))
 
 
@@ -119,8 +119,8 @@ def worst_drift(
     counts: Mapping[int, int],
     since_s: float = 0,
 ) -> int:
-    """How far, at most, a plan made since a wall clock was ahead of where another query of the same
-    topic stood at that moment, which is below its first unread record; in ms.
+    """The most (ms) that a plan made since a wall clock was ahead of another query of the same
+    topic at that moment. The other query's position is below its first unread record.
     """
     worst = 0
     for plan in planned.plans:

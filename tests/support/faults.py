@@ -22,7 +22,7 @@ STEPS = 5
 
 
 class Fault(str, Enum):
-    """What can happen, besides a task that fails."""
+    """The faults that can happen, besides a task that fails."""
 
     COORDINATOR_KILLED = "a coordinator is killed"
     REDIS_STOPPED = "Redis is stopped"

@@ -1,8 +1,8 @@
 """A fleet of queries and their coordinator in virtual time.
 
-The group, its commands, its ceiling, and the planner are the real ones. Modelled is what lies
-between them: batches that take time, messages that travel, announcements that come late, triggers,
-deaths. Times are in ms; nothing here looks at a clock or throws dice.
+The group, its commands, its ceiling, and the planner are the real ones. The model has the rest:
+batches that take time, messages that travel, announcements that come late, triggers, deaths. Times
+are in ms; nothing here looks at a clock or throws dice.
 """
 
 import heapq
@@ -17,7 +17,7 @@ from lockgate.group import commands
 from lockgate.group.alignment import evaluate, next_deadline
 from lockgate.group.group import Group, create
 from lockgate.group.leases import tolerance_ms
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Plan
 from lockgate.wire.events import (
     GroupConfig,
@@ -29,6 +29,7 @@ from lockgate.wire.events import (
 from support.logs_in_memory import LogsInMemory
 
 START = 10**9
+Command = Callable[[Group, int], Group]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class Member:
     there). `opens`: after how long a split is there, where that is not from the start. `rate`:
     records per ms.
 
-    `overhead`: what a batch takes besides. `http`: one way of a message; `announce`: how late a
+    `overhead`: the fixed cost of a batch. `http`: one way of a message; `announce`: how late a
     change is heard of. `obeys`: goes by an announcement without a report of its own first. `waits`:
     a plan that is held waits for news, else it is asked again at the next trigger.
     """
@@ -103,10 +104,8 @@ class EvenLogs(LogsInMemory):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Word:
-    """What a reader had told, and what it would truly have had to: `positions` and `ends` when it
-    looked at its logs, at `at`.
-    """
+class Reported:
+    """A reader's report, with its `positions` and `ends` when it looked at its logs, at `at`."""
 
     member: Member
     event: ReportedWatermarkEvent
@@ -117,13 +116,13 @@ class Word:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """An event of the coordinator's, with the words of those that counted when it was made; of a
-    lost one that holds, without its offer.
+class Announced:
+    """An event of the coordinator, with the reports of the readers that counted at that moment.
+    The report of a lost reader that still holds the group has no offer.
     """
 
     event: WatermarkAlignmentEvent
-    words: tuple[Word, ...]
+    reports: tuple[Reported, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,31 +130,31 @@ class Batch:
     """A batch that is in the checkpoint's log."""
 
     plan: Plan[str]
-    told: Told
+    latest: Announced
     event_times: tuple[int, ...]
 
 
-class Witness(Protocol):
-    """Who is shown all that happens."""
+class Observer(Protocol):
+    """An observer of all that happens in the fleet."""
 
     def planned(self, query: "Query", batch: Batch) -> None: ...
 
-    def held(self, query: "Query", plan: Plan[str], told: Told, word: Word) -> None: ...
+    def held(self, query: "Query", plan: Plan[str], latest: Announced, report: Reported) -> None: ...
 
     def committed(self, query: "Query", batch: Batch) -> None: ...
 
 
 @dataclass
 class Coordinator:
-    """The group, and what of it is announced when."""
+    """The group, and its announcements in time."""
 
     fleet: "Fleet"
     group: Group
-    words: dict[str, Word] = field(default_factory=dict)
+    reports: dict[str, Reported] = field(default_factory=dict)
     heard: dict[str, int] = field(default_factory=dict)
     silent: bool = False  # whether all were silent for too long, ever
 
-    def hear(self, name: str, command: Callable[[Group, int], Group], word: Word | None) -> Told | None:
+    def hear(self, name: str, command: Command, report: Reported | None) -> Announced | None:
         """A message arrives; None where it is refused."""
         now = self.fleet.now
         try:
@@ -164,47 +163,48 @@ class Coordinator:
             return None
         self.silent |= bool(self.heard) and now - max(self.heard.values()) > tolerance_ms(group.config)
         # registering alone makes nobody count again
-        if word is None and self._lost(name) and name in self.words:
-            self.words[name] = self._without_offer(self.words[name])
+        if report is None and self._lost(name) and name in self.reports:
+            self.reports[name] = self._without_offer(self.reports[name])
             if group.config.on_lost_reader is OnLostReader.EXCLUDE:
-                del self.words[name]
+                del self.reports[name]
         self.group, self.heard[name] = group, now
-        if word is not None:
-            self.words[name] = word
+        if report is not None:
+            self.reports[name] = report
         return self.settle()
 
-    def settle(self) -> Told:
-        """What holds now. A change is announced to all; time may change it again."""
+    def settle(self) -> Announced:
+        """Evaluates the group as of now. A change is announced to all; time may change it again."""
         before = self.group.revision
         self.group, event = evaluate(self.group, self.fleet.now)
-        told = Told(event=event, words=tuple(self._counting()))
+        latest = Announced(event=event, reports=tuple(self._counting()))
         if event.revision != before:
             for query in self.fleet.queries:
-                self.fleet.after(query.member.announce, lambda query=query: query.hears_of(told))
+                self.fleet.after(query.member.announce, lambda query=query: query.receive(latest))
         deadline = next_deadline(self.group, self.fleet.now)
         if deadline is not None:
             self.fleet.at(
                 deadline, lambda: self.settle() if next_deadline(self.group, self.fleet.now - 1) == deadline else None
             )
-        return told
+        return latest
 
-    def _counting(self) -> list[Word]:
-        lost = [self._without_offer(word) for word in self._of(lost=True)]
+    def _counting(self) -> list[Reported]:
+        lost = [self._without_offer(report) for report in self._of(lost=True)]
         holds = self.group.config.on_lost_reader is OnLostReader.HOLD and not self.silent
         return self._of(lost=False) + (lost if holds else [])
 
-    def _without_offer(self, word: Word) -> Word:
-        return replace(word, event=replace(word.event, reach=None))
+    def _without_offer(self, report: Reported) -> Reported:
+        return replace(report, event=replace(report.event, reach=None))
 
-    def _of(self, *, lost: bool) -> list[Word]:
-        return [word for name, word in self.words.items() if not word.event.finished and self._lost(name) is lost]
+    def _of(self, *, lost: bool) -> list[Reported]:
+        unfinished = {name: report for name, report in self.reports.items() if not report.event.finished}
+        return [report for name, report in unfinished.items() if self._lost(name) is lost]
 
     def _lost(self, name: str) -> bool:
         return name in self.heard and self.heard[name] + self.group.config.lease_ms <= self.fleet.now
 
 
 class Query:
-    """A member at work. `positions` is what its checkpoint has as done."""
+    """A member at work. `positions`: where the batches in its checkpoint end."""
 
     def __init__(self, member: Member, fleet: "Fleet") -> None:
         self.member, self.fleet = member, fleet
@@ -217,21 +217,21 @@ class Query:
         self.batches = 0
         self._batch: Batch | None = None  # logged, not done
         self._run, self._epoch = 0, 0
-        self._told: Told | None = None
-        self._word: Word | None = None
-        self._held: Survey[str] | None = None
+        self._latest: Announced | None = None
+        self._sent: Reported | None = None
+        self._held: Draft[str] | None = None
 
     def begin(self) -> None:
         """A run: a batch that is in the log is read again first, whatever the ceiling is by now."""
         self._run, self.gone = self._run + 1, False
-        self._told = self._word = self._held = None
+        self._latest = self._sent = self._held = None
         if self._batch is not None:
             self._read(self._batch)
         else:
             self._register()
 
     def die(self, death: Death) -> None:
-        """In whatever it is about."""
+        """Dies, in the middle of its work."""
         if self.done_at is not None:
             return
         self._run, self.gone, self._held = self._run + 1, death.back_after is None, None
@@ -245,11 +245,11 @@ class Query:
         if death.back_after is not None:
             self.fleet.after(death.back_after, self.begin)
 
-    def hears_of(self, told: Told) -> None:
-        """An announcement; an older one than what it knows says nothing."""
-        if self._told is None or told.event.revision <= self._told.event.revision:
+    def receive(self, latest: Announced) -> None:
+        """An announcement; an older revision than its own changes nothing."""
+        if self._latest is None or latest.event.revision <= self._latest.event.revision:
             return
-        self._told = told
+        self._latest = latest
         if self._held is not None and self.member.waits:
             if self.member.obeys:
                 self._decide(self._held)
@@ -262,20 +262,20 @@ class Query:
         run = self._run
         self.fleet.after(int(wait), lambda: step() if run == self._run else None)
 
-    def _ask(self, command: Callable[[Group, int], Group], word: Word | None, answered: Callable[[Told], None]) -> None:
+    def _ask(self, command: Command, report: Reported | None, answered: Callable[[Announced], None]) -> None:
         run = self._run
 
         def arrives() -> None:  # also when the sender is dead by then
-            told = self.fleet.coordinator.hear(self.member.name, command, word)
-            if told is not None:
-                self.fleet.after(self.member.http, lambda: answered(told) if run == self._run else None)
+            latest = self.fleet.coordinator.hear(self.member.name, command, report)
+            if latest is not None:
+                self.fleet.after(self.member.http, lambda: answered(latest) if run == self._run else None)
 
         self.fleet.after(self.member.http, arrives)
 
     def _register(self) -> None:
         event = ReaderRegistrationEvent(subtask=0, owner=self.member.name)
 
-        def registered(_: Told) -> None:
+        def registered(_: Announced) -> None:
             self._epoch = self.fleet.coordinator.group.readers[self.member.name, 0].epoch
             self._keep_lease()
             self._plan()
@@ -284,8 +284,8 @@ class Query:
 
     def _plan(self) -> None:
         self._held = None
-        survey, ends = self._survey()
-        lowest = min(survey.reported_watermarks().values(), default=watermark.MAX)
+        draft, ends = self._draft()
+        lowest = min(draft.reported_watermarks().values(), default=watermark.MAX)
         if self.fleet.now >= self.member.all_there and self.positions == ends and self.done_at is None:
             self.done_at = self.fleet.now
         finished = self.member.finishes and self.done_at is not None
@@ -293,10 +293,10 @@ class Query:
             subtask=0,
             epoch=self._epoch,
             watermark=lowest,
-            reach=survey.reach if survey.reach > lowest else None,
+            reach=draft.reach if draft.reach > lowest else None,
             finished=finished,
         )
-        word = Word(
+        report = Reported(
             member=self.member,
             event=event,
             positions=self.positions,
@@ -304,31 +304,31 @@ class Query:
             at=self.fleet.now,
             rewinds=self.rewinds,
         )
-        self._report(word, lambda: self._decide(survey))
+        self._report(report, lambda: self._decide(draft))
         if finished:
             self._run += 1
 
-    def _survey(self) -> tuple[Survey[str], dict[str, int]]:
+    def _draft(self) -> tuple[Draft[str], dict[str, int]]:
         now, ends = self.fleet.now, self.member.ends(self.fleet.now)
         self.positions = positions = {split: self.positions.get(split, 0) for split in ends}
         view = self.fleet.view({split: self.member.logs[split] for split in ends}, positions, ends)
         backlogs = {s: Backlog(source=0, position=positions[s], end=ends[s], known_until=now) for s in ends}
-        return Survey(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
+        return Draft.of(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
 
-    def _report(self, word: Word, then: Callable[[], None]) -> None:
-        self._word = word
+    def _report(self, report: Reported, then: Callable[[], None]) -> None:
+        self._sent = report
 
-        def answered(told: Told) -> None:
-            if self._told is None or told.event.revision >= self._told.event.revision:
-                self._told = told
+        def answered(latest: Announced) -> None:
+            if self._latest is None or latest.event.revision >= self._latest.event.revision:
+                self._latest = latest
             then()
 
-        self._ask(lambda group, now: commands.report(group, self.member.name, word.event, now), word, answered)
+        self._ask(lambda group, now: commands.report(group, self.member.name, report.event, now), report, answered)
 
-    def _decide(self, survey: Survey[str]) -> None:
-        assert self._told is not None
-        assert self._word is not None
-        plan = survey.plan(self._told.event.max_desired_watermark)
+    def _decide(self, draft: Draft[str]) -> None:
+        assert self._latest is not None
+        assert self._sent is not None
+        plan = draft.plan(self._latest.event.max_desired_watermark)
         if plan.offsets:
             self._held = None
             times = (
@@ -336,14 +336,14 @@ class Query:
                 if self.fleet.exact
                 else ()
             )
-            self._batch = Batch(plan=plan, told=self._told, event_times=times)
-            self.fleet.witness.planned(self, self._batch)
+            self._batch = Batch(plan=plan, latest=self._latest, event_times=times)
+            self.fleet.observer.planned(self, self._batch)
             self._read(self._batch)
             return
-        self.fleet.witness.held(self, plan, self._told, self._word)
-        self._held = survey
+        self.fleet.observer.held(self, plan, self._latest, self._sent)
+        self._held = draft
         again = self.member.trigger or self.fleet.coordinator.group.config.update_interval_ms
-        self._after(again, lambda: self._plan() if self._held is survey else None)
+        self._after(again, lambda: self._plan() if self._held is draft else None)
 
     def _read(self, batch: Batch) -> None:
         self._after(self.member.overhead + batch.plan.offsets / self.member.rate, lambda: self._commit(batch))
@@ -351,25 +351,25 @@ class Query:
     def _commit(self, batch: Batch) -> None:
         self.batches += 1
         self.positions = {split: plan.end for split, plan in batch.plan.splits.items()}
-        self.fleet.witness.committed(self, batch)
+        self.fleet.observer.committed(self, batch)
         self.highest = max(self.highest, *batch.event_times, watermark.MIN)
         self.history.append((self.positions, self.highest))
         self._batch = None
         trigger = self.member.trigger
         wait = -(self.fleet.now - START - self.member.starts) % trigger if trigger else 0
-        self._after(wait, self._plan if self._epoch and self._word is not None else self._register)
+        self._after(wait, self._plan if self._epoch and self._sent is not None else self._register)
 
     def _keep_lease(self) -> None:
-        if self._word is not None and self._batch is not None:
-            self._report(self._word, lambda: None)
+        if self._sent is not None and self._batch is not None:
+            self._report(self._sent, lambda: None)
         self._after(self.fleet.coordinator.group.config.lease_ms // 6, self._keep_lease)
 
 
 class Fleet:
-    """All of it, and the time. `exact`: whether the witness is shown each record."""
+    """All of it, and the time. `exact`: whether the observer is shown each record."""
 
-    def __init__(self, config: GroupConfig, members: Sequence[Member], witness: Witness, *, exact: bool = True) -> None:
-        self.now, self.exact, self.witness = START, exact, witness
+    def __init__(self, config: GroupConfig, members: Sequence[Member], observer: Observer, exact: bool = True) -> None:
+        self.now, self.exact, self.observer = START, exact, observer
         self.view = LogsInMemory if exact else EvenLogs
         self._todo: list[tuple[int, int, Callable[[], object]]] = []
         self._count = 0

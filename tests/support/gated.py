@@ -29,7 +29,7 @@ def write_batches(folder: Path, batches: Sequence[Sequence[int | None]]) -> Path
 
 class Gated:
     """A query over such files. `handed`: the event times of each batch that came through, None for
-    what is no time.
+    a value that is no time.
     """
 
     def __init__(self, spark: SparkSession, folder: Path, url: str, group: str, **alignment: Any) -> None:

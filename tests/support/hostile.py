@@ -16,8 +16,8 @@ _ended = threading.Event()  # never set: what waits on it waits for its time
 
 @contextmanager
 def speaking(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """The URL of a server that reads what it is sent and then calls `answer` with the connection,
-    for each in a thread of its own.
+    """The URL of a server that reads each request and then calls `answer` with the connection, in a
+    thread of its own.
     """
     with _listening(lambda connection, _: answer(connection)) as url:
         yield url

@@ -1,4 +1,4 @@
-"""Reads who imports whom out of the sources, without running them."""
+"""Reads the imports between modules out of the sources, without running them."""
 
 import ast
 import functools
@@ -28,8 +28,8 @@ class When(Enum):
 
 @dataclass(frozen=True)
 class Import:
-    """`importer` names `imported`: a module, never a thing in one. `name` is what is taken from it
-    ("" for the module itself).
+    """`importer` names `imported`: a module, never a thing in one. `name` is the thing taken from
+    it ("" for the module itself).
     """
 
     importer: str

@@ -1,5 +1,5 @@
-"""Logs that hold more than records: markers of transactions, aborted records, holes of compaction,
-and what is not committed yet.
+"""Logs that have more than records: markers of transactions, aborted records, holes of compaction,
+and records not committed yet.
 """
 
 import struct
@@ -23,7 +23,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands at one offset; `stamp` in ms."""
+    """The record or marker at one offset; `stamp` in ms."""
 
     kind: Kind
     stamp: int
@@ -32,7 +32,7 @@ class Entry:
 @dataclass
 class JvmMarkedLog(JvmLogInMemory):
     """`KafkaLog.java` over such logs: `records` are the stamps, as look-ups see them. `stable`: by
-    split, where the first open transaction begins; what isolation shows ends there.
+    split, where the first open transaction begins. Committed reads end there.
     """
 
     entries: dict[str, list[Entry]] = field(default_factory=dict)

@@ -1,5 +1,5 @@
-"""Members of a group for tests: real ones, of a real coordinator, with a transport that notes what
-was sent.
+"""Members of a group for tests: real ones, of a real coordinator, with a transport that notes each
+request.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ STRICT = {"max_drift_ms": MINUTE, "catch_up": "strict", "update_interval_ms": 60
 
 
 class Requests(httpx.AsyncBaseTransport):
-    """The real transport, with a list of what was sent; `after` is called between the answer and
-    whoever waits for it. What the listener asks is in `listened`; `streams=False` answers it as a
-    proxy that knows no streams.
+    """The real transport, with a list of the requests. `after` is called before the caller gets the
+    answer. The listener's requests are in `listened`; `streams=False` answers them as a proxy that
+    knows no streams.
     """
 
     def __init__(self, after: Callable[[httpx.Request], None] = lambda _: None, streams: bool = True) -> None:

@@ -1,10 +1,15 @@
 """A Spark application of its own with sinks for its metrics: `python metered_driver.py ORDER`, as
 `killable_driver.py`.
 
-Two queries over one topic: `orders` in the order's group, and `orders-2` by itself, which counts
-late rows and goes on until all is over. What each of the two sinks has of them is printed as JSON,
-a line each behind its moment: `held`, while the group stops `orders`; `batch`, in its batch;
-`ended`, after its end. Whoever runs this lets the group go on once `held` is there.
+There are two queries over one topic. `orders` is in the order's group. `orders-2` is by itself,
+counts late rows, and goes on until all is over. The driver prints the metrics in each of the two
+sinks as JSON, a line each behind its moment:
+
+* `held`: while the group stops `orders`;
+* `batch`: in a batch of `orders`;
+* `ended`: after the end of `orders`.
+
+The caller lets the group go on once `held` is there.
 """
 
 import json

@@ -16,8 +16,8 @@ _LIST_OFFSETS = re.compile(rb"\x00\x02(\x00.)\x00[\x05-\xff]\x00\x00\x03", re.DO
 
 
 class OldBroker(Link):
-    """`with OldBroker(kafka) as old:` clients of `old.bootstrap` are told of no look-up of the
-    highest timestamp, which is version 7.
+    """`with OldBroker(kafka) as old:` a proxy that hides a broker's look-up of the highest
+    timestamp (version 7) from clients of `old.bootstrap`.
     """
 
     def __init__(self, broker: KafkaBroker) -> None:
@@ -39,7 +39,5 @@ class OldBroker(Link):
                 await sink.drain()
 
     def _address(self, port: int) -> bytes:
-        """As brokers name themselves: what else of them a client asks goes through the proxy
-        too.
-        """
+        """As brokers name themselves: a client's further requests go through the proxy too."""
         return b"127.0.0.1" + struct.pack(">i", port)

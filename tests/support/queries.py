@@ -60,7 +60,7 @@ class WindowedCount:
         return self
 
     def finish(self, timeout_s: float = PATIENCE_S) -> "WindowedCount":
-        """Waits until the query has ended by itself. Raises what ended it."""
+        """Waits until the query has ended by itself. Raises the error that ended it."""
         assert self.query is not None
         assert self.query.awaitTermination(timeout_s), f"the query still runs; counted {self.counted}"
         return self

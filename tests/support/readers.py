@@ -1,4 +1,4 @@
-"""A source reader for tests, that does at each poll what was scripted."""
+"""A source reader for tests, with a script for each poll."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def end(output: ReaderOutput) -> InputStatus:
 
 
 class ScriptedReader:
-    """Plays its script, then has nothing; writes down what it is told."""
+    """Plays its script, then has nothing. Writes down all calls."""
 
     def __init__(self, *script: Step, can_pause: bool = True) -> None:
         self.script = list(script)

@@ -1,5 +1,5 @@
-"""The logs of topics that tests fill, as what they expect of a `KafkaSplitLog`: event times in s
-after T0, splits as p0, p1, …
+"""The logs of topics that tests fill, as a `KafkaSplitLog` gives them: event times in s after T0,
+splits as p0, p1, …
 """
 
 from collections.abc import Callable

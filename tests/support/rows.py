@@ -39,7 +39,7 @@ class Rows:
         return self
 
     def finish(self, timeout_s: float = PATIENCE_S) -> "Rows":
-        """Waits until the query has ended by itself. Raises what ended it."""
+        """Waits until the query has ended by itself. Raises the error that ended it."""
         assert self.query is not None
         assert self.query.awaitTermination(timeout_s), f"the query still runs; it has read {len(self.all)} rows"
         return self

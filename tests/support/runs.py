@@ -55,7 +55,7 @@ class JvmLogInMemory:
         self.credible = Credible(earliest, latest)
 
     def sent(self, split: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """What a consumer is sent: offset and event time of each record."""
+        """The records that a consumer is sent: offset and event time of each."""
         return ((offset, self.records[split][offset]) for offset in range(max(0, start), end))
 
     def read(self, ranges: bytes, target: int, most_passed: int, patience_ms: int) -> bytes:
@@ -150,7 +150,7 @@ class SourceInMemory:
 
 
 class TwoTexts:
-    """What is kept beside a checkpoint."""
+    """The texts beside a checkpoint, in memory."""
 
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
@@ -164,7 +164,7 @@ class TwoTexts:
 
 @dataclass
 class RunInMemory:
-    """What Spark would say of the run."""
+    """A run as Spark would show it."""
 
     available_now: bool = False
     interval_s: float = 0.0
@@ -206,7 +206,7 @@ class RunInMemory:
 
 
 class GaugesInMemory:
-    """Gauges that remember what was shown; `at` calls back at the count-th time."""
+    """Gauges that remember the values shown; `at` calls back at the count-th time."""
 
     def __init__(self) -> None:
         self.values: list[dict[str, int | None]] = []

@@ -1,4 +1,4 @@
-"""Sessions over logs in memory, by a wall clock that stands: at NOW_MS, 30 days after T0."""
+"""Sessions over logs in memory, by a wall clock that does not move: at NOW_MS, 30 days after T0."""
 
 import threading
 from collections.abc import Callable
@@ -42,9 +42,7 @@ def session(
 
 
 def asked_aside(one: Session, start: Offsets) -> tuple[threading.Thread, list[Any]]:
-    """Asks on a thread of its own, as Spark does; the answer, or what it failed with, is in the
-    list.
-    """
+    """Asks on a thread of its own, as Spark does; the answer, or its error, is in the list."""
     answers: list[Any] = []
 
     def ask() -> None:

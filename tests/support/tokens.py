@@ -1,5 +1,5 @@
-"""Tokens of every role, as a test sends them and as a file holds them; and a clock that stands
-still.
+"""Tokens of every role, as a test sends them and as a file has them; and a clock that does not move
+by itself.
 """
 
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
@@ -29,7 +29,7 @@ FILE = "\n\n".join(stanza(token) for token in TOKENS)
 
 
 class Clock:
-    """Monotonic seconds that go on when they are told to."""
+    """Monotonic seconds that a test moves on."""
 
     def __init__(self) -> None:
         self.now = 1_000.0

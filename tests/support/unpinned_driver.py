@@ -1,6 +1,5 @@
-"""An application without pinned threads:
-`PYSPARK_PIN_THREAD=false python unpinned_driver.py ORDER`, the order as JSON
-(`support.drivers.Order`), whose coordinator's group has somebody who holds it.
+"""An application without pinned threads: `PYSPARK_PIN_THREAD=false python unpinned_driver.py
+ORDER`, the order as JSON (`support.drivers.Order`). Another reader holds the coordinator's group.
 
 Its query is gated, is held, and is stopped. It prints `held` and `finished`.
 """

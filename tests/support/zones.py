@@ -13,7 +13,7 @@ UNTIL = 4_102_444_800_000  # 2100
 
 
 def moment(event_time: int, name: str) -> datetime:
-    """What the calendar and the clocks of a zone show."""
+    """The calendar and the clocks of a zone."""
     return (_EPOCH + timedelta(milliseconds=event_time)).astimezone(ZoneInfo(name))
 
 

@@ -10,7 +10,7 @@ TWO_VERSIONS = JarSet("set", (Artifact("g", "a", ("1",)), Artifact("g", "b", ("2
 
 
 class Repository:
-    """Stands in for a download tool: holds some versions, and remembers what it was asked for."""
+    """A double of a download tool: has some versions, and remembers the requests."""
 
     def __init__(self, *held: str) -> None:
         self.held = held
@@ -57,7 +57,7 @@ def test_half_a_download_is_never_used(repository: Repository, tmp_path: Path) -
     assert [jar.name for jar in jars.resolve(TWO_VERSIONS, tmp_path)] == ["a-1.jar", "b-2.0.jar"]
 
 
-def test_what_neither_tool_can_bring_is_an_error_that_says_what_to_install(
+def test_a_jar_that_neither_tool_can_bring_is_an_error_that_says_what_to_install(
     repository: Repository, tmp_path: Path
 ) -> None:
     repository.held = ()

@@ -74,7 +74,7 @@ def test_a_reset_breaks_what_is_open_and_new_connections_can_be_made(echo: int) 
             assert says(new, b"two") == b"two"
 
 
-def test_where_nobody_listens_who_connects_is_reset(echo: int) -> None:
+def test_a_connection_to_a_link_that_nobody_listens_behind_is_reset(echo: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         gone = listener.getsockname()[1]
     with (

@@ -3,6 +3,7 @@ import select
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from lockgate_testbed import topics
 from lockgate_testbed.errors import ChildFailed
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.process import Child, free_ports, port_open, processor_seconds
+from lockgate_testbed.process import PORTS_OF, Child, free_ports, port_open, processor_seconds, share_of_ports
 from lockgate_testbed.redis import RedisServer
 
 
@@ -131,3 +132,11 @@ def test_processor_time_is_what_the_process_worked_and_not_what_it_waited() -> N
     assert within - 0.1 <= after - before <= over_all + 0.1
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as waits:
         assert processor_seconds(waits.pid) < 0.1
+
+
+def test_processes_side_by_side_give_out_ports_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    for number in range(3):
+        monkeypatch.setenv(PORTS_OF, share_of_ports(number, 3))
+        given.append(set(free_ports(50)))
+    assert [max(one) < min(other) for one, other in pairwise(given)] == [True, True]

@@ -1,21 +1,21 @@
-"""What lockgate's core raises.
+"""The exceptions of lockgate's core.
 
     LockgateError
-    ├── InvalidValue          a value breaks a rule: names the field, the value and the rule (also a ValueError)
+    ├── InvalidValue          a value breaks a rule; also a ValueError
     │   └── UnreadableBytes   serialised state that is too short or garbled
-    ├── UnknownName           a channel, an output, a split or a subtask that nobody registered: carries it (also a LookupError)
-    ├── WrongState            the object is not in a state for this call: says which state it is in (also a RuntimeError)
-    ├── CannotPause           the reader cannot pause single splits, and unaligned splits were not allowed
-    ├── InvalidMessage        a message on the wire breaks the protocol: carries every fault, each with its field (also a ValueError)
+    ├── UnknownName           a channel, output, split or subtask is unknown; also a LookupError
+    ├── WrongState            the object is in no state for this call; also a RuntimeError
+    ├── CannotPause           the reader cannot pause single splits, and has to
+    ├── InvalidMessage        a message breaks the protocol: all its faults; also a ValueError
     └── Refused               a group's rules refuse a command; nothing was changed
         ├── UnknownGroup
         ├── UnknownSource
         ├── UnknownReader     never registered, or it has left
-        ├── StaleEpoch        another registration of this reader is the newest: carries its epoch
-        └── ReaderBusy        somebody else's lease on this reader lives: carries the owner
+        ├── StaleEpoch        a newer registration of this reader exists; carries its epoch
+        └── ReaderBusy        another owner's lease on this reader still runs; carries the owner
 
-The coordinator raises the `Refused` ones from its rules, the client from the problem documents that
-it gets: one tree on both sides.
+The coordinator raises the subclasses of `Refused` from its rules. The client raises them from the
+problem documents that it gets: both sides have one tree.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""`python -m lockgate_testbed` gets what the test bed needs, and says what this machine lacks.
+"""`python -m lockgate_testbed` brings the jars that the test bed needs, and prints what this
+machine lacks.
 
 Exit code 1 when the demo, the benchmarks and the tests with Kafka cannot run here.
 """

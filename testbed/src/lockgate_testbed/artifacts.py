@@ -1,4 +1,4 @@
-"""Which jars the test bed needs. Data only: `jars.py` brings them."""
+"""The jars that the test bed needs. Data only: `jars.py` brings them."""
 
 from dataclasses import dataclass, field
 
@@ -53,8 +53,8 @@ KAFKA_BROKER = JarSet(
 
 
 def spark_connector(spark_version: str) -> JarSet:
-    """Spark's Kafka source for one Spark version; what is not named here (lz4, snappy, zstd, slf4j)
-    Spark brings itself.
+    """Spark's Kafka source for one Spark version. Spark itself brings the jars that are not named
+    here (lz4, snappy, zstd, slf4j).
 
     Where a mirror lacks its connector, the newest older one of the same line serves, or its
     stand-in.

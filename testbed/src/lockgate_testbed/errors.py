@@ -1,7 +1,7 @@
-"""What the test bed raises. Each names what is missing or broken, and what to do about it.
+"""The errors of the test bed. Each names what is missing or broken, and what to do about it.
 
 TestbedError
-├── ChildFailed          a child process ended, or did not become ready in time; carries the tail of its log
+├── ChildFailed          a child process ended, or was not ready in time; carries its log's tail
 └── Missing              something that the machine has to bring
     ├── JavaMissing      no Java 17 or newer
     ├── JarsUnavailable  neither Maven nor Ivy could bring the jars

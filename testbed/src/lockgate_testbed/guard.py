@@ -2,9 +2,9 @@
 gone.
 
 A test run that is killed must not leave a broker behind. Linux sends the signal that a process
-asked for when its parent dies, and the request outlives `exec`; asking here, in a small process of
-its own, avoids running Python between fork and exec in a parent with threads (py4j's,
-librdkafka's). Where the system has no such signal COMMAND simply runs.
+asked for when its parent dies, and the request outlives `exec`. Asking here, in a small process of
+its own, avoids running Python between fork and exec. The parent has threads (py4j's, librdkafka's).
+Where the system has no such signal COMMAND simply runs.
 """
 
 import ctypes

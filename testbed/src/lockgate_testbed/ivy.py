@@ -32,7 +32,7 @@ def available() -> bool:
 
 
 def fetch(wanted: JarSet, versions: tuple[str, ...], folder: Path) -> str | None:
-    """Bring the jars into `folder`; gives what Ivy complained about, or None when all is there."""
+    """Bring the jars into `folder`; returns Ivy's complaint, or None when all is there."""
     settings, module = folder / "ivysettings.xml", folder / "ivy.xml"
     settings.write_text(SETTINGS.format(cache=quoteattr(str(folder.parent / "ivy-cache"))))
     module.write_text(_module(wanted, versions))

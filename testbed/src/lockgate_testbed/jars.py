@@ -2,8 +2,8 @@
 through the Ivy that PySpark brings.
 
 The folder is `build/jars` of the checkout, or `LOCKGATE_CACHE`. A set is downloaded into a folder
-of its own; the marker with what was asked for is written last, so that half a download, or one for
-another list, is never used.
+of its own. The marker, which lists the jars asked for, is written last. So half a download, or one
+for another list, is never used.
 """
 
 import fcntl
@@ -37,14 +37,14 @@ def kafka_broker() -> list[Path]:
 
 
 def kafka_connector(spark_version: str | None = None) -> list[Path]:
-    """The jars of Spark's Kafka source, for the installed PySpark unless told otherwise. Raises
+    """The jars of Spark's Kafka source, by default for the installed PySpark. Raises
     `JarsUnavailable`.
     """
     return resolve(spark_connector(spark_version or importlib.metadata.version("pyspark")))
 
 
 def avro(spark_version: str | None = None) -> list[Path]:
-    """The jar of Spark's Avro functions, for the installed PySpark unless told otherwise. Raises
+    """The jar of Spark's Avro functions, by default for the installed PySpark. Raises
     `JarsUnavailable`.
     """
     return resolve(spark_avro(spark_version or importlib.metadata.version("pyspark")))
@@ -62,8 +62,8 @@ def cache_dir() -> Path:
 
 
 def resolve(wanted: JarSet, cache: Path | None = None) -> list[Path]:
-    """The jars of a set, from the cache or downloaded into it. Raises `JarsUnavailable` with what
-    each way said.
+    """The jars of a set, from the cache or downloaded into it. Raises `JarsUnavailable` with the
+    complaint of each way.
     """
     folder = (cache or cache_dir()) / wanted.name
     folder.parent.mkdir(parents=True, exist_ok=True)

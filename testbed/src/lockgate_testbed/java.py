@@ -10,7 +10,13 @@ from pathlib import Path
 from lockgate_testbed.errors import JavaMissing
 
 MINIMUM = 17
+OPTIONS = "LOCKGATE_JAVA_OPTIONS"  # more options for each JVM that the test bed starts, spaces between
 ADVICE = f"install Java {MINIMUM} (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+
+
+def options() -> list[str]:
+    """The options of `LOCKGATE_JAVA_OPTIONS`, for each JVM that the test bed starts."""
+    return os.environ.get(OPTIONS, "").split()
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from lockgate_testbed import jars
 from lockgate_testbed.errors import ChildFailed
-from lockgate_testbed.java import java
+from lockgate_testbed.java import java, options
 from lockgate_testbed.process import Child, free_ports, port_open
 from lockgate_testbed.server import Server
 
@@ -71,8 +71,9 @@ class KafkaBroker(Server):
 
     `heap` is Java's, such as "512m". Raises `ChildFailed`, `JavaMissing`, `JarsUnavailable` when it
     starts. After `kill()` a start takes some 5 s more, for the broker's former session has to end.
-    `joins`: a broker that runs already, whose cluster this one is a further node of, with the id
-    `node`; that one is the cluster's only controller, and must not be stopped before this one.
+    `joins`: a broker that runs already. This one becomes a further node of its cluster, with the id
+    `node`. The running one is the cluster's only controller, and must not be stopped before this
+    one.
     """
 
     def __init__(
@@ -97,7 +98,8 @@ class KafkaBroker(Server):
     def _launch(self) -> Child:
         classpath = os.pathsep.join(str(jar) for jar in jars.kafka_broker())
         config = self._prepare(classpath)
-        command = [java(), f"-Xms{self._heap}", f"-Xmx{self._heap}", *JVM, "-cp", classpath, "kafka.Kafka", str(config)]
+        heap = (f"-Xms{self._heap}", f"-Xmx{self._heap}")
+        command = [java(), *heap, *JVM, *options(), "-cp", classpath, "kafka.Kafka", str(config)]
         return Child("the Kafka broker", command, self.log).await_ready(self._answers, READY_WITHIN_S)
 
     def _prepare(self, classpath: str) -> Path:

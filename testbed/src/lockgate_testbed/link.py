@@ -16,8 +16,8 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER of no time: closing is a reset
 
 
 class Link:
-    """`with Link(port) as link:` what connects to `link.port` on this machine speaks with `port`;
-    where nobody listens, it is reset.
+    """`with Link(port) as link:` a proxy. A client that connects to `link.port` on this machine
+    speaks with `port`, and is reset where nobody listens there.
 
     `stop` holds every byte, and the connections stay open, as when a cable is drawn; `resume` lets
     the bytes go on. `slow(seconds)` holds each piece for so long. `reset` breaks all connections at
@@ -42,7 +42,7 @@ class Link:
         self._call(self._flows.clear)
 
     def resume(self) -> None:
-        """What was held, and all that comes, passes again, and at once."""
+        """Traffic passes again at once: all that was held, and all that comes."""
         self.slow(0.0)
         self._call(self._flows.set)
 
@@ -51,7 +51,7 @@ class Link:
         self._delay_s = seconds
 
     def reset(self) -> None:
-        """Both ends of all connections are told that they are broken."""
+        """Resets both ends of all connections."""
         self._call(self._break)
 
     def __enter__(self) -> "Link":

@@ -17,9 +17,7 @@ def available() -> bool:
 
 
 def fetch(wanted: JarSet, versions: tuple[str, ...], folder: Path) -> str | None:
-    """Bring the jars into `folder`; gives what Maven complained about, or None when all is
-    there.
-    """
+    """Bring the jars into `folder`; returns Maven's complaint, or None when all is there."""
     pom = folder / "pom.xml"
     pom.write_text(_pom(wanted, versions))
     command = ["mvn", "-q", "-B", "-f", str(pom), GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]

@@ -19,6 +19,10 @@ GUARD = Path(__file__).with_name("guard.py")
 POLL_S = 0.05
 TAIL_LINES = 25
 PORTS = range(20_000, 32_000)
+# "22000-24000": the part of PORTS that this process and its children may give out. Test processes
+# that run side by side get a part each. A port that one of them has chosen but not yet bound, or
+# whose server is stopped for now, is then never given to a server of another one.
+PORTS_OF = "LOCKGATE_PORTS"
 
 
 @functools.cache
@@ -34,7 +38,8 @@ def free_ports(count: int) -> list[int]:
     # that keeps knocking at such a port may be given that very port for its own end, is then
     # connected to itself, and the server cannot come back.
     found: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
+    ports = _ports()
+    for port in random.sample(ports, len(ports)):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -44,7 +49,19 @@ def free_ports(count: int) -> list[int]:
         found.append(port)
         if len(found) == count:
             return found
-    raise ChildFailed(f"no {count} free ports between {PORTS.start} and {PORTS.stop}")
+    raise ChildFailed(f"no {count} free ports between {ports.start} and {ports.stop}")
+
+
+def share_of_ports(number: int, of: int) -> str:
+    """The value of `PORTS_OF` for process `number` (from 0) of so many that run side by side."""
+    size = len(PORTS) // of
+    start = PORTS.start + number * size
+    return f"{start}-{start + size}"
+
+
+def _ports() -> range:
+    share = os.environ.get(PORTS_OF)
+    return range(*map(int, share.split("-"))) if share else PORTS
 
 
 def port_open(port: int) -> bool:
@@ -75,8 +92,8 @@ def processor_seconds(pid: int) -> float:
 
 
 class Child:
-    """One child process. What it prints goes to `log`, whose last lines are in the error when it
-    fails.
+    """One child process. Its output goes to the file `log`, whose last lines are in the error when
+    it fails.
     """
 
     def __init__(self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
@@ -111,7 +128,7 @@ class Child:
         return self._process.poll() is None
 
     def output(self) -> str:
-        """What this process has printed so far."""
+        """The output of this process so far."""
         with self.log.open("rb") as log:
             log.seek(self._started_at)
             return log.read().decode(errors="replace")

@@ -1,13 +1,16 @@
 """Two feeds whose event times lie apart, for a look at alignment: a history first, then live,
 slowly, until SIGTERM.
 
-Each partition of a feed has one record for each so many ms of event time, and a record is due at
-its event time + `behind_ms`. Whatever is due is written: at the start the history, all at once, and
-then one record after the other. A producer that comes back finds in the topics where it stopped,
-and writes what has become due meanwhile.
+Each partition of a feed has one record for each so many ms of event time. A record is due at its
+event time + `behind_ms`. The producer writes what is due: at the start the history, all at once,
+and then one record after the other. A producer that comes back finds in the topics where it
+stopped, and writes what has become due meanwhile.
 
-    python -m lockgate_testbed.producer feed BROKERS [--alive FILE]     # FILE is touched each round, once the history is written
-    python -m lockgate_testbed.producer counts BROKERS TOPIC            # JSON on standard output: minute of event time -> records
+    python -m lockgate_testbed.producer feed BROKERS [--alive FILE]
+    python -m lockgate_testbed.producer counts BROKERS TOPIC
+
+`feed` touches FILE each round, once the history is written. `counts` prints JSON: minute of event
+time -> records.
 """
 
 import argparse
@@ -87,7 +90,9 @@ class Writer:
         return sum(self._next)
 
     def write(self, now_ms: int) -> None:
-        """Append what is due, all partitions by event time; return when the broker has it."""
+        """Append the records that are due, all partitions by event time. Return when the broker has
+        them.
+        """
         due = [self.feed.due(p, self._origin_ms, first, now_ms) for p, first in enumerate(self._next)]
         records = sorted((stamp, p, offset) for p, more in enumerate(due) for stamp, offset in more)
         values = (

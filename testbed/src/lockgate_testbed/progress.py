@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told how much of `total` is done; it draws on stderr."""
+    """Return a function to call with how much of `total` is done; it draws on stderr."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _lines(console, title, total)

@@ -45,8 +45,8 @@ class Certificates:
 
 
 def address(ports: Sequence[int], tls: Certificates | None = None, *, form: str = "", path: str = "") -> str:
-    """Of a Redis, or of several, on this machine: redis://…, or rediss://… with its authority.
-    `form`: "+cluster" or "+sentinel".
+    """The address of a Redis, or of several, on this machine: redis://…, or rediss://… with its
+    authority. `form`: "+cluster" or "+sentinel".
     """
     hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
     return f"redis{form}://{hosts}{path}" if tls is None else f"rediss{form}://{hosts}{path}?ssl_ca_certs={tls.ca}"

@@ -1,4 +1,4 @@
-"""A Kafka that asks who is there, over TLS, and lets each see what an ACL gives them."""
+"""A Kafka with TLS and passwords, in which ACLs say what each user may see."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the test bed's servers have in common: a folder, a child process, and `with`."""
+"""The base of the test bed's servers: a folder, a child process, and `with`."""
 
 import shutil
 import tempfile
@@ -32,7 +32,7 @@ class Server(ABC):
 
     @property
     def log(self) -> Path:
-        """What the server prints."""
+        """The file of the server's output."""
         return self.data / f"{self.name}.log"
 
     @property

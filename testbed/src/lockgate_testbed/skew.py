@@ -1,9 +1,9 @@
-"""What a skewed topic holds, as pure functions: how many records in which partition, and the event
-time of each.
+"""The contents of a skewed topic, as pure functions: how many records in which partition, and the
+event time of each.
 
-All partitions cover the same span of event time with different densities, so that a reader that
-takes records at equal rates from all of them drifts apart in event time: a sparse partition is
-through its day in few records.
+All partitions cover the same span of event time with different densities. A sparse partition is
+through its day in few records. So a reader that takes records at equal rates from all of them
+drifts apart in event time.
 """
 
 import struct
@@ -20,8 +20,8 @@ KEYS = 1_000
 
 
 class Payload(NamedTuple):
-    """What a record's value says: its key (0 to 999), its event time in ms since the epoch, its
-    number in the whole topic.
+    """The contents of a record's value: its key (0 to 999), its event time in ms since the epoch,
+    its number in the whole topic.
     """
 
     key: int

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockgate_testbed import jars
-from lockgate_testbed.java import java
+from lockgate_testbed.java import java, options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +43,7 @@ def _defaults(cores: int) -> dict[str, str]:
         # A query that is stopped amid its foreachBatch: Spark looks through Python's whole
         # traceback by a pattern that recurses, and its thread dies of that where its stack is the
         # usual one of 1 MB.
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING} -Xss8m",
+        "spark.driver.extraJavaOptions": " ".join((f"-Dlog4j2.configurationFile=file:{LOGGING}", "-Xss8m", *options())),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(cores),

@@ -41,7 +41,7 @@ class StandaloneCluster(Server):
         super().stop()
 
     def kill(self) -> None:
-        """The same: what a worker has started would outlive a crash of it."""
+        """The same: children of a worker would outlive a crash of it."""
         self.stop()
 
     def _launch(self) -> Child:

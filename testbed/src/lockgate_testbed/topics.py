@@ -86,8 +86,8 @@ def load(
     progress: Callable[[int], None] | None = None,
     config: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a skewed topic and fill it; `progress` is told how many records have been handed over
-    so far. `config` as in `create`.
+    """Create a skewed topic and fill it; `progress` is called with the number of records handed
+    over so far. `config` as in `create`.
 
     The partitions grow together, in slices of event time. One process is used: a second one brings
     nothing, for the broker needs the other core.

@@ -23,6 +23,7 @@ from flink_replay.deviations import DEVIATIONS, Expected
 from lockgate.errors import CannotPause, InvalidValue, LockgateError, UnknownName, UnreadableBytes, WrongState
 
 TRACES = Path(__file__).parents[1] / "traces"
+REPORTED = "flink-replay"  # the property of a test's report that holds its outcome
 
 COMPONENTS: dict[str, type[Adapter]] = {
     "indexed_combined_watermark_status": IndexedStatusAdapter,

@@ -61,7 +61,7 @@ def test_a_jump_is_emitted_with_its_row_and_small_steps_by_the_timer() -> None:
     assert out.watermarks == [51, 52]
 
 
-def test_of_upstreams_watermarks_max_alone_goes_on_and_once() -> None:
+def test_max_alone_of_upstreams_watermarks_goes_on_and_once() -> None:
     made, _, out = assigner()
     for timestamp in (500, MAX, MAX):
         made.process_watermark(timestamp)

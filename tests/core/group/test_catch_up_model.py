@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lockgate.plan.model import Bounds, Plan
 from lockgate.wire.events import CatchUp, GroupConfig, Mode, OnLostReader
-from support.fleet import START, Batch, Death, Fleet, Member, Query, Told, Word
+from support.fleet import START, Announced, Batch, Death, Fleet, Member, Query, Reported
 from support.fleet_claims import Claims
 
 HOUR = 3_600_000
@@ -115,11 +115,11 @@ def test_whatever_happens_to_a_fleet_the_claims_of_catch_up_hold(world: tuple[Gr
 
 
 class Unmoved:
-    """A witness that looks away."""
+    """An observer that looks away."""
 
     def planned(self, query: Query, batch: Batch) -> None: ...
 
-    def held(self, query: Query, plan: Plan[str], told: Told, word: Word) -> None: ...
+    def held(self, query: Query, plan: Plan[str], latest: Announced, report: Reported) -> None: ...
 
     def committed(self, query: Query, batch: Batch) -> None: ...
 

@@ -64,7 +64,7 @@ def test_an_epoch_that_is_not_the_newest_is_stale_in_both_directions(group: Grou
         commands.leave(group, "a", 0, epoch + other, NOW)
 
 
-def test_who_never_registered_is_unknown_by_source_or_by_subtask(group: Group) -> None:
+def test_a_reader_that_never_registered_is_unknown_by_source_or_by_subtask(group: Group) -> None:
     event = ReportedWatermarkEvent(subtask=1, epoch=1, watermark=5)
     with pytest.raises(UnknownReader):
         commands.report(group, "a", event, NOW)
@@ -80,7 +80,7 @@ def test_what_the_older_epoch_reported_counts_until_the_newer_ones_first_report(
     assert decide(reported(group, 9, NOW + 1), NOW + 1).group_watermark == 9
 
 
-def test_or_until_the_lease_of_the_registration_ends(group: Group) -> None:
+def test_an_older_report_counts_until_the_lease_of_the_newer_registration_ends(group: Group) -> None:
     group = registered(reported(group, 5), NOW + 1, owner="q")
     assert decide(group, NOW + LEASE).group_watermark == 5
     assert decide(group, NOW + 1 + LEASE).group_watermark == MAX

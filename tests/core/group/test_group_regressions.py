@@ -62,7 +62,7 @@ def test_a_record_older_than_the_group_after_idleness_takes_the_group_back_to_it
     assert values(said(idle, "a", 3)) == (3, 13)
 
 
-def test_who_is_paused_becomes_idle_and_resumes_waits_anew_and_then_goes_on(group: Group) -> None:
+def test_a_reader_that_waits_becomes_idle_and_resumes_waits_anew_and_then_goes_on(group: Group) -> None:
     assert group.readers["b", 0].held_since == NOW
     idle = said(group, "b", 15, NOW + 10, idle=True)
     assert (idle.readers["b", 0].held_since, values(idle)) == (None, (5, 15))
@@ -72,7 +72,7 @@ def test_who_is_paused_becomes_idle_and_resumes_waits_anew_and_then_goes_on(grou
     assert (on.readers["b", 0].held_since, values(on, NOW + 40)) == (None, (16, 26))
 
 
-def test_who_is_paused_for_longer_than_any_time_out_still_counts_while_it_is_heard(group: Group) -> None:
+def test_a_reader_that_waits_for_longer_than_any_time_out_still_counts_while_it_is_heard(group: Group) -> None:
     now_ms = NOW
     for now_ms in range(NOW, NOW + 100 * LEASE, LEASE // 3):
         group = said(said(group, "a", 5, now_ms), "b", 15, now_ms)

@@ -68,7 +68,7 @@ def test_after_a_silence_of_all_the_first_one_back_is_held_by_those_who_are_not_
     assert decide(group, back + LEASE).group_watermark != 5
 
 
-def test_who_had_been_lost_before_the_silence_is_not_brought_back_by_it(group: Group) -> None:
+def test_a_reader_that_was_lost_before_the_silence_is_not_brought_back_by_it(group: Group) -> None:
     for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
         group = heard(group, "b", 100, now_ms)
     group = heard(group, "b", 100, NOW + 10 * LEASE)
@@ -110,19 +110,19 @@ def test_a_clock_that_is_put_back_leaves_each_lease_what_was_left_of_it(group: G
     assert decide(group, back + LEASE - 200).group_watermark == 100
 
 
-def test_and_the_next_silence_of_all_is_an_outage_as_ever(group: Group) -> None:
+def test_a_second_silence_of_all_is_an_outage_like_the_first(group: Group) -> None:
     group = heard(heard(group, "a", 5, NOW - 60_000), "b", 100, NOW - 60_000)
     group = heard(group, "b", 100, NOW - 30_000)
     assert decide(group, NOW - 30_000).group_watermark == 5
 
 
-def test_who_was_found_lost_by_a_clock_that_was_ahead_counts_again_where_it_was_put_back(group: Group) -> None:
+def test_a_reader_lost_by_a_clock_that_was_ahead_counts_again_where_it_was_put_back(group: Group) -> None:
     ahead, _ = evaluate(group, NOW + 3_600_000)
     assert all(reader.lost for reader in ahead.readers.values())
     assert decide(heard(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15
 
 
-def test_who_was_found_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_without_a_word(group: Group) -> None:
+def test_a_reader_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_without_a_report(group: Group) -> None:
     ahead, event = evaluate(group, NOW + 3_600_000)
     assert event.max_desired_watermark == MAX
     again, event = evaluate(ahead, NOW + 100)
@@ -154,7 +154,7 @@ def test_a_lease_that_is_made_longer_brings_a_lost_reader_back_and_not_what_it_o
     assert (decide(group, NOW + LEASE).group_watermark, decide(group, NOW + LEASE).ceiling) == (5, 15)
 
 
-def test_who_was_lost_by_the_longer_lease_stays_lost_by_the_shorter_one(group: Group) -> None:
+def test_a_reader_lost_by_the_longer_lease_stays_lost_by_the_shorter_one(group: Group) -> None:
     group = evaluate(heard(heard(group, "b", 100, NOW + 300), "b", 100, NOW + 600), NOW + LEASE)[0]
     assert decide(replace_config(group, replace(CONFIG, lease_ms=100), NOW + LEASE), NOW + LEASE).group_watermark == 100
 
@@ -180,7 +180,7 @@ members = st.builds(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(members, min_size=1, max_size=12), st.sampled_from([-60_000, 0, 400, 1_000, 5_000]))
-def test_of_a_crowd_each_becomes_at_once_what_it_would_become_alone(some: list[Reader], wait: int) -> None:
+def test_each_reader_of_a_crowd_becomes_at_once_what_it_would_become_alone(some: list[Reader], wait: int) -> None:
     crowd = {("s", n): some[n % len(some)] for n in range(300)}
     now_ms = NOW + wait
 

@@ -57,7 +57,7 @@ def test_nobody_waits_for_itself_or_while_idle_or_where_nothing_is_enforced() ->
     ] == [None] * 3
 
 
-def test_who_waited_for_too_long_is_let_go_to_the_millisecond() -> None:
+def test_a_reader_that_waited_for_too_long_is_let_go_to_the_millisecond() -> None:
     group = waiting()
     assert next_deadline(group, NOW) == NOW + HOLD
     assert decide(group, NOW + HOLD - 1).ceiling == 10
@@ -74,7 +74,7 @@ def test_an_alarm_changes_nothing_but_is_given_once_for_each_wait() -> None:
     assert (again.readers["live", 0].overdue, again.readers["live", 0].held_since) == (False, NOW + HOLD)
 
 
-def test_who_was_passed_over_reads_on_and_counts_again_within_the_drift_of_the_others() -> None:
+def test_a_reader_that_was_passed_over_reads_on_and_counts_again_within_the_drift_of_the_others() -> None:
     group = evaluate(waiting(), NOW + HOLD)[0]
     for watermark, counts in ((500, False), (989, False), (990, True)):
         group = said(group, "backfill", watermark, NOW + HOLD)
@@ -91,7 +91,7 @@ def test_a_restart_of_who_was_passed_over_does_not_hold_the_others_again() -> No
     assert decide(said(group, "backfill", 3, NOW + HOLD), NOW + HOLD).group_watermark == 1_000
 
 
-def test_who_waits_is_passed_over_for_nobody_and_waits_anew_for_the_next_one() -> None:
+def test_a_reader_that_waits_is_passed_over_for_nobody_and_waits_anew_for_the_next_one() -> None:
     group = said(waiting(), "ahead", 5_000, NOW)
     group = evaluate(said(group, "ahead", 5_000, NOW), NOW + HOLD)[0]
     assert {key[0] for key in group.readers if group.readers[key].passed_over} == {"backfill"}
@@ -131,14 +131,14 @@ def test_an_outage_is_no_wait_neither_for_who_looks_nor_for_the_first_one_back()
     assert next_deadline(group, NOW + 60_000) == NOW + 60_000 + HOLD
 
 
-def test_nor_is_one_before_which_another_one_was_for_who_has_not_been_heard_since() -> None:
+def test_two_outages_in_a_row_do_not_count_as_waiting() -> None:
     group = waiting(replace(PROCEED, lease_ms=900, update_interval_ms=10))
     for back in (NOW + 400, NOW + 800):
         group = said(group, "backfill", 0, back)
     assert decide(group, NOW + 800).ceiling == 10
 
 
-def test_who_has_not_waited_for_too_long_yet_is_not_passed_over_either() -> None:
+def test_a_reader_that_has_not_waited_for_too_long_yet_is_not_passed_over_either() -> None:
     group = said(said(waiting(), "ahead", 5_000, NOW + 1), "ahead", 5_000, NOW + 1)
     group = said(group, "ahead", 5_000, NOW + HOLD - 1)
     late = replace_config(group, replace(PROCEED, max_hold_ms=HOLD - 1), NOW)
@@ -148,13 +148,13 @@ def test_who_has_not_waited_for_too_long_yet_is_not_passed_over_either() -> None
     assert decide(group, NOW + HOLD - 1).ceiling == 1_010
 
 
-def test_who_was_passed_over_counts_again_where_nobody_else_does() -> None:
+def test_a_reader_that_was_passed_over_counts_again_where_nobody_else_does() -> None:
     group = said(evaluate(waiting(), NOW + HOLD)[0], "live", 1_000, NOW + HOLD, finished=True)
     assert decide(group, NOW + HOLD).ceiling == MAX
     assert decide(said(group, "backfill", 0, NOW + HOLD), NOW + HOLD).ceiling == 10
 
 
-def test_who_gets_on_at_the_pace_of_others_does_not_wait() -> None:
+def test_a_reader_that_gets_on_at_the_pace_of_others_does_not_wait() -> None:
     group, now_ms = said(said(create("g", PROCEED, NOW), "slow", 990, NOW), "fast", 1_000, NOW), NOW
     for slow in (
         990,
@@ -168,7 +168,7 @@ def test_who_gets_on_at_the_pace_of_others_does_not_wait() -> None:
     assert decide(group, now_ms + 1).ceiling == 1_037
 
 
-def test_who_gets_on_after_an_alarm_is_not_overdue_and_may_be_told_of_again() -> None:
+def test_a_reader_that_gets_on_after_an_alarm_is_not_overdue_and_may_be_reported_again() -> None:
     group = said(evaluate(waiting(ALARM), NOW + HOLD)[0], "backfill", 995, NOW + HOLD)
     group = said(group, "live", 1_005, NOW + HOLD)
     assert (group.readers["live", 0].overdue, group.readers["live", 0].held_since) == (False, NOW + HOLD)

@@ -58,7 +58,7 @@ def test_a_parked_reader_holds_the_others_until_its_time_is_over_and_is_then_los
     assert decide(group, NOW + 10 * LEASE).group_watermark == 100
 
 
-def test_or_holds_on_where_lost_readers_do(parked: Group) -> None:
+def test_a_parked_reader_holds_on_after_its_time_where_lost_readers_do(parked: Group) -> None:
     group = replace(parked, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD))
     assert decide(beating(group, "b", 100, NOW, NOW + 11 * LEASE), NOW + 11 * LEASE).group_watermark == 5
 
@@ -90,12 +90,12 @@ def test_a_run_that_registers_and_never_reports_leaves_the_time_as_it_is_or_a_le
     assert decide(group, NOW + ends).group_watermark == 100
 
 
-def test_who_registers_when_its_time_is_over_does_not_count_before_it_reports(parked: Group) -> None:
+def test_a_reader_that_registers_when_its_time_is_over_does_not_count_before_it_reports(parked: Group) -> None:
     group = registered(beating(parked, "b", 100, NOW, NOW + 10 * LEASE), "a", NOW + 10 * LEASE)
     assert decide(group, NOW + 10 * LEASE).group_watermark == 100
 
 
-def test_and_where_lost_readers_hold_on_it_holds_with_a_lease_like_any_other_and_is_parked_no_more(
+def test_a_reader_that_registers_late_holds_where_lost_readers_do_with_a_lease_like_any_other(
     parked: Group,
 ) -> None:
     group = replace(parked, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD))
@@ -150,7 +150,7 @@ def test_another_lease_of_the_group_leaves_the_time_as_it_is(parked: Group) -> N
         assert group.readers["a", 0].heard_at == NOW
 
 
-def test_who_is_parked_does_not_wait_and_can_be_passed_over_like_everybody() -> None:
+def test_a_parked_reader_does_not_wait_and_can_be_passed_over_like_any_other() -> None:
     config = replace(CONFIG, catch_up=CatchUp.STRICT, max_hold_ms=500, on_max_hold=OnMaxHold.PROCEED)
     group = said(said(create("g", config, NOW), "a", 5, NOW, park_ms=HOUR), "b", 100, NOW)
     assert decide(beating(group, "b", 100, NOW, NOW + 500), NOW + 500).group_watermark == 100

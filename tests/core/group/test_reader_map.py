@@ -81,7 +81,7 @@ def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
         assert version.lowest_watermark(with_lost=with_lost) == lowest
         assert version.lowest_reach(with_lost=with_lost) == min((reach for _, reach in count.values()), default=MAX)
         standing = sorted(key for key, (watermark, _) in count.items() if watermark == lowest < MAX)
-        assert version.standing_at(lowest, 3, with_lost=with_lost) == tuple(standing[:3])
+        assert version.at_watermark(lowest, 3, with_lost=with_lost) == tuple(standing[:3])
         assert sorted(version.up_to(1, with_lost=with_lost)) == sorted(
             key for key, (watermark, _) in count.items() if watermark <= 1
         )
@@ -133,7 +133,7 @@ def test_a_change_among_many_differs_in_that_one_alone() -> None:
     newer = many.updated({("s", 5): reporting(20_000)})
     assert list(many._differs) == [("s", 5)]
     assert newer.changed_since(many) == {("s", 5)}
-    assert newer.standing_at(0, 8, with_lost=False) == (("s", 0),)
+    assert newer.at_watermark(0, 8, with_lost=False) == (("s", 0),)
 
 
 def reporting(watermark: int) -> Reader:

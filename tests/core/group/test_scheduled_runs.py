@@ -112,7 +112,7 @@ def test_runs_apart_never_get_ahead_of_what_a_parked_one_has_still_to_read() -> 
     assert all(source.read > 0 for source in schedule.sources.values())
 
 
-def test_and_read_all_each_time_where_the_drift_is_above_the_schedules_period() -> None:
+def test_scheduled_runs_read_all_each_time_where_the_drift_is_above_the_schedules_period() -> None:
     schedule = hours(park_ms=2 * HOUR, apart_ms=10 * MINUTE, drift_ms=HOUR + 2 * LATE)
     assert sum(schedule.unread[3:]) == 0  # of the first three two have to wait for the common start
 
@@ -122,7 +122,7 @@ def test_without_parking_runs_apart_forget_each_other_and_rows_are_late() -> Non
 
 
 @pytest.mark.parametrize("hour", [10, 11])
-def test_and_nobody_waits_for_ever_for_one_whose_runs_have_ended_for_good(hour: int) -> None:
+def test_nobody_waits_for_ever_for_a_source_whose_runs_have_ended_for_good(hour: int) -> None:
     schedule = hours(park_ms=2 * HOUR, apart_ms=0)
     last, now_ms = schedule.sources["a"], START + hour * HOUR + 30 * MINUTE
     last.produced(now_ms, quiet=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.plan.draft import MOST_LOOK_UPS, Survey
+from lockgate.plan.draft import MOST_LOOK_UPS, Draft
 from lockgate.plan.model import Bounds, Plan
 from lockgate.plan.search import GOOD_ENOUGH, Curve
 from lockgate.watermark import MAX
@@ -45,9 +45,9 @@ class World:
         tried = [self.ends(times[0] - 1 if times else 0), *map(self.ends, times)]
         return [ends for ends in tried if self.use(ends) <= 1][-1]
 
-    def survey(self) -> Survey[str]:
+    def draft(self) -> Draft[str]:
         view = LogsInMemory.from_start(**self.logs)
-        return Survey(view.backlogs(REPLAY, SOURCE_OF), view, BOUNDS, self.budgets)
+        return Draft.of(view.backlogs(REPLAY, SOURCE_OF), view, BOUNDS, self.budgets)
 
     def is_optimal(self, plan: Plan[str]) -> bool:
         ends = {split: made.end for split, made in plan.splits.items()}
@@ -64,7 +64,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 @given(worlds())
 def test_a_plan_is_the_greatest_within_all_budgets_together_or_has_looked_as_often_as_it_may(world: World) -> None:
-    made = world.survey()
+    made = world.draft()
     plan = made.plan()
     assert world.use({split: each.end for split, each in plan.splits.items()}) <= 1
     assert world.is_optimal(plan) or made.look_ups >= MOST_LOOK_UPS - 7
@@ -81,7 +81,7 @@ def test_three_hundred_first_plans_over_bursts_with_small_budgets_are_all_optima
             for split in SOURCE_OF
         }
         world = World(logs, {source: random_.randrange(20, 200) for source in (0, 1, 2)})
-        made = world.survey()
+        made = world.draft()
         found.append((world.is_optimal(made.plan()), made.look_ups))
     assert all(optimal for optimal, _ in found)
     # nothing was learned yet, and 99 % of so little is all of it
@@ -90,7 +90,7 @@ def test_three_hundred_first_plans_over_bursts_with_small_budgets_are_all_optima
 
 def test_a_gap_in_the_logs_is_asked_about_once() -> None:
     view = LogsInMemory.from_start(a=[0, 10, 90_000], b=[5, 15, 95_000])
-    made = Survey(view.backlogs(REPLAY), view, BOUNDS, {0: 5})
+    made = Draft.of(view.backlogs(REPLAY), view, BOUNDS, {0: 5})
     made.plan()
     gaps = [sum(time <= asked for log in view.logs.values() for time in log) for asked in view.asked]
     assert len(gaps) == len(set(gaps))
@@ -100,7 +100,7 @@ def test_a_gap_in_the_logs_is_asked_about_once() -> None:
 def test_the_first_unread_records_bound_the_search_only_where_they_break_a_budget(
     world: World, event_time: int
 ) -> None:
-    bound = world.survey().look(event_time).full
+    bound = world.draft().look(event_time).full
     assert bound == MAX or world.use(world.ends(bound)) > 1
 
 
@@ -111,7 +111,7 @@ def test_many_splits_of_a_few_records_take_three_look_ups_beside_the_heads() -> 
     random_ = random.Random(7)
     logs = {f"s{n}": sorted(random_.sample(range(100_000, 10_000_000), 3)) for n in range(600)}
     view = LogsInMemory.from_start(**logs)
-    made = Survey(view.backlogs(REPLAY), view, BOUNDS, {0: 100}, Curve(((0, 0.0), (10_000_000, 18.0))))
+    made = Draft.of(view.backlogs(REPLAY), view, BOUNDS, {0: 100}, Curve(((0, 0.0), (10_000_000, 18.0))))
     assert made.plan().offsets >= 99
     assert len(view.asked) <= 3
 
@@ -119,7 +119,7 @@ def test_many_splits_of_a_few_records_take_three_look_ups_beside_the_heads() -> 
 @given(worlds(), st.integers(-10, 110_000), st.integers(0, 200_000))
 def test_no_plan_asks_more_often_than_the_hard_cap(world: World, ceiling: int, now: int) -> None:
     view = LogsInMemory.from_start(**world.logs)
-    made = Survey(view.backlogs(now, SOURCE_OF), view, Bounds(max_drift=50, idle_timeout=1_000), world.budgets)
+    made = Draft.of(view.backlogs(now, SOURCE_OF), view, Bounds(max_drift=50, idle_timeout=1_000), world.budgets)
     stops = made.stops
     assert all(head.event_time > made.target for head in stops.values())
     made.plan(ceiling)
@@ -133,7 +133,7 @@ def test_a_log_made_to_defeat_the_search_is_read_in_smaller_batches_and_to_its_e
     )
     batches, learned = 0, None
     while any(view.positions[split] < view.ends[split] for split in view.ends):
-        made = Survey(view.backlogs(10**20), view, BOUNDS, {0: 50}, learned)
+        made = Draft.of(view.backlogs(10**20), view, BOUNDS, {0: 50}, learned)
         plan, learned = made.plan(), made.curve
         assert 0 < plan.offsets <= 50
         assert made.look_ups <= MOST_LOOK_UPS

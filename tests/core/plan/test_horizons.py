@@ -2,7 +2,7 @@
 
 import pytest
 
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Limit, SplitState
 from support.logs_in_memory import LogsInMemory
 
@@ -10,7 +10,7 @@ NOW = 10_000_000
 BOUNDS = Bounds(max_drift=1_000, idle_timeout=60_000)
 
 
-def survey(logs: LogsInMemory, now: int, since: int | None = None) -> Survey[str]:
+def draft(logs: LogsInMemory, now: int, since: int | None = None) -> Draft[str]:
     """`since`: wall clock since when split `slow` is caught up."""
     backlogs = logs.backlogs(now)
     slow = backlogs["slow"]
@@ -18,7 +18,7 @@ def survey(logs: LogsInMemory, now: int, since: int | None = None) -> Survey[str
         backlogs["slow"] = Backlog(
             source=0, position=slow.position, end=slow.end, known_until=now, caught_up_since=since
         )
-    return Survey(backlogs, logs, BOUNDS, {0: None})
+    return Draft.of(backlogs, logs, BOUNDS, {0: None})
 
 
 def live(behind: int) -> LogsInMemory:
@@ -41,7 +41,7 @@ def live(behind: int) -> LogsInMemory:
 def test_a_silent_live_split_holds_the_others_at_drift_above_its_last_record_or_the_clock_less_the_timeout(
     behind: int, target: int
 ) -> None:
-    made = survey(live(behind), NOW)
+    made = draft(live(behind), NOW)
     assert made.horizon == target
     assert made.plan().limit is Limit.HORIZON
     assert made.slowest == "slow"
@@ -52,18 +52,18 @@ def test_what_a_silent_split_holds_is_let_go_by_the_clock_ms_by_ms_and_no_later(
     last = NOW - 1
     # the wall clock at which the horizon is the last record of the other
     free = last - 1_000 + 60_000 + 1
-    assert survey(logs, free - 1).plan().paused == {"fast"}
-    assert survey(logs, free).plan().paused == frozenset()
+    assert draft(logs, free - 1).plan().paused == {"fast"}
+    assert draft(logs, free).plan().paused == frozenset()
 
 
 def test_an_idle_split_that_gets_a_record_is_active_in_the_next_plan_and_its_record_is_not_late() -> None:
     logs = live(behind=100_000)
-    before = survey(logs, NOW, since=NOW - 60_000).plan()
+    before = draft(logs, NOW, since=NOW - 60_000).plan()
     assert before.splits["slow"].state is SplitState.IDLE
     came = LogsInMemory(
         {**logs.logs, "slow": [NOW - 100_000, NOW - 59_000]}, dict(logs.positions), {**logs.ends, "slow": 2}
     )
-    after = survey(came, NOW + 1).plan()
+    after = draft(came, NOW + 1).plan()
     assert (after.splits["slow"].state, after.splits["slow"].end) == (SplitState.ACTIVE, 2)
     assert before.target - BOUNDS.max_drift < NOW - 59_000
 
@@ -72,4 +72,4 @@ def test_an_idle_split_that_gets_a_record_is_active_in_the_next_plan_and_its_rec
 def test_an_empty_or_ended_split_never_holds_up_a_replay(slow: list[int]) -> None:
     logs = LogsInMemory.from_start(slow=slow, fast=range(0, 9_000_000, 1_000))
     logs.positions["slow"] = len(slow)
-    assert survey(logs, NOW).plan().limit is Limit.END
+    assert draft(logs, NOW).plan().limit is Limit.END

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.plan.test_plan_model import HOUR, MINUTE, SPLITS, Append
 from lockgate import watermark
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds
 from lockgate.plan.producer_lag import ProducerLag
 from support.logs_in_memory import LogsInMemory
@@ -68,7 +68,7 @@ def played(
             bound = lag.bound(now, bounds.max_drift)
             closed[split] = max(closed[split], now - bound)
             backlogs[split] = replace(backlogs[split], lag_bound=bound)
-        plan = Survey(backlogs, view, bounds, {0: budget}).plan()
+        plan = Draft.of(backlogs, view, bounds, {0: budget}).plan()
         batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
         for split, offset, event_time in batch:
             if event_time <= watermark.add(highest, -delay):

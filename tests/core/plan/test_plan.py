@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from lockgate import watermark
 from lockgate.errors import InvalidValue
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan, SplitState
 from support.logs_in_memory import LogsInMemory
 
@@ -12,8 +12,8 @@ REPLAY = 10**12  # a wall clock far above every event time here
 BOUNDS = Bounds(max_drift=1000, idle_timeout=60_000)
 
 
-def survey(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY, bounds: Bounds = BOUNDS) -> Survey[str]:
-    return Survey(logs.backlogs(now), logs, bounds, {0: budget})
+def draft(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY, bounds: Bounds = BOUNDS) -> Draft[str]:
+    return Draft.of(logs.backlogs(now), logs, bounds, {0: budget})
 
 
 def ends(plan: Plan[str]) -> dict[str, int]:
@@ -22,28 +22,28 @@ def ends(plan: Plan[str]) -> dict[str, int]:
 
 def test_a_split_that_lags_gets_the_whole_budget_until_it_is_level() -> None:
     logs = LogsInMemory.from_start(ahead=range(1000, 2000), behind=range(100))
-    plan = survey(logs, budget=100).plan()
+    plan = draft(logs, budget=100).plan()
     assert ends(plan) == {"ahead": 0, "behind": 100}
     assert plan.limit is Limit.BUDGET
 
 
 def test_all_splits_are_read_up_to_one_event_time() -> None:
     logs = LogsInMemory.from_start(dense=range(1000), sparse=range(0, 1000, 10))
-    plan = survey(logs, budget=55).plan()
+    plan = draft(logs, budget=55).plan()
     assert ends(plan) == {"dense": 50, "sparse": 5}
     assert plan.target == 49
 
 
 def test_without_a_budget_everything_is_read_in_one_batch() -> None:
     logs = LogsInMemory.from_start(a=range(50), b=range(7000, 9000))
-    plan = survey(logs).plan()
+    plan = draft(logs).plan()
     assert ends(plan) == {"a": 50, "b": 2000}
     assert plan.limit is Limit.END
 
 
 def test_the_budget_of_each_source_holds_for_itself() -> None:
     logs = LogsInMemory.from_start(orders=range(1000), payments=range(1000))
-    joint = Survey(logs.backlogs(REPLAY, {"orders": 0, "payments": 1}), logs, BOUNDS, {0: 500, 1: 10})
+    joint = Draft.of(logs.backlogs(REPLAY, {"orders": 0, "payments": 1}), logs, BOUNDS, {0: 500, 1: 10})
     assert ends(joint.plan()) == {"orders": 10, "payments": 10}
 
 
@@ -51,7 +51,7 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches() -> No
     logs = LogsInMemory.from_start(a=[5] * 100, b=[5] * 100)
     read = []
     while any(logs.positions[s] < logs.ends[s] for s in logs.ends):
-        plan = survey(logs, budget=30).plan()
+        plan = draft(logs, budget=30).plan()
         read.append(plan.offsets)
         logs.positions.update(ends(plan))
     assert read == [30] * 6 + [20]
@@ -59,7 +59,7 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches() -> No
 
 def test_the_group_s_ceiling_pauses_what_is_above_it_and_lets_the_rest_go_on() -> None:
     logs = LogsInMemory.from_start(ahead=range(500, 600), behind=range(600))
-    plan = survey(logs).plan(ceiling=300)
+    plan = draft(logs).plan(ceiling=300)
     assert ends(plan) == {"ahead": 0, "behind": 301}
     assert plan.paused == {"ahead", "behind"}
     assert (plan.target, plan.ceiling, plan.limit) == (300, 300, Limit.GROUP)
@@ -67,21 +67,21 @@ def test_the_group_s_ceiling_pauses_what_is_above_it_and_lets_the_rest_go_on() -
 
 def test_a_timestamp_larger_than_the_budget_is_not_begun_above_the_ceiling() -> None:
     logs = LogsInMemory.from_start(a=[500] * 100)
-    assert survey(logs, budget=10).plan(ceiling=499).offsets == 0
-    assert survey(logs, budget=10).plan(ceiling=500).offsets == 10
+    assert draft(logs, budget=10).plan(ceiling=499).offsets == 0
+    assert draft(logs, budget=10).plan(ceiling=500).offsets == 10
 
 
 def test_a_ceiling_of_min_pauses_everything_and_one_of_max_nothing() -> None:
     logs = LogsInMemory.from_start(a=range(10))
-    assert survey(logs).plan(ceiling=watermark.MIN).paused == {"a"}
-    assert not survey(logs).plan(ceiling=watermark.MAX).paused
+    assert draft(logs).plan(ceiling=watermark.MIN).paused == {"a"}
+    assert not draft(logs).plan(ceiling=watermark.MAX).paused
 
 
 def test_a_live_split_without_backlog_holds_the_others_at_its_own_event_time_plus_drift() -> None:
     logs = LogsInMemory(
         {"slow": [0, 1000], "fast": list(range(0, 20_000, 100))}, {"slow": 2, "fast": 0}, {"slow": 2, "fast": 200}
     )
-    plan = survey(logs, now=30_000).plan()
+    plan = draft(logs, now=30_000).plan()
     assert plan.target == 1000 - 1 + BOUNDS.max_drift
     assert plan.limit is Limit.HORIZON
     assert plan.splits["fast"].state is SplitState.PAUSED
@@ -91,37 +91,37 @@ def test_a_live_split_with_one_unread_record_holds_the_others_just_the_same() ->
     logs = LogsInMemory(
         {"slow": [0, 1000], "fast": list(range(0, 20_000, 100))}, {"slow": 1, "fast": 0}, {"slow": 2, "fast": 200}
     )
-    assert survey(logs, now=30_000).plan().target == 1000 - 1 + BOUNDS.max_drift
+    assert draft(logs, now=30_000).plan().target == 1000 - 1 + BOUNDS.max_drift
 
 
 def test_the_clock_lets_go_of_a_split_that_stays_silent() -> None:
     logs = LogsInMemory(
         {"silent": [0], "live": list(range(0, 200_000, 1000))}, {"silent": 1, "live": 0}, {"silent": 1, "live": 200}
     )
-    assert survey(logs, now=100_000).plan().target == 100_000 - 60_000 - 1 + 1000
+    assert draft(logs, now=100_000).plan().target == 100_000 - 60_000 - 1 + 1000
 
 
 def test_an_open_transaction_stops_the_clock_of_its_split() -> None:
     logs = LogsInMemory.from_start(a=range(0, 100_000, 1000), b=[])
     backlogs = logs.backlogs(200_000)
     backlogs["b"] = type(backlogs["b"])(source=0, position=0, end=0, known_until=70_000)
-    assert Survey(backlogs, logs, BOUNDS, {0: None}).plan().target == 70_000 - 60_000 - 1 + 1000
+    assert Draft.of(backlogs, logs, BOUNDS, {0: None}).plan().target == 70_000 - 60_000 - 1 + 1000
 
 
 def test_empty_and_ended_splits_hold_nobody_in_a_replay() -> None:
     logs = LogsInMemory.from_start(empty=[], ended=[3], full=range(0, 100_000, 10))
-    assert survey(logs).plan().limit is Limit.END
+    assert draft(logs).plan().limit is Limit.END
 
 
 def test_a_split_s_watermark_is_just_below_its_first_unread_record() -> None:
     logs = LogsInMemory({"a": [10, 20, 500]}, {"a": 2}, {"a": 3})
-    assert survey(logs, bounds=Bounds(max_drift=1000, idle_timeout=60_000, disorder=7)).watermarks == {"a": 500 - 7 - 1}
+    assert draft(logs, bounds=Bounds(max_drift=1000, idle_timeout=60_000, disorder=7)).watermarks == {"a": 500 - 7 - 1}
 
 
 def test_reach_is_never_above_the_last_event_time_in_the_logs() -> None:
     logs = LogsInMemory.from_start(a=[1, 2, 3], b=[4])
-    assert survey(logs).reach == 4
-    assert survey(logs, budget=2).reach == 2
+    assert draft(logs).reach == 4
+    assert draft(logs, budget=2).reach == 2
 
 
 def test_a_split_is_idle_once_it_was_caught_up_for_the_idle_timeout() -> None:
@@ -130,13 +130,13 @@ def test_a_split_is_idle_once_it_was_caught_up_for_the_idle_timeout() -> None:
     for since in (None, REPLAY - 59_999, REPLAY - 60_000):
         backlogs = logs.backlogs(REPLAY)
         backlogs["a"] = type(backlogs["a"])(source=0, position=1, end=1, known_until=REPLAY, caught_up_since=since)
-        states.append(Survey(backlogs, logs, BOUNDS, {0: None}).plan().splits["a"].state)
+        states.append(Draft.of(backlogs, logs, BOUNDS, {0: None}).plan().splits["a"].state)
     assert states == [SplitState.CAUGHT_UP, SplitState.CAUGHT_UP, SplitState.IDLE]
 
 
 def test_a_paused_query_is_planned_again_without_asking_the_broker_for_the_target() -> None:
     logs = LogsInMemory.from_start(a=range(1000, 2000))
-    made = survey(logs, budget=100)
+    made = draft(logs, budget=100)
     before = made.look_ups
     assert made.plan(ceiling=500).offsets == 0
     assert made.look_ups == before
@@ -160,7 +160,7 @@ def test_no_plan_is_over_budget_above_the_ceiling_or_uneven(
 ) -> None:
     view = LogsInMemory.from_start(**logs)
     view.positions = {split: data.draw(st.integers(0, len(log))) for split, log in logs.items()}
-    plan = survey(view, budget=budget, bounds=Bounds(max_drift=1000, idle_timeout=0, disorder=disorder)).plan(ceiling)
+    plan = draft(view, budget=budget, bounds=Bounds(max_drift=1000, idle_timeout=0, disorder=disorder)).plan(ceiling)
     assert plan.offsets <= budget
     for split, made in plan.splits.items():
         batch = logs[split][made.position : made.end]
@@ -182,9 +182,9 @@ def test_whenever_somebody_has_a_backlog_somebody_may_read(
     ]
     bounds = Bounds(max_drift=max_drift, idle_timeout=0)
     while any(reader.positions[s] < reader.ends[s] for reader in readers for s in reader.ends):
-        surveys = [survey(reader, budget=budget, bounds=bounds) for reader in readers if reader.logs]
-        ceiling = watermark.add(min(w for s in surveys for w in s.watermarks.values()), max_drift)
-        plans = [s.plan(ceiling) for s in surveys]
+        drafts = [draft(reader, budget=budget, bounds=bounds) for reader in readers if reader.logs]
+        ceiling = watermark.add(min(w for s in drafts for w in s.watermarks.values()), max_drift)
+        plans = [s.plan(ceiling) for s in drafts]
         assert any(plan.offsets for plan in plans)
         for reader, plan in zip([reader for reader in readers if reader.logs], plans, strict=True):
             reader.positions.update(ends(plan))
@@ -192,7 +192,7 @@ def test_whenever_somebody_has_a_backlog_somebody_may_read(
 
 def test_a_group_is_told_of_the_last_records_where_a_plan_goes_by_the_clock_alone() -> None:
     logs = LogsInMemory({"done": [90_000], "open": [95_000]}, {"done": 1, "open": 0}, {"done": 1, "open": 1})
-    made = survey(logs, now=100_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000, disorder=3))
+    made = draft(logs, now=100_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000, disorder=3))
     assert made.watermarks["done"] == 100_000 - 60_000 - 1
     assert made.reported_watermarks() == {"done": 90_000 - 3 - 1, "open": 95_000 - 3 - 1}
 
@@ -205,16 +205,16 @@ FAR = 10**15
 def test_a_record_from_2099_moves_no_target_and_holds_nobody() -> None:
     logs = LogsInMemory.from_start(poisoned=[10, 20, FAR, 30, 40], other=range(100))
     logs.incredible = frozenset({FAR})
-    plan = survey(logs, budget=25).plan()
+    plan = draft(logs, budget=25).plan()
     assert 20 < plan.target < 30
     assert ends(plan) == {"poisoned": 2, "other": plan.target + 1}
-    assert ends(survey(logs).plan()) == {"poisoned": 5, "other": 100}
+    assert ends(draft(logs).plan()) == {"poisoned": 5, "other": 100}
 
 
 def test_a_split_with_nothing_credible_stands_at_the_clock_and_is_read_by_what_the_others_leave() -> None:
     logs = LogsInMemory.from_start(poison=[FAR] * 300, poison_too=[FAR] * 100, good=range(60))
     logs.incredible = frozenset({FAR})
-    made = survey(logs, budget=100, now=90_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000))
+    made = draft(logs, budget=100, now=90_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000))
     assert made.watermarks["poison"] == 90_000 - 60_000 - 1
     assert ends(made.plan()) == {"poison": 30, "poison_too": 10, "good": 60}
     assert made.plan(ceiling=watermark.MIN).offsets == 0
@@ -225,7 +225,7 @@ def test_where_nothing_at_all_is_credible_everything_is_read_on_in_proportion() 
     logs.incredible = frozenset({FAR})
     read = []
     while any(logs.positions[split] < logs.ends[split] for split in logs.ends):
-        plan = survey(logs, budget=40).plan()
+        plan = draft(logs, budget=40).plan()
         read.append(plan.offsets)
         logs.positions.update(ends(plan))
     assert read == [40, 40, 20]
@@ -233,8 +233,8 @@ def test_where_nothing_at_all_is_credible_everything_is_read_on_in_proportion() 
 
 def test_a_log_that_was_asked_enough_gets_a_smaller_batch_and_no_further_questions() -> None:
     logs = LogsInMemory.from_start(a=[n * n for n in range(10_000)])
-    thorough = survey(logs, budget=5_000)
+    thorough = draft(logs, budget=5_000)
     logs.spent = True
-    sparing = survey(logs, budget=5_000)
+    sparing = draft(logs, budget=5_000)
     assert sparing.look_ups < thorough.look_ups
     assert 0 < sparing.plan().offsets < thorough.plan().offsets <= 5_000

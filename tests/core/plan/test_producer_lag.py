@@ -59,7 +59,7 @@ def test_the_most_is_remembered_for_an_hour_and_then_by_half_with_each_hour() ->
     ]
 
 
-def test_of_a_silent_split_no_more_than_the_limit_is_remembered_and_of_an_active_one_all() -> None:
+def test_a_silent_split_s_lag_is_remembered_up_to_the_limit_and_an_active_one_s_wholly() -> None:
     lag = seen((0, 50 * MINUTE), limit=HOUR)
     at = T + 1_000
     assert lag.bound(at + ACTIVE_MS, DRIFT) == 62.5 * MINUTE

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate import watermark
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows, Zone
@@ -16,8 +16,8 @@ REPLAY = 10**12
 BOUNDS = Bounds(max_drift=1000, idle_timeout=60)
 
 
-def survey(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY) -> Survey[str]:
-    return Survey(logs.backlogs(now), logs, BOUNDS, {0: budget})
+def draft(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY) -> Draft[str]:
+    return Draft.of(logs.backlogs(now), logs, BOUNDS, {0: budget})
 
 
 def sliced(
@@ -29,7 +29,7 @@ def sliced(
     holds: bool = False,
     whole_from: int = watermark.MIN,
 ) -> Plan[str]:
-    return plan_slice(survey(logs, budget=budget, now=now), ceiling, WINDOWS, holds, whole_from)
+    return plan_slice(draft(logs, budget=budget, now=now), ceiling, WINDOWS, holds, whole_from)
 
 
 def ends(plan: Plan[str]) -> dict[str, int]:
@@ -100,7 +100,7 @@ def test_torn_windows_are_cut_where_the_budget_the_clock_or_the_group_says_as_ot
 def test_windows_of_a_zone_end_where_its_clocks_say() -> None:
     logs = LogsInMemory.from_start(a=range(0, 3 * 86_400_000, 3_600_000))
     days = Windows(86_400_000, Zone(19_800_000))  # five and a half hours ahead
-    plan = plan_slice(survey(logs, budget=30), watermark.MAX, days, holds_group=False)
+    plan = plan_slice(draft(logs, budget=30), watermark.MAX, days, holds_group=False)
     assert slice_of(plan, 0, None, days) == Slice(-19_800_000, 86_400_000 - 19_800_000, whole=True)
 
 
@@ -118,7 +118,7 @@ def read_all(logs: LogsInMemory, budget: int) -> list[Batch]:
     """Batch after batch of a replay, until nothing is left."""
     batches: list[Batch] = []
     while any(logs.positions[split] < end for split, end in logs.ends.items()):
-        made = survey(logs, budget=budget)
+        made = draft(logs, budget=budget)
         plan = plan_slice(made, watermark.MAX, WINDOWS, holds_group=False)
         assert plan.offsets > 0
         rows = [time for split, p in plan.splits.items() for time in logs.logs[split][p.position : p.end]]
@@ -154,7 +154,7 @@ def test_sliced_queries_that_wait_for_each_other_get_to_the_end(
     queries = [LogsInMemory.from_start(a=log) for log in times]
     rounds = 0
     while any(logs.positions["a"] < logs.ends["a"] for logs in queries):
-        made = [survey(logs, budget=budget) for logs in queries]
+        made = [draft(logs, budget=budget) for logs in queries]
         lowest = min(one.watermarks["a"] for one in made)
         plans = [plan_slice(one, watermark.add(lowest, drift), WINDOWS, one.watermarks["a"] <= lowest) for one in made]
         for logs, plan in zip(queries, plans, strict=True):

@@ -107,7 +107,7 @@ def test_a_day_is_as_long_as_its_clocks_make_it(name: str, day: str, hours: floa
     assert windows.end(begin) - begin == hours * HOUR
 
 
-def test_of_a_day_that_a_zone_skips_there_is_no_window() -> None:
+def test_a_day_that_a_zone_skips_has_no_window() -> None:
     windows, before = Windows(DAY, zone(APIA)), at("2011-12-29T12:00", APIA)
     assert windows.end(before) == at("2011-12-31T00:00", APIA)
     assert windows.end(before) - windows.begin(before) == DAY

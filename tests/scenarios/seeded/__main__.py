@@ -14,7 +14,7 @@ from seeded.results import RESULTS, append, code, line, read, table
 
 
 def main() -> int:
-    """1 where a scenario does not hold."""
+    """1 where a scenario failed."""
     parser = argparse.ArgumentParser(prog="scenarios", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the first seed (default 1)")
     parser.add_argument("--scenarios", type=int, default=1, help="how many seeds from there on (default 1)")
@@ -38,7 +38,7 @@ def main() -> int:
                 verdict = here.verdict(draw(seed), version)
                 append(verdict, chosen.out)
                 print(line(verdict), flush=True)
-                failed += not verdict.holds
+                failed += not verdict.passed
         spark.stop()
     return 1 if failed else 0
 

@@ -1,5 +1,5 @@
-"""What a checkpoint tells of a query's batches: where they ended, when they were planned, and which
-were committed.
+"""A query's batches by its checkpoint: where they ended, when they were planned, and which were
+committed.
 """
 
 import json
@@ -22,7 +22,7 @@ class Logged:
 
 def logged(checkpoint: Path, split: Callable[[str, str], Split], known: dict[int, Logged]) -> list[Logged]:
     """The committed batches, in order. `split`: of a topic's name and a partition's number, as
-    Kafka has them. `known`: what was parsed already; grows.
+    Kafka has them. `known`: batches that were parsed already; grows.
     """
     numbers = _committed(checkpoint)
     for number in numbers:
@@ -32,7 +32,7 @@ def logged(checkpoint: Path, split: Callable[[str, str], Split], known: dict[int
 
 
 def next_number(checkpoint: Path) -> int:
-    """Of the batch that a run would begin with."""
+    """The number of the batch that a run would begin with."""
     return max(_committed(checkpoint), default=-1) + 1
 
 

@@ -1,5 +1,5 @@
-"""Scenarios whose batches are cut where windows end: what is called complete holds all that its
-windows ever held.
+"""Scenarios whose batches are cut where windows end: a slice that is called complete has all rows
+that its windows ever had.
 """
 
 from random import Random

@@ -1,4 +1,4 @@
-"""Producers by the clock, as pure functions: who sends when, and how far behind."""
+"""Producers by the clock, as pure functions: when each sends, and how far behind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def steadily(
 def backlog(
     numbers: Numbers, topic: str, partition: int, since_ms: int, until_ms: int, every_ms: int, at_ms: int = 0
 ) -> Send:
-    """What one brings at once: records of then (ms behind the clock) to then."""
+    """One append: records of then (ms behind the clock) to then."""
     stamps = tuple(Stamp(numbers.take(), when) for when in range(since_ms, until_ms - 1, -every_ms))
     return Send(at_ms, topic, partition, stamps)
 
@@ -65,5 +65,5 @@ def in_transactions(
 
 
 def interval(chance: Random) -> int:
-    """Of a live query's trigger, ms."""
+    """The interval of a live query's trigger, ms."""
     return chance.choice((0, 0, 500, 1_000))

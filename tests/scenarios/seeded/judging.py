@@ -1,18 +1,18 @@
-"""The verdicts on a scenario: what was lost, and whether that was promised not to be. Pure; the
-promise is docs/why.md's.
+"""The verdicts on a scenario: which rows were lost, and whether that broke the promise of
+docs/why.md. Pure.
 
-**The claim.** A row that is lost was made late by a batch before it, the *culprit*: the first that
-held a record so far above the row that Spark's watermark passed it. The loss breaks the promise if,
-when the culprit was planned,
+**The claim.** An earlier batch made the lost row late, the *culprit*. It is the first batch with a
+record so far above the row that Spark's watermark passed it. The loss breaks the promise if the row
+is no further out of order than `disorder` says, and if one of these held when the culprit was
+planned:
 
-* the row was in the log, or
-* the row's producer had shown that it may be so far behind: within `idle_timeout` where that is
-  set, else within `max_drift`, or within the lag of a record that it had brought,
-  `LEARNS_WITHIN_MS` before, while the query ran;
+* The row was in the log.
+* The row's producer had shown that it may be so far behind. That is within `idle_timeout` where
+  that is set. Else it is within `max_drift`, or within the lag of a record that the producer had
+  brought, `LEARNS_WITHIN_MS` before, while the query ran.
 
-and the row is no further out of order than `disorder` says. A loss whose culprit was read natively
-is none of ours. A row that a split brings further behind than it ever was before is outside the
-claim, and counted apart.
+A loss whose culprit was read natively is none of ours. A row that a split brings further behind
+than it ever was before is outside the claim, and counted apart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,8 +44,8 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of one scenario. Rows `lost` by the aligned lane: `inside` the claim and outside. `broken`:
-    what does not hold, in words.
+    """The verdict on one scenario. Rows `lost` by the aligned lane: `inside` the claim and outside.
+    `broken`: the broken claims, in words.
     """
 
     seed: int
@@ -66,7 +66,7 @@ class Verdict:
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def holds(self) -> bool:
+    def passed(self) -> bool:
         """Whether nothing is broken."""
         return not self.broken
 
@@ -121,7 +121,7 @@ def unplayed(scenario: Scenario, why: str) -> Verdict:
 
 
 def _died(played: Played) -> list[str]:
-    """What befalls native Spark as well is not for alignment to mend."""
+    """A query that dies natively too is not for alignment to mend."""
     if played.aligned.failure is None or (played.native is not None and played.native.failure is not None):
         return []
     return [f"the query died: {played.aligned.failure}"]
@@ -171,7 +171,7 @@ def culprit_of(query: Query, lane: Lane, read: Readings, record: Record) -> Batc
 
 
 def _fixed_at(lane: Lane, batch: Batch) -> float:
-    """Under `availableNow` a run reads what was there at its beginning."""
+    """Under `availableNow` a run reads the records that were there at its beginning."""
     run = next((run for run in reversed(lane.runs) if run.first <= batch.number), None)
     return run.began_at if run is not None and run.available_now else float("inf")
 
@@ -215,14 +215,14 @@ def out_of_order(records: Iterable[Record], record: Record) -> int:
 
 
 def unread_by(look: Look, lane: Lane, played: Played, read: Readings) -> list[Record]:
-    """What was visible and is not in a batch that had ended by then."""
+    """The records that were visible and are not in a batch that had ended by then."""
     due = (r for r in played.records if r.visible_at is not None and r.visible_at <= look.visible_at)
     due = (r for r in due if r.offset >= max(lane.begins.get(r.split, 0), played.deleted.get(r.split, 0)))
     return [r for r in due if (batch := read.by.get((r.split, r.offset))) is None or batch.finished_at > look.read_by]
 
 
 def seconds_behind(lane: Lane, played: Played) -> Behind | None:
-    """Of the records that came live, and were there for a moment."""
+    """Seconds behind the clock, of the records that came live and were visible for a moment."""
     read, end = readings(lane, played.records), max((run.ended_at for run in lane.runs), default=0.0)
     waited = [
         ((batch.finished_at if (batch := read.by.get((r.split, r.offset))) is not None else end) - r.visible_at) / 1000
@@ -249,7 +249,9 @@ def allowed_s(scenario: Scenario, played: Played) -> float:
 
 
 def too_late(played: Played, native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
-    """Live runs by what they were behind, those under `availableNow` by how long they took."""
+    """Judges live runs by how far they were behind, those under `availableNow` by how long they
+    took.
+    """
     if played.native is None or not any(run.available_now for run in played.aligned.runs):
         return too_far_behind(native, aligned, allowed)
     found = []
@@ -283,7 +285,9 @@ def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: float
 
 
 def wrongly_complete(query: Query, played: Played) -> list[str]:
-    """Windows that were handed out as complete, and would have overwritten more than they hold."""
+    """Windows that were handed out as complete, and would have overwritten more rows than they
+    have.
+    """
     size = query.slice_ms
     if size is None:
         return []

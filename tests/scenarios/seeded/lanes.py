@@ -24,7 +24,7 @@ PLAN_TAKES_MS = 500.0  # a batch that is logged was planned so long before, wher
 
 
 class AsAsked(Exception):
-    """What a sink fails with that is to fail."""
+    """The error of a sink that is to fail."""
 
 
 class Lane:
@@ -49,7 +49,7 @@ class Lane:
         self.failure: str | None = None
 
     def start(self, act: Start) -> None:
-        """Begins a run; what fails is kept."""
+        """Begins a run; an error is kept."""
         aligned = self._aligns and act.aligned
         first = checkpoints.next_number(self._checkpoint)
         self._begun = (time.time() * 1000, first, aligned, act.interval_ms is None)
@@ -114,7 +114,7 @@ class Lane:
 
     def wait(self, fulfilled: Callable[[], bool], within_s: float) -> bool:
         """Until then, or until the run is over; whether it is fulfilled. Looks again and again, for
-        what is waited for is in Spark.
+        the condition is in Spark.
         """
         gives_up = time.monotonic() + within_s
         while not (found := fulfilled()) and self.alive and time.monotonic() < gives_up:
@@ -203,7 +203,7 @@ class Lane:
 
 
 def in_both(lanes: list[Lane], call: Callable[[Lane], object]) -> None:
-    """At the same time; what is native is not to wait for what is aligned."""
+    """Both at the same time: the native lane is not to wait for the aligned one."""
     threads = [threading.Thread(target=call, args=(lane,), daemon=True) for lane in lanes]
     for thread in threads:
         thread.start()
@@ -212,8 +212,8 @@ def in_both(lanes: list[Lane], call: Callable[[Lane], object]) -> None:
 
 
 def _short(error: BaseException) -> str:
-    """What of an error tells most: the innermost one that is named, be it Python's own below Java's
-    below Python's.
+    """The most telling part of an error: the innermost one with a name, be it Python's own below
+    Java's below Python's.
     """
     named = re.findall(r"\w*(?:Error|Exception): [^\n]+", str(error))
     return (named[-1] if named else " ".join(str(error).split()))[:300]

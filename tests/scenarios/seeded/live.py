@@ -74,8 +74,8 @@ def on_time(seed: int, chance: Random) -> Scenario:
 
 
 def lagging(seed: int, chance: Random) -> Scenario:
-    """One producer appends behind the clock, and the others are on time: what it has shown is
-    waited for, and no more.
+    """One producer appends behind the clock, and the others are on time. The query waits for the
+    lag that it has shown, and no more.
     """
     numbers, partitions = Numbers(), chance.randint(2, 3)
     # 5 s to 30 min, short ones as often as long ones

@@ -1,4 +1,4 @@
-"""What came of a scenario: which records the topics hold, and what each lane read and gave. Plain
+"""The outcome of a scenario: the records in the topics, and each lane's reads and results. Plain
 data, for the judge.
 """
 
@@ -16,8 +16,8 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record in a log. Event time in ms; `sent_at`, `visible_at`: wall clock in ms of the
-    producer, and of when a reader could have it at the earliest, None where it never can;
+    """A record in a log. Event time in ms. `sent_at`, `visible_at`: wall clock in ms of the
+    producer, and of the moment a reader could have it at the earliest, None where it never can.
     `surely_at`: at the latest, where a commit took its time. `live`: its producer kept to the
     clock.
     """
@@ -47,7 +47,7 @@ class Record:
 class Batch:
     """A batch that was committed. `ends`: first unread offset behind it. Wall clocks in ms:
     `planned_at`, when the logs were asked for it; `finished_at`, when its rows had come to
-    foreachBatch. `watermark`: in ms, as the batch filtered by. `rows`: what it gave.
+    foreachBatch. `watermark`: in ms, as the batch filtered by. `rows`: its output.
     """
 
     number: int
@@ -84,8 +84,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class BatchWindows:
-    """What `slice_of` said of a batch, event times in ms, and the `n` of the batch's rows that it
-    called the slice's own.
+    """The slice of a batch by `slice_of`, event times in ms, and the `n` of the batch's rows that
+    it called the slice's own.
     """
 
     batch: int
@@ -97,8 +97,8 @@ class BatchWindows:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A query over all its runs. `begins`: where its splits began. `failure`: what ended it, where
-    nobody had asked for that.
+    """A query over all its runs. `begins`: where its splits began. `failure`: the error that ended
+    it, where nobody had stopped it.
     """
 
     batches: Sequence[Batch]

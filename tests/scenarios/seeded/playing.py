@@ -47,13 +47,13 @@ CONF = {
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """What scenarios share: a session, beside which each takes one of its own, and a broker."""
+    """Scenarios share a session, beside which each takes one of its own, and a broker."""
 
     spark: SparkSession
     bootstrap: str
 
     def play(self, scenario: Scenario) -> Played:
-        """Raises what Kafka raises; what Spark raises is part of what is told."""
+        """Raises Kafka's errors; those of Spark are part of the outcome."""
         folder = Path(tempfile.mkdtemp(prefix=f"lockgate-scenario-{scenario.seed}-"))
         try:
             return _Play(self, scenario, folder).run()
@@ -62,7 +62,9 @@ class Plant:
             shutil.rmtree(folder, ignore_errors=True)
 
     def verdict(self, scenario: Scenario, code: str = "") -> Verdict:
-        """Plays it and judges it. What cannot be played, for the test bed fails, does not hold."""
+        """Plays it and judges it. A scenario that cannot be played, for the test bed fails, fails
+        too.
+        """
         began = time.monotonic()
         try:
             found = judge(scenario, self.play(scenario))

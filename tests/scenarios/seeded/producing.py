@@ -1,5 +1,5 @@
-"""The producers of a scenario, on a real broker: they do what its acts say, and keep an account of
-every record that the logs hold.
+"""The producers of a scenario, on a real broker. They carry out its acts, and keep an account of
+every record in the logs.
 """
 
 import time
@@ -63,9 +63,7 @@ class Producers:
         topics.delete(self._bootstrap, *map(self.name, names))
 
     def append(self, act: Append) -> None:
-        """Does what the act says; returns when the broker has everything. Raises
-        `KafkaException`.
-        """
+        """Carries out the act; returns when the broker has everything. Raises `KafkaException`."""
         for transaction in {
             step.transaction for step in act.steps if step.transaction is not None
         } - self._transactional.keys():
@@ -83,8 +81,8 @@ class Producers:
         self._check()
 
     def trim(self, topic: str, partition: int, first_kept: int) -> tuple[Split, int]:
-        """Has the broker delete what lies before a record; gives the partition, and its first
-        offset then.
+        """Has the broker delete all before a record; returns the partition, and its first offset
+        then.
         """
         split = Split(topic, partition)
         kept = (record.offset for record in self.records if record.split == split and record.n >= first_kept)
@@ -94,7 +92,7 @@ class Producers:
         return split, done.result().low_watermark
 
     def close(self) -> None:
-        """Ends what is open; topics stay, since a query may still be told of them."""
+        """Ends all that is open; topics stay, since a query may still ask for them."""
         for transaction in list(self._open):
             self._transactional[transaction].abort_transaction(TIMEOUT_S)
 

@@ -1,5 +1,5 @@
-"""A scenario's query in Spark: its sources, aligned or not, and its operator. What each row of the
-result is, `truth` knows.
+"""A scenario's query in Spark: its sources, aligned or not, and its operator. `truth` knows each
+row of the result.
 """
 
 import json

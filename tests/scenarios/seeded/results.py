@@ -14,7 +14,7 @@ RESULTS = Path("build/scenarios/results.jsonl")
 COLUMNS = (
     "scenarios",
     "run",
-    "hold",
+    "passed",
     "rows",
     "lost natively",
     "lost aligned",
@@ -32,7 +32,7 @@ def append(verdict: Verdict, out: Path) -> None:
 
 
 def read(out: Path) -> list[Verdict]:
-    """Of each seed and code the last verdict."""
+    """The last verdict on each seed and code."""
     found: dict[tuple[int, str], Verdict] = {}
     for text in out.read_text(encoding="utf-8").splitlines() if out.exists() else ():
         one = _verdict(json.loads(text))
@@ -46,7 +46,7 @@ def _verdict(fields: dict[str, object]) -> Verdict:
 
 
 def code() -> str:
-    """Which code was played: the commit, and whether sources differ from it."""
+    """The code that was played: the commit, and whether sources differ from it."""
     try:
         commit = _git("rev-parse", "--short", "HEAD")
         return commit + ("+" if _git("status", "--porcelain", "--", "core", "clients", "services") else "")
@@ -59,23 +59,25 @@ def _git(*arguments: str) -> str:
 
 
 def line(verdict: Verdict) -> str:
-    """What is printed of a scenario; the command that repeats it, where it does not hold."""
+    """The line that is printed for a scenario, with the command that repeats it where it failed."""
     lost = f"lost {'' if verdict.native_lost is None else f'{verdict.native_lost} natively, '}{verdict.lost} aligned"
     said = f"seed {verdict.seed}, {verdict.kind} ({verdict.title}): {verdict.rows} rows, {lost}"
     if verdict.behind is not None and verdict.native_behind is not None:
         native, aligned = verdict.native_behind, verdict.behind
         said += f"; behind {native.p50}/{native.p99} s natively, {aligned.p50}/{aligned.p99} s aligned"
     said += f"; {verdict.took_s} s"
-    return said if verdict.holds else f"{said}\n  BROKEN: {'; '.join(verdict.broken)}\n  again: {command(verdict.seed)}"
+    return (
+        said if verdict.passed else f"{said}\n  BROKEN: {'; '.join(verdict.broken)}\n  again: {command(verdict.seed)}"
+    )
 
 
 def command(seed: int) -> str:
-    """What repeats one scenario."""
+    """The command that repeats one scenario."""
     return f"make scenarios ARGS='--seeds {seed}'"
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
-    """Markdown: a row for each class, and what does not hold below."""
+    """Markdown: a row for each class, and the failed ones below."""
     by_kind: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         by_kind[verdict.kind].append(verdict)
@@ -86,7 +88,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
     broken = [
         f"- seed {v.seed}, {v.kind} ({v.title}): {'; '.join(v.broken)}"
         for v in sorted(every, key=lambda v: v.seed)
-        if not v.holds
+        if not v.passed
     ]
     return "\n".join([*lines, *(["", *broken] if broken else [])])
 
@@ -101,7 +103,7 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> str:
     cells = [
         name,
         str(len(verdicts)),
-        str(sum(v.holds for v in verdicts)),
+        str(sum(v.passed for v in verdicts)),
         f"{sum(v.rows for v in verdicts):,}",
         f"{native:,}",
         f"{sum(v.lost for v in verdicts):,}",

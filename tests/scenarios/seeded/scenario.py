@@ -1,4 +1,4 @@
-"""What a scenario is: topics, sources, a query, and acts in order. Nothing here is random, and
+"""The parts of a scenario: topics, sources, a query, and acts in order. Nothing here is random, and
 nothing touches Kafka or Spark.
 
 Two lanes play a scenario over the same topics: one natively throughout, one aligned (unless an act
@@ -37,7 +37,7 @@ def in_turn(seed: int, ways: Sequence[T]) -> T:
 
 
 class Operator(str, Enum):
-    """What the query does with its rows."""
+    """The operator of the query."""
 
     ROWS = "rows as they are"
     COUNT = "windowed counts"
@@ -110,7 +110,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """What producers do. `paced`: by the clock; else all at once."""
+    """The acts of producers. `paced`: by the clock; else all at once."""
 
     steps: tuple[Send | End, ...]
     paced: bool = False
@@ -142,8 +142,8 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Both lanes end by themselves. `reads_all`: what was in the log when the run began was to be
-    read.
+    """Both lanes end by themselves. `reads_all`: all records in the log when the run began were to
+    be read.
     """
 
     reads_all: bool = True
@@ -158,8 +158,8 @@ class ProcessAll:
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """Until the native lane has read all there is, whatever that takes, and the aligned one has had
-    so long for it.
+    """Until the native lane has read all there is, however long that takes, and the aligned lane
+    has had so long for it.
     """
 
     within_s: float = 3.0
@@ -240,7 +240,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`title`: what was drawn, in words. `origin_ms`: of a replay, None of a live feed. `fresh`:
+    """`title`: the scenario in words. `origin_ms`: of a replay, None of a live feed. `fresh`:
     seconds behind are judged. `whole`: slices are, from the first window on.
     """
 

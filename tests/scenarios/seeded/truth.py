@@ -1,5 +1,5 @@
-"""What a query ought to have given for what it has read, and which records are missing from what it
-gave. Pure.
+"""The exact result of a query for the records that it has read, and the records that are missing
+from the result it gave. Pure.
 """
 
 from collections import Counter, defaultdict
@@ -12,8 +12,8 @@ from seeded.scenario import Operator, Query
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """`due`: rows that an exact result holds. `lost`: records that were read and are not in the
-    result. `extra`: rows too many.
+    """`due`: the rows of an exact result. `lost`: records that were read and are not in the result.
+    `extra`: rows too many.
     """
 
     due: int
@@ -23,7 +23,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Which records a lane has read, in order; `by`: the batch of each, by its place in the log."""
+    """The records that a lane has read, in order. `by`: the batch of each record, by its place in
+    the log.
+    """
 
     records: tuple[Record, ...]
     by: Mapping[tuple[Split, int], Batch]
@@ -52,8 +54,8 @@ def readings(lane: Lane, records: Iterable[Record]) -> Readings:
 
 
 def tally(query: Query, lane: Lane, read: Readings, deleted: Mapping[Split, int]) -> Tally:
-    """What is missing and what is too much. Of records that Kafka deleted nobody knows whether they
-    were there to be read.
+    """The rows that are missing and those that are too many. Nobody knows whether records that
+    Kafka deleted were there to be read.
     """
     return _TALLIES[query.operator](query, lane, read, deleted)
 

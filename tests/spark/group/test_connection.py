@@ -49,7 +49,7 @@ def http_threads() -> int:
 
 
 @pytest.mark.parametrize("behaviour", HANGING)
-def test_who_does_not_come_to_an_end_is_given_up_at_the_timeout(
+def test_a_server_that_does_not_come_to_an_end_is_given_up_at_the_timeout(
     behaviour: Behaviour, took: Callable[[], float]
 ) -> None:
     with (
@@ -62,7 +62,9 @@ def test_who_does_not_come_to_an_end_is_given_up_at_the_timeout(
 
 
 @pytest.mark.parametrize("behaviour", BROKEN)
-def test_who_breaks_off_or_speaks_no_http_is_unreachable(behaviour: Behaviour, took: Callable[[], float]) -> None:
+def test_a_server_that_breaks_off_or_speaks_no_http_is_unreachable(
+    behaviour: Behaviour, took: Callable[[], float]
+) -> None:
     with speaking(behaviour) as url, client(url) as one, pytest.raises(Unreachable):
         one.config()
     assert took() < 5

@@ -116,7 +116,7 @@ def test_a_forked_process_begins_with_no_session_and_leaves_its_parent_s_alone(u
 # -- reports --
 
 
-def test_who_is_due_soon_goes_along_with_another_s_report(url: str, group: str) -> None:
+def test_a_query_that_is_due_soon_goes_along_with_another_s_report(url: str, group: str) -> None:
     clock, requests = [0.0], Requests()
     with process(url, group, "orders", "payments", "refunds", transport=requests, now=lambda: clock[0]) as queries:
         for query in queries:

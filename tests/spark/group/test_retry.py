@@ -81,7 +81,7 @@ def test_what_passes_is_answered_in_the_end() -> None:
     assert len(time.attempts) == 3
 
 
-def test_who_asks_to_be_left_alone_is_left_alone_for_so_long() -> None:
+def test_a_coordinator_that_asks_to_be_left_alone_is_left_alone_for_so_long() -> None:
     time = Time()
     assert run(time.failing(passing(1.0), None), 2, time.pace) == "the answer"
     assert 1.0 <= time.attempts[1] - time.attempts[0] <= 1.0 + FIRST_S

@@ -4,8 +4,9 @@ For Kafka a split is one partition of one topic, from one offset up to another (
 `KafkaPartitionSplit`, seeds 001 and 003, part 3); its name is `topic-partition`, in the wire
 protocol, in logs and in metrics alike. Offsets are positions, or one of the words below:
 
-    starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an older state, read from where it was)
-    stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever). EARLIEST is no place to stop at
+    starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an
+                      older state, and read from its position)
+    stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever); never EARLIEST
 
 A stopping offset before the starting one is a split without records. While a split is read, its
 `KafkaPartitionSplitState` moves on; at a snapshot it becomes a split again, that starts at the next

@@ -1,26 +1,26 @@
-"""From what the readers have reported to how far they may go.
+"""The alignment rule: from the readers' reports to the ceiling of their group.
 
-**The rule.** Each reader r that counts has told its watermark w(r), and it may offer a reach R(r):
-how far its next batch gets if the group alone is left out. With L the lowest w(r), which is the
-group's watermark, and d = `max_drift_ms` the ceiling, the max desired watermark, is
+**The rule.** Each reader r that counts has reported its watermark w(r). It may offer a reach R(r):
+how far its next batch gets without the group's ceiling. L is the lowest w(r), the group's
+watermark, and d is `max_drift_ms`. The ceiling, the max desired watermark, is
 
     strict    C = L + d
     joint     C = max(L + d, the lowest over all r of max(w(r), R(r)))
 
-Who counts: who has reported and is not lost; a lost one too where the group is to `hold`, with its
-watermark and without its reach. An idle or finished reader counts as MAX, and so does one that is
-passed over (`holds`): they hold nobody.
+A reader counts if it has reported and is not lost. Where the group's configuration says `hold`, a
+lost reader counts too, with its watermark and without its reach. An idle or finished reader counts
+as MAX, and so does one that is passed over (`long_waits`): they hold no reader.
 
-Three cases are apart. Nobody has ever reported: MIN, and no ceiling, as in Flink, where the first
-announcement comes with the first report. An expected source has not reported: MIN and a ceiling of
-MIN, all wait for the common start. Readers have reported but none counts now (all lost, or gone):
-MAX, nobody is held.
+Three cases are apart. No reader has ever reported: MIN, and no ceiling, as in Flink, where the
+first announcement comes with the first report. An expected source has not reported: MIN and a
+ceiling of MIN, all wait for the common start. Readers have reported but none counts now (all lost,
+or gone): MAX, no reader is held.
 
 **Why joint.** With L + d alone a group advances by one drift for each round of reports, whatever a
-batch could hold: 30 s of event time at a time out of a day (FLINK-37399). What all can reach in
-their next batch may be read without a round in between.
+batch could hold: 30 s of event time at a time out of a day (FLINK-37399). Where all
+readers can reach an event time in their next batch, they may read up to it without a round between.
 
-**What holds**, in whatever order messages come and however late:
+**The guarantees**, in whatever order messages come and however late:
 
 1. *No plan is above the ceiling that its reader had last been told*: the planner takes the lower of
    that and its own T. Not "above the ceiling as it is now": that falls when somebody reports from
@@ -36,7 +36,7 @@ their next batch may be read without a round in between.
 4. *Nobody waits for ever, and never where strict would let him go*: C ≥ L + d. The lowest reader is
    not held at all: its first unread record is at L + 1 + disorder, and max_drift > disorder
    (`planner.Bounds`). If it has nothing unread, its watermark goes with the clock, or it becomes
-   idle, finishes, or loses its lease; `holds` is for whoever takes too long over that.
+   idle, finishes, or loses its lease; `long_waits` is for a reader that takes too long over that.
 
 **What it costs when an offer is not kept.** A reader that dies in its batch: its word counts until
 its lease ends, the others get to R(r) and stop there; then it counts no more, or holds by w(r)
@@ -71,7 +71,7 @@ from dataclasses import dataclass, replace
 from lockgate.group.commands import RESTING
 from lockgate.group.group import Group, tick
 from lockgate.group.leases import after_leases, first_lease_end
-from lockgate.group.long_waits import after_holds, hold_ends
+from lockgate.group.long_waits import after_long_waits, wait_ends
 from lockgate.group.readers import ReaderKey
 from lockgate.watermark import MAX, MIN, add
 from lockgate.wire.events import CatchUp, HeldBy, Mode, OnLostReader, WatermarkAlignmentEvent
@@ -94,12 +94,12 @@ class Decision:
 
 
 def decide(group: Group, now_ms: int) -> Decision:
-    """The group's watermark, its ceiling, and the first readers that stand at the minimum."""
+    """The watermark and the ceiling of the group, and the first readers at the minimum."""
     return _decided(_settled(group, now_ms), now_ms)
 
 
 def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]:
-    """The event that holds at `now_ms`, and the group that has announced it: the very same one if
+    """The event as of `now_ms`, and the group that has announced it: the same object if
     no value has changed.
     """
     group = _settled(group, now_ms)
@@ -129,7 +129,7 @@ def next_deadline(group: Group, now_ms: int) -> int | None:
     group = _settled(group, now_ms)
     first = first_lease_end(group)
     ends = [] if first is None else [first]
-    held = hold_ends(group, now_ms)
+    held = wait_ends(group, now_ms)
     if held is not None:
         ends.append(held)
     if group.cap is not None and group.grace_until > now_ms:
@@ -139,7 +139,7 @@ def next_deadline(group: Group, now_ms: int) -> int | None:
 
 def _settled(group: Group, now_ms: int) -> Group:
     """The group with all that time has done to its readers."""
-    return after_holds(after_leases(group, now_ms), now_ms)
+    return after_long_waits(after_leases(group, now_ms), now_ms)
 
 
 def _decided(group: Group, now_ms: int) -> Decision:
@@ -153,7 +153,7 @@ def _decided(group: Group, now_ms: int) -> Decision:
     ceiling = add(lowest, group.config.max_drift_ms)
     if group.config.catch_up is CatchUp.JOINT:
         ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
-    holders = group.readers.standing_at(lowest, HELD_BY_LIMIT, with_lost=with_lost)
+    holders = group.readers.at_watermark(lowest, HELD_BY_LIMIT, with_lost=with_lost)
     return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms), holders=holders)
 
 
@@ -162,10 +162,10 @@ def _capped(group: Group, ceiling: int, now_ms: int) -> int:
 
 
 def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:
-    """An expected source that is missing holds by its first reader, which is awaited."""
+    """The readers that hold the group. A missing expected source holds through its first reader."""
     awaited = [HeldBy(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
-    standing = [_holder(group, key, decision.group_watermark) for key in decision.holders]
-    return tuple((awaited + standing)[:HELD_BY_LIMIT])
+    lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
+    return tuple((awaited + lowest)[:HELD_BY_LIMIT])
 
 
 def _holder(group: Group, key: ReaderKey, watermark: int) -> HeldBy:

@@ -2,25 +2,25 @@
 
 The rule. A command makes a new group, or raises a `Refused` and changes nothing.
 
-* Fencing. Each registration opens a new epoch of its reader; a command with any other epoch than
-  the newest, older or newer, is stale. What the older epoch had reported goes on counting until the
-  newer one's first report or the end of the lease, so that a restart lets nobody run ahead.
-* Ownership. Another owner's living lease is respected (`ReaderBusy`), for a second query under the
-  same names is far more often a mistake than a successor. The same owner replaces itself at once,
-  and `takeover` anybody.
-* Beginning. A reader that has never reported does not count, and a report of MIN says no more than
-  silence: as in Flink, where a source joins when its watermark first leaves MIN. A later MIN does
-  count.
-* Parking. A report may say that it is the last of a scheduled run (`leases`). The next run goes on
-  from there: it registers, which leaves the time of the parking as it is, if it is a lease or more,
-  and with its first report the source is parked no longer.
-* Progress. Executors speak in the middle of a batch, in any order and more than once. Per split
-  only the newest (batch, attempt) is heard, and within it values only rise. The reader's watermark
-  may be raised by it, never lowered, and only if its last report named its splits: from one task's
-  word alone nobody knows where the others stand.
+* Fencing. Each registration opens a new epoch of its reader. A command with any other epoch is
+  stale. The last report of the older epoch counts until the newer epoch's first report, or until
+  the lease ends. So no reader runs ahead because another one restarts.
+* Ownership. A reader whose lease still runs stays with its owner (`ReaderBusy`): a second query
+  under the same names is more often a mistake than a successor. The same owner replaces its own
+  reader at once, and `takeover` replaces any.
+* Beginning. A reader that has never reported does not count, and a first report of MIN changes
+  nothing. Flink does the same: a source joins when its watermark first leaves MIN. A later MIN
+  counts.
+* Parking. A report may be the last one of a scheduled run (`leases`). The next run registers, which
+  leaves the rest of the parking as it is, or one lease where that is longer. Its first report ends
+  the parking.
+* Progress. Executors report in the middle of a batch, in any order and more than once. For each
+  split only the newest (batch, attempt) counts, and within it values only rise. Progress may raise
+  the reader's watermark, never lower it, and only where the last report named the splits: one task
+  does not know the splits of the others.
 
-Flink's `SourceCoordinator` (seed 001) fences by the attempt of a subtask and hears its own job
-only; owners and takeover stand in for what its job manager knows. Used by the coordinator service.
+Flink's `SourceCoordinator` fences by the attempt of a subtask, and has one job. Owners and takeover
+replace the knowledge of its job manager. Used by the coordinator service.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,15 +44,13 @@ from lockgate.wire.events import (
 )
 
 RESTING = (SplitState.IDLE, SplitState.FINISHED)
-"""The states of splits that hold nobody back."""
+"""Splits in these states hold no reader back."""
 
 BEFORE_ALL: Attempt = (-1, -1)
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int) -> Group:
-    """Opens a new epoch of the reader; it is found in the new group's `readers`. Raises
-    `ReaderBusy`.
-    """
+    """Opens a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
     group = after_silence(group, now_ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
@@ -70,11 +68,13 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: 
     cap = group.cap
     if event.ceiling is not None and now_ms < group.grace_until:
         cap = event.ceiling if cap is None else min(cap, event.ceiling)
-    return replace(_told(group, {key: reader}, now_ms), cap=cap)
+    return replace(_with_heard(group, {key: reader}, now_ms), cap=cap)
 
 
 def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
-    """The reader's word, and a new lease. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
+    """Takes a reader's report, and renews its lease. Raises `UnknownSource`, `UnknownReader`,
+    `StaleEpoch`.
+    """
     group, refusals = report_all(group, [(source, event)], now_ms)
     for refusal in refusals.values():
         raise refusal
@@ -84,7 +84,7 @@ def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int
 def report_all(
     group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int
 ) -> tuple[Group, dict[int, Refused]]:
-    """Many reports, each judged alone: what refuses some of them, by their index. With all refused
+    """Takes many reports, each judged alone. Returns the refusals by index; where all are refused,
     the group is unchanged.
     """
     after = after_silence(group, now_ms)
@@ -101,12 +101,12 @@ def report_all(
             counting.add(source)
     if not changes:
         return group, refusals
-    return _told(after, changes, now_ms, counting), refusals
+    return _with_heard(after, changes, now_ms, counting), refusals
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
-    """A task's word about its splits, and a new lease. Raises `UnknownSource`, `UnknownReader`,
-    `StaleEpoch`.
+    """Takes a task's report about its splits, and renews the lease. Raises `UnknownSource`,
+    `UnknownReader`, `StaleEpoch`.
     """
     key = (source, event.subtask)
     _current(group.readers.get(key), group, key, event.epoch)
@@ -124,20 +124,20 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
             overdue=merged.overdue and since == reader.held_since,
             passed_over=passed_over,
         )
-    return _told(group, {key: merged}, now_ms)
+    return _with_heard(group, {key: merged}, now_ms)
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
-    """The reader no longer counts, at once. Raises `UnknownSource`, `UnknownReader`,
+    """Takes the reader out of the group at once. Raises `UnknownSource`, `UnknownReader`,
     `StaleEpoch`.
     """
     key = (source, subtask)
     _current(group.readers.get(key), group, key, epoch)
-    return _told(_without(after_silence(group, now_ms), key), {}, now_ms)
+    return _with_heard(_without(after_silence(group, now_ms), key), {}, now_ms)
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """As `leave`, by an operator's hand: whatever the epoch. Raises `UnknownSource`,
+    """As `leave`, by an operator, so without an epoch. Raises `UnknownSource`,
     `UnknownReader`.
     """
     key = (source, subtask)
@@ -166,8 +166,8 @@ def _lives(reader: Reader, group: Group, now_ms: int) -> bool:
 
 
 def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent | None:
-    """What goes on counting when a newer epoch opens: a lost reader does not begin to count again
-    by registering alone.
+    """The report that goes on counting when a newer epoch opens. A registration alone does not make
+    a lost reader count again.
     """
     reported = old.reported
     if reported is None:
@@ -180,8 +180,8 @@ def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int) -> Reader:
-    """One call of the constructor rather than several of `replace`, which costs four times as much:
-    this is what is done most often.
+    """The reader after a report. This is the most frequent command, so the constructor is called
+    once: `replace` takes four times as long.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
@@ -210,8 +210,8 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
 
 
 def _repeated(event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader) -> ReportedWatermarkEvent:
-    """A report that names no splits leaves them where they are, and does not undo what tasks have
-    told of them since.
+    """A report that names no splits repeats the last ones, and undoes no progress that tasks have
+    reported since.
     """
     lowest = _lowest(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, lowest))
@@ -222,8 +222,8 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Whether anything but the clock has moved: a reader that hangs may well be heard, by a thread
-    that keeps its lease.
+    """Whether a report shows progress. A reader that hangs still reports: a thread of its own keeps
+    the lease.
     """
     if old is None or new.watermark > old.watermark:
         return True
@@ -235,7 +235,9 @@ def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> 
 
 
 def _merged(reader: Reader, event: ProgressEvent) -> Reader:
-    """Nothing is merged before the epoch's first report: there is nothing yet to merge it into."""
+    """The reader after a task's progress. Before the epoch's first report there is nothing to merge
+    it into.
+    """
     reported = reader.reported
     if reported is None or reported.epoch != event.epoch:
         return reader
@@ -271,11 +273,11 @@ def _without(group: Group, key: ReaderKey) -> Group:
     return replace(group, readers=group.readers.updated({key: None}), left_epoch=max(group.left_epoch, left.epoch))
 
 
-def _told(
+def _with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """The group with these readers, which were heard now. `counting`: the sources of those that
-    have reported.
+    """The group with these readers, which were heard now. `counting`: the sources that have
+    reported.
     """
     return replace(
         group,

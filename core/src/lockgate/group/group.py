@@ -1,18 +1,18 @@
-"""A group of readers, as it stands at one moment: values, and how a group comes to be.
+"""A group of readers: its values, and how a group comes to be.
 
-A group is an immutable value. The readers' commands make a new one of it (`commands`), time ends
-leases and waits (`leases`, `holds`), and out of both follow the group's watermark and its ceiling
-(`alignment`). Nothing here does I/O or looks at a clock: time comes in as `now_ms`.
+A group is an immutable value. Commands of readers make a new group of it (`commands`), and time
+ends leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from
+both (`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
 
-* What is given out only rises. Revisions, epochs and configuration versions are max(previous + 1,
-  now): also over readers that left, and over a lost store, for its clock went on. So "newer" can be
-  told from "older" by the number alone.
-* A new group is careful. Its first readers present the ceiling that they were last told. Until one
-  lease has passed, its own stays at or below the lowest of them (`cap`): after a lost store nobody
-  runs free while the others are still on their way back.
+* Numbers that are given out only rise. Revisions, epochs and configuration versions are
+  max(previous + 1, now). That holds for readers that left, and over a lost store, whose clock went
+  on. So the higher number is always the newer one.
+* A new group is careful. Its first readers present the ceiling that they last had. Until one lease
+  has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after a lost
+  store no reader runs free while others are still to come back.
 
-Follows `SourceCoordinator` with its `WatermarkAggregator` (seed 001), which holds the same in one
-job's memory and dies with it. Used by the coordinator service.
+Follows `SourceCoordinator` with its `WatermarkAggregator`, which holds the same in the memory of
+one job, and is gone with the job. Used by the coordinator service.
 """
 
 from dataclasses import dataclass, field, replace
@@ -24,10 +24,8 @@ from lockgate.wire.events import GroupConfig, Mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group as it stands. `revision` and the two watermarks are what was announced last;
-    `heard_at` is the last word of any reader.
-
-    `losses_at`: when somebody was last found lost, by the clock of then.
+    """One group. `revision` and the two watermarks were announced last; `heard_at` is the time of
+    the last report of any reader. `losses_at`: when a reader was last marked lost.
     """
 
     name: str
@@ -53,24 +51,22 @@ class Group:
 
     @property
     def high_water(self) -> int:
-        """At least every revision, epoch and configuration version that was given out: what a
-        successor has to begin above.
+        """The highest number that was given out, as revision, epoch or configuration version. A
+        successor begins above it.
         """
         epochs = (reader.epoch for reader in self.readers.values())
         return max(self.revision, self.config_version, self.left_epoch, *epochs)
 
 
 def tick(previous: int, now_ms: int) -> int:
-    """The next revision, epoch or version: the clock's reading, or one more than the previous if
-    the clock has not got there yet.
+    """The next revision, epoch or version: the clock, or one more than the previous number where
+    that is higher.
     """
     return max(previous + 1, now_ms)
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """A new group without readers. `floor`: the `high_water` of a predecessor of the same name, if
-    it is known.
-    """
+    """A new group without readers. `floor`: the `high_water` of a predecessor of the same name."""
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
     return Group(
@@ -87,12 +83,11 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """The same readers under other rules. A source that is newly expected and has a reader that
-    reported is not waited for. O(readers).
+    """The same readers under another configuration. The group does not wait for a newly expected
+    source that has reported already. O(readers).
 
-    Who is lost, waits or is passed over is found anew: leases may have become longer, and each wait
-    begins again. A lease that becomes shorter does so with the reader's next word: until then
-    nobody has told it to speak more often.
+    Lost, waiting and passed-over readers are judged anew, and each wait begins again. A shorter
+    lease holds from the reader's next report on: until then the reader does not know of it.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
@@ -104,8 +99,8 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """By how much its lease, if it is not parked, was longer than it will be: so much later it
-    seems to have been heard.
+    """Moves `heard_at` forward by the difference of the leases (ms), so that the old lease still
+    runs out in its time. A parked reader's lease is its own.
     """
     reported = reader.reported
     heard_at = reader.heard_at + (kept_ms if reported is None or reported.park_ms is None else 0)

@@ -1,26 +1,24 @@
-"""How long a reader waits at most for the others: `max_hold_ms` of a group.
+"""Long waits: how long a reader waits for the others at most (`max_hold_ms` of a group).
 
-A backfill that joins a group stands a year behind, and holds production for as long as it takes to
-catch up. Flink would hold for just as long. Where a group says how long is too long, this is what
-happens then, by its own choice:
+A backfill that joins a group is a year behind, and holds production until it has caught up. Flink
+would hold for just as long. A group may say how long is too long, and what follows (`on_max_hold`):
 
-* `alarm`: it is told, and counted, once for each wait. Nothing else changes.
-* `proceed`: it is told as well, and who waits is let go: all readers that hold it are *passed
-  over*. They no longer count, and read on as fast as they can under a ceiling far above them.
-  Expected sources that have not reported are not waited for any longer.
+* `alarm`: the wait is logged and counted, once. Nothing else changes.
+* `proceed`: the same, and the waiting reader goes on: all readers that hold it are *passed over*.
+  A passed-over reader does not count, and reads as fast as it can under a ceiling far above it. The
+  group does not wait for expected sources any longer.
 
-When a reader waits. The one that knows is the reader itself, with each of its reports: it waits if
-its watermark is at the ceiling or above, so that its next record is not allowed, and somebody else
-is lower (a reader never waits for itself). Readers are heard every third of a lease at least, so
-the wait is known to that. It ends with a report from below the ceiling, or with one that parks the
-reader, and begins anew with one that is above the reader's last: who gets on, at whatever pace, is
-not stopped. It stands still while all are silent (`leases`): in an outage nobody could get on, so
-nobody is let go by it, and the waits are longer by it afterwards.
+When a reader waits. Each of its reports tells: the reader waits if its watermark is at the ceiling
+or above, so that its next record is not allowed, and another reader is lower. (No reader waits for
+itself.) Readers report every third of a lease at least, so a wait is known that exactly. A wait
+ends with a report from below the ceiling, or with one that parks the reader. It begins anew with
+each report that is above the reader's last: a reader that gets on, at whatever pace, is not
+stopped. It stands still in an outage (`leases`), when no reader could get on.
 
-Who holds it. Everybody whose watermark plus the drift does not get above the waiting one's, and who
-does not wait itself. A reader that is passed over counts again as soon as it reports from within
-the drift of the others' watermark: then nobody has to come back for it by more than that. Or when
-nobody else counts any more: else all that were passed over would run free.
+Which readers hold it. Those whose watermark plus the drift is not above the waiting reader's, and
+that do not wait themselves. A passed-over reader counts again as soon as it reports from within the
+drift of the others' watermark, so that none of them has to wait for it by more than that. It also
+counts again when no other reader counts: else all passed-over readers would run free.
 
 Flink has nothing like it. Used by `commands` (the report) and `alignment` (the deadline).
 """
@@ -35,7 +33,7 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxHold, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """What a report makes of a reader's `held_since` and `passed_over`."""
+    """`held_since` and `passed_over` of a reader after its report."""
     watermark, ceiling = effective_watermark(event), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX
@@ -50,9 +48,9 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
     return now_ms if reader.held_since is None or got_on else reader.held_since, behind
 
 
-def hold_ends(group: Group, now_ms: int) -> int | None:
-    """The first millisecond at which somebody has waited for too long; None: nobody waits, or may
-    wait for ever, or all are silent.
+def wait_ends(group: Group, now_ms: int) -> int | None:
+    """The first millisecond at which a wait is too long; None: no reader waits, waits may be
+    endless, or there is an outage.
     """
     since = group.readers.first_held()
     if since is None or group.config.max_hold_ms is None or silent_ms(group, now_ms):
@@ -60,9 +58,11 @@ def hold_ends(group: Group, now_ms: int) -> int | None:
     return add(since, group.config.max_hold_ms)
 
 
-def after_holds(group: Group, now_ms: int) -> Group:
-    """The group in which whoever has waited for too long is overdue or, under `proceed`, let go."""
-    ends = hold_ends(group, now_ms)
+def after_long_waits(group: Group, now_ms: int) -> Group:
+    """The group in which readers that waited for too long are overdue or, under `proceed`, go
+    on.
+    """
+    ends = wait_ends(group, now_ms)
     if ends is None or now_ms < ends:
         return group
     assert group.config.max_hold_ms is not None
@@ -75,8 +75,8 @@ def after_holds(group: Group, now_ms: int) -> Group:
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Nobody who waits is passed over, however far behind another one that waits; if it is held by
-    that one, its wait begins again.
+    """Passes over the readers that hold the waiting ones. A reader that waits itself is never
+    passed over; the wait for it begins again.
     """
     readers, config = group.readers, group.config
     ahead = max(_watermark(readers[key]) for key in waiting)

@@ -1,19 +1,18 @@
-"""The readers of a group: a map that never changes, with the few least numbers that alignment asks
-for.
+"""The readers of a group: an immutable map, with the few lowest numbers that alignment asks for.
 
-Two things are wanted at once. A group is a value: a command makes a new one and leaves the old one
-as it was, so that a refused command or a lost race is undone by forgetting it. And a report into a
-group of 100,000 readers must not look at 100,000 readers.
+Two things are wanted at once. A group is a value: a command makes a new group and leaves the old
+one unchanged, so that a refused command or a lost race is undone by dropping the new group. And a
+report into a group of 100,000 readers must not look at 100,000 readers.
 
-Both come from Baker's trick ("Shallow binding makes functional arrays fast", 1991). All versions
-share one plain dict, with the rankings beside it, which stands at one of them, mostly the newest.
-Each other version knows the next one on the way there, and the few readers in which it differs. A
-new version is made in place, and the one before it becomes a difference. Going back to an older
-version and on from there (`updated` on it, or asking it for a least number) first turns the
-differences round, which costs as much as what was undone.
+Baker's trick gives both ("Shallow binding makes functional arrays fast", 1991). All versions share
+one plain dict with its rankings, which holds the state of one version, mostly the newest. Each
+other version knows the next version towards that one, and the few readers in which the two differ.
+A new version changes the dict in place, and the version before it becomes a difference. To use an
+older version (`updated`, or a lowest number) turns the differences round first. That costs as much
+as the changes that it undoes.
 
-Not for several threads at once: reading an old version may move the shared dict. Used by `group`
-and all that stands on it.
+Not for several threads at once: to read an old version may change the shared dict. Used by `group`,
+and by every module above it.
 """
 
 from collections import Counter
@@ -26,27 +25,27 @@ from lockgate.watermark import MAX
 from lockgate.wire.events import ReportedWatermarkEvent
 
 _MANY, _MOST = 8, 0.4
-"""From how many changes on, and from which part of all readers, it is cheaper to rank all of them
-anew.
+"""With more changes than both, this many and this part of all readers, ranking all anew is
+cheaper.
 """
 
 ReaderKey = tuple[str, int]
 """A reader's source and subtask."""
 
 Attempt = tuple[int, int]
-"""Batch and attempt, which order what tasks say about one split."""
+"""Batch and attempt: the order of what tasks report about one split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """One reader. `reported` is what counts of it: the last report, of this epoch or of the one
-    before; None: it does not count.
+    """One reader. `reported` counts: the last report of this epoch, or of the epoch before; None:
+    the reader does not count.
 
-    The lease runs from `heard_at`; `excused` says that an outage has been added to it since the
-    reader was last heard, `lost` that it has been found at its end (`leases`). `progressed_at` is
-    when it last got on, and not only spoke. `held_since` is since when the ceiling holds it, as its
-    own reports tell; `overdue` says that this has been too long, and `passed_over` that it was
-    itself the one for whom others waited too long (`holds`). All times are the store's, in ms.
+    The lease runs from `heard_at`. `excused`: an outage was added to it since the last report;
+    `lost`: it has ended (`leases`). `progressed_at`: when a report last showed progress.
+    `held_since`: since when the ceiling holds the reader; `overdue`: for too long by now;
+    `passed_over`: others have waited for this reader for too long (`long_waits`). All times are the
+    store's, in ms.
     """
 
     epoch: int
@@ -75,8 +74,8 @@ class Reader:
         held_since: int | None,
         overdue: bool,
     ) -> "Reader":
-        """The reader with all that time may change of it. The constructor costs a quarter of
-        `replace`: it may be all readers at once.
+        """The reader with other values in all fields that time may change. The constructor takes a
+        quarter of the time of `replace`, and this may be for all readers at once.
         """
         return Reader(
             epoch=self.epoch,
@@ -97,19 +96,21 @@ class Reader:
 
 
 Moved = tuple[ReaderKey, Reader | None, Reader | None]
-"""A reader that is another one now: its key, as it was and as it is; None: it was not there, or is
-there no more.
+"""A reader that has changed: its key, the old value and the new one; None: there was, or is,
+none.
 """
 
 
 def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """What a report means to the group: MAX of an idle or finished reader, else its watermark."""
+    """The watermark that counts in the group: MAX of an idle or finished reader, else the
+    report's.
+    """
     return MAX if reported.idle or reported.finished else reported.watermark
 
 
 class Readers(Mapping[ReaderKey, Reader]):
-    """An immutable map of readers. All the methods cost O(log n) at most, unless they say something
-    else.
+    """An immutable map of readers. A method costs O(log n) at most, unless its docstring says
+    more.
     """
 
     __slots__ = ("_differs", "_size", "_state", "_towards")
@@ -126,7 +127,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return cls().updated(readers)
 
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
-        """A version with these readers in the place of those of the same key; None takes one away.
+        """A version in which these readers replace those of the same key; None removes one.
         O(changes).
         """
         state = self._reached()
@@ -137,14 +138,14 @@ class Readers(Mapping[ReaderKey, Reader]):
         return newer
 
     def changed_since(self, older: "Readers") -> set[ReaderKey]:
-        """The keys whose reader is another one, or none, than in `older`. O(changes) for a version
-        that this one was made from.
+        """The keys of the readers that differ from those in `older`. O(changes) where this version
+        was made from `older`.
         """
         return {key for key, _, _ in self.moved_since(older)}
 
     def moved_since(self, older: "Readers") -> list[Moved]:
-        """The readers that are others than in `older`. O(changes) for a version that this one was
-        made from.
+        """The readers that differ from those in `older`. O(changes) where this version was made
+        from `older`.
         """
         was, version = dict[ReaderKey, Reader | None](), older
         while version is not self and version._towards is not None:
@@ -161,22 +162,24 @@ class Readers(Mapping[ReaderKey, Reader]):
         return source in self._reached().subtasks
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Of all that count; MAX if there is none. `with_lost`: lost readers count as well."""
+        """The lowest watermark of the readers that count, MAX without any. `with_lost`: lost
+        readers count too.
+        """
         state = self._reached()
         lowest = _or_max(state.watermarks.lowest())
         return min(lowest, _or_max(state.lost.lowest())) if with_lost else lowest
 
     def lowest_reach(self, *, with_lost: bool) -> int:
-        """The least of max(watermark, reach) of all that count, where a lost one reaches no further
-        than its watermark.
+        """The lowest max(watermark, reach) of the readers that count. A lost reader has no
+        reach.
         """
         state = self._reached()
         lowest = _or_max(state.reaches.lowest())
         return min(lowest, _or_max(state.lost.lowest())) if with_lost else lowest
 
-    def standing_at(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """The first readers, by key, of those that count and stand at the lowest watermark, if that
-        is `watermark`.
+    def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
+        """The first readers, by key, that count and are at the lowest watermark, if that is
+        `watermark`.
         """
         state = self._reached()
         rankings = [state.watermarks, state.lost] if with_lost else [state.watermarks]
@@ -184,7 +187,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return tuple(sorted(found)[:limit])
 
     def up_to(self, watermark: int, *, with_lost: bool) -> list[ReaderKey]:
-        """All that count and whose watermark is at or below this one. O(found)."""
+        """The readers that count and are at or below this watermark. O(found)."""
         state = self._reached()
         found = state.watermarks.up_to(watermark)
         return found + state.lost.up_to(watermark) if with_lost else found
@@ -210,13 +213,11 @@ class Readers(Mapping[ReaderKey, Reader]):
         return self._reached().parked.up_to(time)
 
     def first_held(self) -> int | None:
-        """Since when the ceiling holds the one that it holds for longest, those that are overdue
-        already left out.
-        """
+        """The start of the longest wait, overdue ones left out; None: no reader waits."""
         return self._reached().held.lowest()
 
     def held_until(self, time: int) -> list[ReaderKey]:
-        """Those that are held since this time or longer and are not overdue yet. O(found)."""
+        """The readers that have waited since `time` or longer and are not overdue. O(found)."""
         return self._reached().held.up_to(time)
 
     def sources(self) -> list[str]:
@@ -234,7 +235,7 @@ class Readers(Mapping[ReaderKey, Reader]):
             version = version._towards
         return version._reached().readers[key]
 
-    # the one of Mapping takes three times as long
+    # Mapping's own `get` takes three times as long.
     def get(self, key: ReaderKey, default: Any = None) -> Any:
         if self._state is not None:
             return self._state.readers.get(key, default)
@@ -250,7 +251,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return f"Readers({self._size})"
 
     def _reached(self) -> "_State":
-        """The shared state, standing at this version."""
+        """The shared state, turned to this version."""
         if self._state is not None:
             return self._state
         path: list[Readers] = [self]
@@ -268,7 +269,7 @@ class Readers(Mapping[ReaderKey, Reader]):
 
 
 class _State:
-    """The readers of one version, and the numbers of those whom they matter of."""
+    """The readers of one version and their ranked values."""
 
     __slots__ = ("heard", "held", "lost", "parked", "rankings", "reaches", "readers", "subtasks", "watermarks")
 
@@ -281,8 +282,8 @@ class _State:
         )  # as `_numbers` has them
 
     def put(self, changes: Mapping[ReaderKey, Reader | None]) -> dict[ReaderKey, Reader | None]:
-        """Put readers in the place of others, or of none. The others. O(changes), but for asking
-        afterwards.
+        """Put these readers in. Returns the ones that they replace. O(changes); the rankings do the
+        rest when they are asked.
         """
         if len(changes) <= max(_MANY, _MOST * len(self.readers)):
             return {key: self._set(key, reader) for key, reader in changes.items()}
@@ -311,7 +312,7 @@ class _State:
         return before
 
     def _rank_all(self) -> None:
-        """Written out: a loop over the columns of each reader would take twice as long."""
+        """Written out, since a loop over the columns of each reader takes twice as long."""
         heard, parked, held, watermarks, reaches, lost = columns = [dict[ReaderKey, int]() for _ in self.rankings]
         for key, reader in self.readers.items():
             its_heard, its_parked, its_held, its_watermark, its_reach, its_lost = _numbers(reader)
@@ -344,18 +345,19 @@ _UNRANKED: _Numbers = (None, None, None, None, None, None)
 
 
 def _numbers(reader: Reader) -> _Numbers:
-    """Since when it was not heard, until when it is parked, since when it is held, watermark,
-    reach, and its watermark if it is lost.
+    """A reader's ranked values: last heard, parked until, held since, watermark, reach, and the
+    watermark if it is lost.
 
-    None: it matters to nobody. So it is with MAX: who stands there holds nobody.
+    None: the reader has no place in that ranking. A reader at MAX holds no other one, so it has
+    none.
     """
     reported = reader.reported
     if reported is None:
         return _UNRANKED
     watermark = MAX if reader.passed_over else effective_watermark(reported)
-    standing = None if watermark == MAX else watermark
+    ranked = None if watermark == MAX else watermark
     if reader.lost:
-        return (None, None, None, None, None, standing)
+        return (None, None, None, None, None, ranked)
     reach = watermark if reported.reach is None else max(watermark, reported.reach)
     heard = parked = None
     if not reported.finished:
@@ -363,7 +365,7 @@ def _numbers(reader: Reader) -> _Numbers:
             (reader.heard_at, None) if reported.park_ms is None else (None, reader.heard_at + reported.park_ms)
         )
     held = None if reader.overdue else reader.held_since
-    return (heard, parked, held, standing, None if reach == MAX else reach, None)
+    return (heard, parked, held, ranked, None if reach == MAX else reach, None)
 
 
 def _or_max(lowest: int | None) -> int:

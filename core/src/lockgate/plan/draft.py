@@ -1,5 +1,12 @@
-"""How far a query would get alone, and what it reads under the group's ceiling: the planner's work.
-The rule is in `lockgate.plan.model`.
+"""The draft of a plan: how far a query would get alone, and what it reads under the group's
+ceiling.
+
+The rule is in `lockgate.plan.model`; this module carries it out. A draft asks the log in this
+order, and keeps each answer, since each one is a request to the broker:
+
+1. the first unread record of each split (`heads`);
+2. where each split passes some event times (`_cut`), until the search has its target;
+3. the highest event times in the logs, once the budgets reach beyond what the clock allows.
 """
 
 from collections.abc import Mapping
@@ -10,17 +17,17 @@ from lockgate.plan.model import Backlog, Bounds, Head, Limit, Plan, Split, Split
 from lockgate.plan.search import AIM, MOST_PROBES, Curve, Cut, Found, greatest_within
 
 MOST_LOOK_UPS = MOST_PROBES + 7
-"""How often a log is asked for one plan at most: heads, highest event times, the search (in two
-parts, each of which may end with one look-up more), twice the horizon, the group's ceiling.
+"""How often one plan asks a log at most: heads, highest event times, the search (in two parts, each
+of which may end with one look-up more), twice the horizon, the group's ceiling.
 """
 
 
-class Survey(Generic[Split]):
-    """Where a query stands before its next batch, and how far it would get alone.
+class Draft(Generic[Split]):
+    """A plan of one query's next batch, made without the group's ceiling. `Draft.of` makes it.
 
-    `budgets`: offsets per batch and source, None for no limit. `watermarks`: each split's, in ms,
-    before the batch. `horizon`: the query's own part of the ceiling, in ms. `first`: event time of
-    the first unread record, MAX without one. `look_ups`: how often the log was asked so far.
+    `watermarks`: each split's, in ms, before the batch. `horizon`: the query's own part of the
+    ceiling, in ms. `first`: event time of the first unread record, MAX without one. `look_ups`: how
+    often the log was asked so far.
     """
 
     def __init__(
@@ -29,30 +36,50 @@ class Survey(Generic[Split]):
         log: SplitLog[Split],
         bounds: Bounds,
         budgets: Mapping[int, int | None],
-        learned: Curve | None = None,
+        learned: Curve | None,
     ) -> None:
-        self._backlogs = backlogs
-        self._log = log
-        self._bounds = bounds
-        self._budgets = budgets
-        self._cuts: dict[
-            int, tuple[int, Mapping[Split, Head]]
-        ] = {}  # by event time: up to which the same holds, and what
-        self._highest: Mapping[Split, int] | None = None
+        self._backlogs, self._log, self._bounds, self._budgets = backlogs, log, bounds, budgets
         self._learned = learned
+        # By event time: up to which event time the same records come next, and these records.
+        self._cuts: dict[int, tuple[int, Mapping[Split, Head]]] = {}
+        self._highest: Mapping[Split, int] | None = None
         self.look_ups = self._probes = 0
+
+    @classmethod
+    def of(
+        cls,
+        backlogs: Mapping[Split, Backlog],
+        log: SplitLog[Split],
+        bounds: Bounds,
+        budgets: Mapping[int, int | None],
+        learned: Curve | None = None,
+    ) -> "Draft[Split]":
+        """Asks the log, and searches for the target. Raises what the log raises.
+
+        `budgets`: offsets per batch and source, None for no limit. `learned`: the `curve` of the
+        draft before.
+        """
+        draft = cls(backlogs, log, bounds, budgets, learned)
+        draft._find_target()
+        return draft
+
+    def _find_target(self) -> None:
         self._heads = self._ask_heads()
-        self._blank = {split for split, backlog in backlogs.items() if backlog.offsets and split not in self._heads}
+        self._blank = {
+            split for split, backlog in self._backlogs.items() if backlog.offsets and split not in self._heads
+        }
         self.first = _lowest(self._heads)
         self._unread = self._unread_by_source()
         self.horizon = self._clock_horizon()
         self._own = self._search()
-        self._own_limit = self._what_limits(self._own)
-        self.watermarks = {split: self._watermark(split) for split in backlogs}
+        self._own_limit = self._limit_of(self._own)
+        self.watermarks = {split: self._watermark(split) for split in self._backlogs}
 
     @property
     def target(self) -> int:
-        """How far in event time (ms) the next batch gets if the group's ceiling is left out."""
+        """The greatest event time (ms) that the next batch would read without the group's
+        ceiling.
+        """
         return self._own.target
 
     @property
@@ -62,8 +89,8 @@ class Survey(Generic[Split]):
 
     @property
     def closed(self) -> int:
-        """Up to which event time (ms) no record is still to come, by the clock's part of every h(s)
-        alone.
+        """The event time (ms) at or below which no record is still to come, by the clock's part of
+        every h(s) alone.
         """
         return watermark.add(self._clock_horizon(), -self._bounds.max_drift)
 
@@ -84,24 +111,22 @@ class Survey(Generic[Split]):
 
     @property
     def limit(self) -> Limit:
-        """What keeps the query from going further alone."""
+        """The reason why the query alone would go no further."""
         return self._own_limit
 
     @property
     def reach(self) -> int:
-        """How far in event time (ms) the next batch gets if the group's ceiling is left out; never
-        above what the logs hold.
-        """
+        """The target (ms), or the highest event time in the logs where that is lower."""
         if self._own_limit is Limit.BUDGET:
             return self._own.target
         return min(self._own.target, max(self._highest_times().values(), default=watermark.MIN))
 
     def reported_watermarks(self) -> dict[Split, int]:
-        """`watermarks` as the group must know them: of the splits that are read to their end by
-        their last records too.
+        """`watermarks` for the group: those of splits that are read to their end rest on their last
+        records too.
 
-        The plan alone can go by the clock there. A group could not: it would fall back to the
-        clock, and hold for all of `idle_timeout` whoever still has to read.
+        A plan can go by the clock there. A group cannot: the watermark would fall back to the
+        clock, and hold each reader with a backlog for all of `idle_timeout`.
         """
         if any(split not in self._heads for split in self._backlogs):
             self._highest_times()
@@ -109,9 +134,7 @@ class Survey(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """What this survey and those before it teach the next one; None while nothing was
-        measured.
-        """
+        """What this draft and the ones before it teach the next one; None: nothing was measured."""
         measured = [(event_time, self._use(heads)) for event_time, (_, heads) in self._cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
@@ -144,8 +167,7 @@ class Survey(Generic[Split]):
         found = self._within(self.first - 1)
         if found.target < self.horizon or not self._cut(found.target):
             return found
-        # The budgets reach beyond what the clock alone allows: ask how far the logs themselves have
-        # come.
+        # The budgets reach beyond what the clock alone allows. The logs may allow more.
         self.horizon = max(self.horizon, self._log_horizon())
         return self._within(max(found.target, self.first - 1)) if found.target < self.horizon else found
 
@@ -156,19 +178,19 @@ class Survey(Generic[Split]):
         return greatest_within(self.look, low, self.horizon, self._first_guess(low), most, lambda: self._log.spent)
 
     def _fits(self) -> bool:
-        """Whether all there is fits the budgets."""
+        """Whether all unread records fit the budgets."""
         return self._use({}) <= 1
 
     def _first_guess(self, low: int) -> int:
         if self._learned is not None:
             return self._learned.reaches(low, AIM)
-        # Nothing is known yet: as if the backlog lay evenly between its first record and the last
-        # one in the logs.
+        # No plan came before this one: take the backlog to be even between its first record and
+        # the last one in the logs.
         last = max(self._highest_times().values(), default=low)
         return low + int((last - low) * AIM / self._use({}))
 
     def look(self, event_time: int) -> Cut:
-        """What a batch up to `event_time` (ms) would use, and where the next records lie."""
+        """The use of a batch up to `event_time` (ms), and where the next records lie."""
         asked = self.look_ups
         heads = self._cut(event_time)
         self._probes += self.look_ups - asked
@@ -176,8 +198,8 @@ class Survey(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def _use(self, heads: Mapping[Split, Head]) -> float:
-        """Which part of its budget the source that needs most would use for a batch up to `heads`;
-        1.0 is all.
+        """The part of its budget that the neediest source would use for a batch up to `heads`; 1.0
+        is all.
         """
         return self._part(self._spent(heads))
 
@@ -210,7 +232,7 @@ class Survey(Generic[Split]):
                 found = min(found, sorted(unread)[left])
         return found
 
-    def _what_limits(self, own: Found) -> Limit:
+    def _limit_of(self, own: Found) -> Limit:
         if own.target < self.horizon:
             return Limit.BUDGET
         return Limit.HORIZON if self._cut(own.target) else Limit.END
@@ -224,8 +246,9 @@ class Survey(Generic[Split]):
         return self._log.heads()
 
     def _cut(self, event_time: int) -> Mapping[Split, Head]:
-        """The first unread record above `event_time` of each split; both ends of time, and a gap,
-        are asked about once at most.
+        """The first unread record above `event_time` of each split.
+
+        The log is not asked about either end of time, nor twice about one gap.
         """
         if event_time < self.first:
             return self._heads
@@ -262,15 +285,15 @@ class Survey(Generic[Split]):
     # -- horizons, watermarks and states --
 
     def _clock_horizon(self) -> int:
-        """The lower bound of the query's own ceiling that needs no look-up: the clock's part of
-        every h(s).
+        """The query's own ceiling by the clock's part of every h(s): a lower bound that needs no
+        look-up.
         """
         clock = min(map(self._by_clock, self._backlogs), default=watermark.MAX)
         return watermark.add(clock, self._bounds.max_drift - 1)
 
     def _by_clock(self, split: Split) -> int:
-        """Up to which event time (ms) nothing is still to come, by what the split's producer may be
-        behind the clock.
+        """The event time (ms) below which nothing is still to come, since the producer is no
+        further behind the clock than its bound.
         """
         backlog = self._backlogs[split]
         return watermark.add(
@@ -282,8 +305,8 @@ class Survey(Generic[Split]):
         return watermark.add(min(map(self._own_end_watermark, self._backlogs)), self._bounds.max_drift)
 
     def _own_end_watermark(self, split: Split) -> int:
-        """h(s) for the query itself, with the care that a split needs of which little was seen. The
-        group goes by what was seen alone.
+        """h(s) for the query itself, with more disorder where few records of a split were seen. The
+        group goes by the disorder that was seen.
         """
         disorder = self._backlogs[split].disorder
         return self._end_watermark(split, self._bounds.disorder if disorder is None else disorder)
@@ -325,9 +348,7 @@ class Survey(Generic[Split]):
         return SplitState.IDLE if idle else SplitState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """One timestamp is more than the budget: as much of it as the budget gives, split by
-        split.
-        """
+        """The ends where one timestamp is more than the budget: the splits share it in turn."""
         left = dict(self._budgets)
         ends = {}
         for split, backlog in self._backlogs.items():
@@ -339,8 +360,8 @@ class Survey(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """What is left of each budget goes to the splits that cannot be aligned, in proportion to
-        what is unread of them.
+        """Gives the rest of each budget to the splits that cannot be aligned, in proportion to
+        their unread offsets.
         """
         for source, budget in self._budgets.items():
             blank = {
@@ -352,7 +373,7 @@ class Survey(Generic[Split]):
             wanted = sum(blank.values())
             left = wanted if budget is None else min(wanted, max(0, budget - used))
             for split, offsets in blank.items():
-                # rounded up: as long as something is left, somebody reads
+                # Rounded up: while a budget has an offset left, a split reads.
                 taken = -(-offsets * left // wanted)
                 ends[split] += taken
                 left, wanted = left - taken, wanted - offsets

@@ -3,10 +3,10 @@
 **The rule.** For the splits `s` of one query, each with a position, an end at the broker and a
 budget of offsets per source, choose the greatest event time `T ≤ C` that stays within every budget,
 `cost(T) ≤ B < cost(T + 1 ms)`, and read each split up to its first record above `T`. So all splits
-stand level in event time at every batch boundary. Where one timestamp alone is more than the
-budget, it is read in several batches: whenever the ceiling lets somebody read, somebody reads.
+are level in event time at every batch boundary. Where one timestamp alone is more than the budget,
+several batches read it: whenever the ceiling lets a split read, a split reads.
 
-**Horizon.** What a split's log holds *now* is not all that will come: a live producer may lag. With
+**Horizon.** A split's log *now* is not all that will come: a live producer may lag. With
 `t` the wall clock before the broker was asked and `disorder` the out-of-orderness inside a split,
 
     h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
@@ -20,7 +20,7 @@ their event time: `idle_timeout`, or what the split's own producer has shown
 
 A backlog as such bounds nothing (it comes along to `T` in the same batch), but its *end* does: a
 slow live split holds the others however its polls fall. In a replay `t − lag(s)` is far above
-everything; ended and empty splits hold nobody.
+everything, so ended and empty splits hold no other one.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
@@ -31,25 +31,25 @@ above h(s) ≥ T − max_drift (its split was read to the end). Both are above S
 lost once a bound is broken, be it by 1 ms.
 
 **The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 −
-disorder if it has one, else h(s). So nobody with a backlog reports MIN, and a gap in event time is
-crossed.
+disorder if it has one, else h(s). So no split with a backlog reports MIN, and a gap in event time
+is crossed.
 
-**Records without a credible event time** (stamped 2099, or not at all) are for the `SplitLog` to
-tell, and take no part: they are read with the credible record behind them. A split whose unread
-part holds nothing credible has no first record; it stands at h(s), and is read by what the others
-leave of the budget, in proportion, as Spark would natively.
+**Records without a credible event time** (stamped 2099, or not at all) take no part: they are read
+with the credible record behind them. The `SplitLog` leaves them out. A split without any credible
+unread record has no first record. Its watermark is h(s), and it is read by the rest of the budget,
+in proportion, as Spark would natively.
 
 **Look-ups.** `T` is looked for by asking the log where every split stands at one event time
 (`lockgate.plan.search`), beginning with what the last plans taught. A plan asks
-`survey.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
+`draft.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
 Where that does not find `T`, the batch is smaller than it could be; it is never uneven, and never
 empty for it.
 
 The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a
-`SplitLog`. Here are its words; the work is done in `lockgate.plan.draft`, in two steps, since a
-reader reports between them: where do I stand, how far would I get alone (`Survey`), then
-`Survey.plan(ceiling)`. Used by `lockgate_spark`; Flink has no such part, it pauses after the fact
-(`SourceOperator.checkSplitWatermarkAlignment`).
+`SplitLog`. This module has its vocabulary. `lockgate.plan.draft` does the work in two steps, since
+a reader reports between them: `Draft.of(...)` finds how far the query would get alone, and
+`Draft.plan(ceiling)` keeps to the group's ceiling. Used by `lockgate_spark`; Flink has no such
+part, it pauses after the fact (`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -64,15 +64,13 @@ Split = TypeVar("Split", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What there is to read of one split: offsets `position` (next to be read) up to `end`
-    (exclusive).
+    """The unread part of one split: offsets `position` (next to be read) up to `end` (exclusive).
 
-    `known_until`: wall clock in ms up to which the log is known to have shown everything that was
-    appended: the time before the broker was asked; older where a transaction was still open.
-    `caught_up_since`: wall clock in ms since when nothing was left to read; None while something
-    is. `lag_bound`: how far behind the clock (ms) the split's producer may be; None:
-    `idle_timeout`. `disorder`: how far out of order (ms) what comes behind its end is taken to be;
-    None: as in all splits.
+    `known_until`: up to this wall clock (ms) the log has shown every append. It is the time before
+    the broker was asked, or older where a transaction was still open. `caught_up_since`: wall clock
+    (ms) since when nothing was left to read; None while something is. `lag_bound`: how far behind
+    the clock (ms) the split's producer may be; None: `idle_timeout`. `disorder`: how far out of
+    order (ms) records behind the end may be; None: as in all splits.
     """
 
     source: int
@@ -99,13 +97,13 @@ class Head(NamedTuple):
 class SplitLog(Protocol[Split]):
     """The unread part of each split's log, from its position up to its end, as one plan sees it.
 
-    Splits with nothing to tell are left out of the answers. Every call may ask the broker: a plan
-    makes a handful. Records without a credible event time are never told.
+    A result leaves out splits without such a record. Every call may ask the broker, so a plan makes
+    few. No call returns a record without a credible event time.
     """
 
     @property
     def spent(self) -> bool:
-        """Whether so much was asked for this plan that it should do with what it has found."""
+        """Whether this plan has asked so much that it should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:
         """The first unread record of each split."""
@@ -119,9 +117,7 @@ class SplitLog(Protocol[Split]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What the user promises and allows, in ms. Raises `InvalidValue` when a value is out of
-    range.
-    """
+    """The user's promises and limits, in ms. Raises `InvalidValue` when one is out of range."""
 
     max_drift: int
     idle_timeout: int
@@ -140,7 +136,7 @@ class Bounds:
 
 
 class SplitState(Enum):
-    """Where a split stands once the plan's batch is read."""
+    """The state of a split once the plan's batch is read."""
 
     ACTIVE = "active"  # goes on with the next plan
     PAUSED = "paused"  # its next record is above the ceiling
@@ -149,7 +145,7 @@ class SplitState(Enum):
 
 
 class Limit(Enum):
-    """What kept a plan from going further."""
+    """The reason why a plan goes no further."""
 
     BUDGET = "budget"
     GROUP = "group"  # the group's max desired watermark
@@ -172,7 +168,7 @@ class SplitPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Generic[Split]):
-    """What the next batch reads. Times in ms."""
+    """The next batch: which offsets it reads. Times in ms."""
 
     # T: no record above it is read (one timestamp larger than the budget: the last ms that is read
     # whole)

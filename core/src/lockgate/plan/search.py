@@ -1,17 +1,17 @@
 """The search for the greatest event time that a budget reaches, by few look-ups.
 
-Used by the planner. Each look-up asks the broker where every split stands at one event time, so
-what counts is their number, not the arithmetic. `use(T)` says which part of the budget a batch up
-to `T` needs; it never falls as `T` rises. A look-up also shows the lowest event time that is left
-unread, and up to there `use` stays what it is: gaps cost nothing. And it shows the event time at
-which the next records of the splits, one of each, are more than the budget has left: where there
-are many splits with few records, that alone all but ends the search.
+Used by `draft`. Each look-up asks the broker for the first record of every split above one event
+time, so the number of look-ups counts, not the arithmetic. `use(T)` is the part of the budget that
+a batch up to `T` needs; it never falls as `T` rises. A look-up also shows two more event times. Up
+to the lowest one that is left unread `use` does not change, so gaps cost nothing. And at some event
+time the next records of all splits, one of each, are more than the rest of the budget: with many
+splits of few records that alone all but ends the search.
 
-The search begins with what the last plans taught (`Curve`), goes by the straight line between what
-it knows on either side, and halves the interval whenever the line neither did nor came close. Now
-and then it tries the next event time there is, which ends the search where many records share one.
-Dense feeds take one or two look-ups. After `MOST_PROBES` a batch that reads less than it could is
-taken.
+The search begins with the curve of the last plans (`Curve`). It follows the straight line between
+the two nearest known points, and halves the interval if interpolation neither halved it nor came
+close. Now and then it tries the next event time there is, which ends the search where many records
+share one. Dense feeds take one or two look-ups. After `MOST_PROBES` the batch is smaller than it
+could be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,14 +26,14 @@ GOOD_ENOUGH = 0.99
 AIM = 0.995
 MOST_PROBES = 16
 MOST_POINTS = 32  # that a curve keeps
-_CLOSE = 0.1  # of a budget: a line that missed by less will hit with its next try
-_PATIENT = 4  # look-ups; what has not come of coming close by then will not
+_CLOSE = 0.1  # of a budget: a line that missed by less is likely to hit with its next try
+_PATIENT = 4  # look-ups: after so many, coming close no longer counts
 _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """`target`: the event time (ms) to read up to; `overfull`: `target` + 1, if that alone is known
-    to break the budget.
+    """`target`: the event time (ms) to read up to. `overfull`: `target` + 1, where that breaks the
+    budget; else None.
     """
 
     target: int
@@ -41,9 +41,9 @@ class Found(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """What a look-up at `event_time` (ms) showed. `use`: 1.0 is the whole budget. `next`: the
-    lowest event time left unread (ms), MAX if nothing is. `full`: an event time (ms) that must
-    break the budget, the lowest that this look-up shows; MAX if it shows none.
+    """The result of one look-up at `event_time` (ms). `use`: 1.0 is the whole budget. `next`: the
+    lowest event time left unread (ms), MAX without one. `full`: the lowest event time (ms) that is
+    sure to break the budget; MAX where none is.
     """
 
     event_time: int
@@ -54,15 +54,17 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What is believed of `use` before anything is asked. `points`: (event time in ms, use), rising
-    in both; only differences count.
+    """The expected `use`, before any look-up. `points`: (event time in ms, use), rising in both;
+    only differences count.
     """
 
     points: tuple[tuple[int, float], ...]
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """The curve through what was measured, and beyond that as it was believed `before`."""
+        """The curve through the measured points, and beyond them the shape of the curve
+        `before`.
+        """
         points = sorted(measured)
         if before is not None:
             last, use = points[-1]
@@ -82,7 +84,7 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Up to which event time (ms) a batch from `low` on would go that uses so much."""
+        """The event time (ms) up to which a batch from `low` on uses so much of the budget."""
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=_use)
         if after == len(self.points):
@@ -112,9 +114,9 @@ def greatest_within(
     """The greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that uses at
     least 99 % of the budget.
 
-    `low` must be known to be within the budget. With `low >= high` the answer is `high`, without a
-    look-up. After `most` look-ups, or once `enough` says so, whatever uses some of the budget is
-    taken; where nothing does yet, one more look-up finds the least that does.
+    `low` must be within the budget. With `low >= high` the result is `high`, without a look-up.
+    After `most` look-ups, or once `enough()` is true, the search ends with any event time that uses
+    some of the budget. If there is none yet, one more look-up finds the lowest.
     """
     if low >= high:
         return Found(high, None)
@@ -149,16 +151,16 @@ def _raised(cut: Cut, high: int) -> Cut:
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """Nothing is known that is within the budget and reads anything: the lowest event time that is
-    left, and be it only one record.
+    """The lowest event time that is left unread, where no known one reads anything within the
+    budget. One record is enough.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)
 
 
 def _further(low: int, under: Cut) -> int:
-    """No upper side is known yet: as far as the density so far promises, but at least twice as far
-    as before.
+    """The next probe while no upper bound is known: by the density so far, and at least twice as
+    far as the last one.
     """
     distance = under.event_time - low
     promised = distance * AIM / under.use if under.use > 0 else 0.0

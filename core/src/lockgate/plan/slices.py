@@ -8,19 +8,19 @@ where it cannot get to the end of the window in which the first unread record li
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
   once the clock, as far as the logs are known to have shown everything, is `idle_timeout` past its
   end.
-* It is more than the *budget*. As much of it is read as the budget gives, and the batches that
-  share it say that they are not whole.
-* The *group* does not allow it. While somebody else holds the group, the query waits for the rest
-  of the window. Where it holds the group itself nobody could bring the ceiling further, so it reads
-  up to it. With a drift of at least a window that does not happen.
+* It is more than the *budget*. The batch reads as much of it as the budget gives. The batches that
+  share a window say that they are not whole.
+* The *group* does not allow it. While another reader holds the group, the query waits for the rest
+  of the window. Where the query itself holds the group, no other reader could raise the ceiling, so
+  the query reads up to it. With a drift of at least a window that does not happen.
 
-**What whole means.** All records of the windows from `start` to `end` that are read at all are in
-this batch or, of a split that is out of order across the cut, come later as stragglers. Whether one
-may come is for the logs to tell: `Slice.whole` speaks of the cuts alone.
+**Whole** means: this batch has all records of the windows from `start` to `end` that are ever read.
+The exception are stragglers, records that are out of order across the cut and come later.
+`Slice.whole` speaks of the cuts alone; the logs tell whether stragglers may come.
 
-**Windows that are torn**, since part of them was deleted or was read before, are kept apart: no
-batch holds one of them and a window that may be whole. Up to where windows are torn is for the logs
-to tell, too (`whole_from`).
+**Torn windows**, of which a part was deleted or read before, are kept apart: no batch holds a torn
+window together with one that may be whole. The logs tell up to where windows are torn
+(`whole_from`).
 
 Used by `lockgate_spark`; Flink has windows with state instead.
 """
@@ -28,18 +28,17 @@ Used by `lockgate_spark`; Flink has windows with state instead.
 from dataclasses import dataclass
 
 from lockgate import watermark
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Limit, Plan, Split
 from lockgate.plan.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Event times `start` to `end` (exclusive), ms. `whole`: both are where windows begin, and no
-    part of them is in another batch.
+    """Event times `start` to `end` (exclusive), ms. `whole`: windows begin at both, and no other
+    batch has a part of them.
 
-    `unfinished`: the batch ends amid the records of one ms, the last one, which is more than the
-    budget.
+    `unfinished`: the last ms has more records than the budget, and the batch ends amid them.
     """
 
     start: int
@@ -54,30 +53,31 @@ class Slice:
 
 
 def plan_slice(
-    survey: Survey[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
+    draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
-    """The plan under the group's max desired watermark (ms) that ends where a window does.
-    `holds_group`: whether nobody stands behind this query. `whole_from`: where the first window
-    begins (ms) that is not torn; a batch that begins before it goes no further.
+    """The plan under the group's ceiling (ms) that ends where a window does.
+
+    `holds_group`: no reader is behind this query. `whole_from`: the begin (ms) of the first window
+    that is not torn; a batch that begins before it goes no further.
     """
-    first = survey.first
+    first = draft.first
     if first == watermark.MAX:
-        return survey.plan(ceiling)
+        return draft.plan(ceiling)
     most = whole_from - 1 if first < whole_from else watermark.MAX
-    cut = windows.begin(min(survey.target, ceiling, survey.closed, most) + 1) - 1
+    cut = windows.begin(min(draft.target, ceiling, draft.closed, most) + 1) - 1
     if cut >= first:
-        return survey.plan(cut, Limit.GROUP if cut == ceiling else Limit.SLICE)
+        return draft.plan(cut, Limit.GROUP if cut == ceiling else Limit.SLICE)
     last = windows.end(first) - 1
-    if survey.closed < last:
-        return survey.plan(min(ceiling, first - 1), Limit.SLICE)
-    if ceiling < min(last, survey.target) and not holds_group:
-        return survey.plan(min(ceiling, first - 1))
-    return survey.plan(ceiling)
+    if draft.closed < last:
+        return draft.plan(min(ceiling, first - 1), Limit.SLICE)
+    if ceiling < min(last, draft.target) and not holds_group:
+        return draft.plan(min(ceiling, first - 1))
+    return draft.plan(ceiling)
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
-    """What the batch of a plan holds. `first`: event time (ms) of the first unread record;
-    `before`: the slice before it, if any.
+    """The slice of a plan's batch. `first`: event time (ms) of the first unread record; `before`:
+    the last slice, if any.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

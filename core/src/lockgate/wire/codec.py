@@ -1,13 +1,11 @@
-"""The wire events as JSON-able dicts, out and in: one pair of functions each.
+"""The wire events as JSON-able dicts: one pair of functions each.
 
-Out, a field that is absent is left out; in, null is as good as absent where a field may be absent.
-Times are plain integers of 64 bits, so they must be written and parsed by something that keeps them
-exact (`json` of the standard library does).
+An absent field is left out of the JSON; where a field may be absent, null counts as absent. Times
+are integers of 64 bits, so a JSON library has to keep them exact (`json` does).
 
-Unknown fields are ignored in what readers and the coordinator say to each other, so that either may
-be the newer one; in a configuration they are a fault, for `{"max_drift": 30000}` that silently
-means five minutes is worse than a refusal. All of the functions `…_from_json` raise
-`InvalidMessage`, which carries every fault.
+Unknown fields of events are ignored, so that either side may be the newer one. Unknown fields of a
+configuration are faults: `{"max_drift": 30000}` must not silently mean five minutes. All functions
+`…_from_json` raise `InvalidMessage`, which carries every fault.
 
 Used by the coordinator's API and by the clients.
 """

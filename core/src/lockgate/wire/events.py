@@ -1,12 +1,13 @@
-"""The wire events: what readers say to the coordinator, and what it says to them.
+"""The wire events: the messages between readers and the coordinator.
 
-After Flink's operator events between `SourceOperator` and `SourceCoordinator` (seed 001):
-`ReaderRegistrationEvent`, `ReportedWatermarkEvent`, `WatermarkAlignmentEvent`. Flink's carry one
-number each; ours carry an epoch as well, since over HTTP nothing else tells a reader from its
-predecessor, and what a person needs to see who holds whom.
+They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`:
+`ReaderRegistrationEvent`, `ReportedWatermarkEvent`, `WatermarkAlignmentEvent`. Flink's events carry
+one number each. These carry an epoch as well: over HTTP only the epoch tells a reader from its
+predecessor. And they carry the numbers that show a person which reader holds which.
 
-Values only: `codec` has their JSON form, `group` the rules. Times are milliseconds since the Unix
-epoch, `watermark.MIN` to `watermark.MAX`. Used by the coordinator and by the clients alike.
+This module has values only: `codec` has their JSON form, `lockgate.group` the rules. Times are
+milliseconds since the Unix epoch, `watermark.MIN` to `watermark.MAX`. Used by the coordinator and
+by its clients.
 """
 
 import re
@@ -22,8 +23,8 @@ NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :"
 
 
 class SplitState(str, Enum):
-    """What a reader says about one of its splits. Only `idle` and `finished` ones do not hold their
-    reader back.
+    """The state of a split in its reader's report. Idle and finished splits do not hold their
+    reader back; all others do.
     """
 
     ACTIVE = "active"
@@ -34,8 +35,8 @@ class SplitState(str, Enum):
 
 
 class OnLostReader(str, Enum):
-    """What a reader whose lease has ended means to the others: nothing any more, or that they wait
-    for it.
+    """How a reader counts once its lease has ended: not at all, or as before, so that others
+    wait.
     """
 
     EXCLUDE = "exclude"
@@ -43,8 +44,8 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxHold(str, Enum):
-    """What happens when a reader has waited for the others for longer than the group allows: it is
-    told, or it is let go.
+    """What follows when a reader has waited for longer than `max_hold_ms`: a warning, or it goes
+    on.
     """
 
     ALARM = "alarm"
@@ -59,7 +60,7 @@ class Mode(str, Enum):
 
 
 class CatchUp(str, Enum):
-    """How the ceiling is made: minimum + drift alone, or also as far as everybody's next batch
+    """The rule of the ceiling: minimum + drift, or also as far as the next batch of each reader
     reaches.
     """
 
@@ -78,10 +79,10 @@ MAX_HOLD_FLOOR = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A group's configuration. `max_hold_ms`: how long a reader waits for the others at most; None:
-    for as long as it takes.
+    """A group's configuration. `max_hold_ms`: the longest wait of a reader for the others; None: no
+    limit.
 
-    Raises `InvalidValue` for a number below its floor and for a name that is none.
+    Raises `InvalidValue` for a number below its floor, and for a source that is no valid name.
     """
 
     max_drift_ms: int = 300_000
@@ -121,12 +122,12 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
-    """A reader's combined watermark. `idle` and `finished` ones hold nobody, whatever `watermark`
-    says.
+    """A reader's combined watermark. An idle or finished reader holds no other one, whatever its
+    `watermark`.
 
-    `reach` is how far in event time the reader's next batch gets if only the group's ceiling is
-    left out. `park_ms` is for how long it will not be heard, and is to count all the same: a
-    scheduled run ends, and the next one goes on from there.
+    `reach`: the event time that the reader's next batch would reach without the group's ceiling.
+    `park_ms`: for so long the reader will be silent, and counts all the same: a scheduled run has
+    ended, and the next one goes on from there.
     """
 
     subtask: int

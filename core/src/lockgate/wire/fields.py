@@ -1,9 +1,9 @@
-"""Reading one JSON object strictly, with every fault named.
+"""Reads one JSON object strictly, and names every fault.
 
-A message that is half understood is worse than one that is refused: `{"epoch": true}` is not epoch
-1, `{"watermark": 1.0}` has been through a double and may have lost its last digits, and beyond 64
-bits there is no time. So each field is checked for its very type and range, nothing is converted,
-and all faults of a message come together in one `InvalidMessage`.
+A message that is half understood is worse than a refused one. `{"epoch": true}` is not epoch 1.
+`{"watermark": 1.0}` has been a double and may have lost its last digits. Beyond 64 bits there is no
+time. So each field is checked for its exact type and range, and nothing is converted. One
+`InvalidMessage` carries all faults of a message.
 
 Used by `codec` alone.
 """
@@ -29,8 +29,8 @@ REQUIRED: Final = _Required()
 
 
 class Fields:
-    """The fields of one JSON object. Each method takes one; a fault is noted and a stand-in
-    returned; `finish` raises if any.
+    """The fields of one JSON object. Each method takes one field. It notes a fault and returns a
+    stand-in; `finish` raises if there was any fault.
     """
 
     def __init__(self, value: object, path: str = "", faults: list[tuple[str, str]] | None = None) -> None:

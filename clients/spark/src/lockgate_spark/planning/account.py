@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Plan
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.config import Alignment
@@ -52,7 +52,7 @@ class Account:
         self,
         plan: Plan[Key],
         unread: Unread,
-        survey: Survey[Key],
+        draft: Draft[Key],
         producers: Producers,
         told: WatermarkAlignmentEvent | None,
         planned_at: float,
@@ -63,17 +63,17 @@ class Account:
         """
         applied = not self._alignment.observes
         view = describe(
-            plan, self.view, told, survey.slowest, producers.shown, self._incredible, planned_at, seconds, applied
+            plan, self.view, told, draft.slowest, producers.shown, self._incredible, planned_at, seconds, applied
         )
         view = replace(view, rows_too_late=producers.too_late)
-        if view.behind_ms and view.bounded_by is not None and survey.slowest is not None:
-            why = producers.why(survey.slowest, int(planned_at * 1000))
+        if view.behind_ms and view.bounded_by is not None and draft.slowest is not None:
+            why = producers.why(draft.slowest, int(planned_at * 1000))
             view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
             self._behind.tell(view)
         if applied:
             for split in view.splits:
                 self._left_out.count(split.split, split.left_out)
-        return replace(self._out_of_order.show(view, self._sources), rows_saved=self._follow(plan, unread, survey))
+        return replace(self._out_of_order.show(view, self._sources), rows_saved=self._follow(plan, unread, draft))
 
     def progress(self, index: int) -> dict[str, str]:
         """What Spark's progress says of one source, by name; the first one's makes it known in the
@@ -110,12 +110,12 @@ class Account:
                 self._saved.rows,
             )
 
-    def _follow(self, plan: Plan[Key], unread: Unread, survey: Survey[Key]) -> int | None:
+    def _follow(self, plan: Plan[Key], unread: Unread, draft: Draft[Key]) -> int | None:
         if self._saved is None:
             return None
         budgets = {i: source.budget for i, source in self._sources.items()}
         fixed = all(source.fixed_at is not None for source in self._sources.values())
-        self._saved.follow(plan, unread.ends, budgets, chain(survey.heads.items(), unread.met(plan)), fixed)
+        self._saved.follow(plan, unread.ends, budgets, chain(draft.heads.items(), unread.met(plan)), fixed)
         return self._saved.rows
 
     def _incredible(self, key: Key, start: int, end: int) -> int:

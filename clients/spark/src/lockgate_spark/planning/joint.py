@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from lockgate import watermark
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head, Limit, Plan, SplitState
 from lockgate.plan.search import Curve
 from lockgate.plan.windows import Windows
@@ -51,7 +51,7 @@ class JointPlanner:
         self.account = Account(alignment, sources)
         self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
         self._clock = clock
-        self._found: tuple[float, Unread, Survey[Key]] | None = None
+        self._found: tuple[float, Unread, Draft[Key]] | None = None
         self._learned: Curve | None = None
         self._too_short = TooShort()
         self._disorder = 0  # as far as was seen; counts where none was promised
@@ -93,20 +93,20 @@ class JointPlanner:
     def plan(self, positions: Mapping[int, Offsets]) -> tuple[Plan[Key], float]:
         """The plan for what lies behind the positions, and the seconds that it took."""
         began, asked = time.perf_counter(), self._asked()
-        unread, survey = self._survey(positions)
+        unread, draft = self._draft(positions)
         bounds = self._bounds()
         ceiling = self._ceiling()
         if self._bounds() != bounds:  # only now the group has told its drift
-            unread, survey = self._survey(positions, again=True)
+            unread, draft = self._draft(positions, again=True)
             ceiling = self._ceiling()
-        self._producers.held(survey, int(self._clock() * 1000), in_group=self._membership is not None)
-        plan = self._cut(survey, ceiling)
+        self._producers.held(draft, int(self._clock() * 1000), in_group=self._membership is not None)
+        plan = self._cut(draft, ceiling)
         while not unread.confirm(
             plan.target, {key: made.next for key, made in plan.splits.items() if made.next is not None}
         ):
             assert self._found is not None
-            survey = self._search(unread, self._found[0])
-            plan = self._cut(survey, ceiling)
+            draft = self._search(unread, self._found[0])
+            plan = self._cut(draft, ceiling)
         plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
         if self._pauses is not None:
             self._pauses.made(plan)
@@ -143,7 +143,7 @@ class JointPlanner:
         return self._bounds().disorder
 
     def standings(self) -> dict[int, Standing] | None:
-        """What to report of the last survey; None before the first one."""
+        """What to report of the last draft; None before the first one."""
         return None if self._found is None else self._standings()
 
     def sum_up(self) -> None:
@@ -160,10 +160,10 @@ class JointPlanner:
         plan.
         """
         assert self._found is not None
-        _, unread, survey = self._found
-        reach = self._reach(survey)
+        _, unread, draft = self._found
+        reach = self._reach(draft)
         states = {} if self._last is None else {key: split.state for key, split in self._last.splits.items()}
-        watermarks = survey.reported_watermarks()
+        watermarks = draft.reported_watermarks()
         standings = {}
         for i, positions in unread.positions.items():
             splits = {
@@ -181,7 +181,7 @@ class JointPlanner:
             standings[i] = Standing(lowest, reach if reach is not None and reach > lowest else None, splits)
         return standings
 
-    def _survey(self, positions: Mapping[int, Offsets], again: bool = False) -> tuple[Unread, Survey[Key]]:
+    def _draft(self, positions: Mapping[int, Offsets], again: bool = False) -> tuple[Unread, Draft[Key]]:
         now = self._clock()
         unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
         if self._found is None:
@@ -198,14 +198,14 @@ class JointPlanner:
         if beyond:
             self._count_late(unread, beyond)
         if self._found is not None:
-            made_at, before, survey = self._found
-            if not again and now - made_at < _FRESH_S and unread.same_as(before) and survey.limit is not Limit.HORIZON:
-                return before, survey
+            made_at, before, draft = self._found
+            if not again and now - made_at < _FRESH_S and unread.same_as(before) and draft.limit is not Limit.HORIZON:
+                return before, draft
         self._sample(unread, now)
         self._too_short.warn(self._delay, self._bounds(), self._in_payload)
         return unread, self._search(unread, now)
 
-    def _search(self, unread: Unread, now: float) -> Survey[Key]:
+    def _search(self, unread: Unread, now: float) -> Draft[Key]:
         """How far the query gets alone; `now`: when it was asked what is unread."""
         bounds = self._bounds()
         budgets = {i: source.budget for i, source in self._sources.items()}
@@ -217,16 +217,16 @@ class JointPlanner:
             if self._alignment.disorder is None:
                 backlogs = careful(backlogs, self._sources, bounds)
             backlogs = self._producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
-            survey = Survey(backlogs, unread, bounds, budgets, self._learned)
-            confirmed = unread.confirm(survey.target, survey.stops)
-        self._found, self._learned = (now, unread, survey), survey.curve
+            draft = Draft.of(backlogs, unread, bounds, budgets, self._learned)
+            confirmed = unread.confirm(draft.target, draft.stops)
+        self._found, self._learned = (now, unread, draft), draft.curve
         self.account.surveyed(bounds)
         if self.slices is not None:
-            self.slices.look(survey, unread, bounds.disorder, int(now * 1000))
-        return survey
+            self.slices.look(draft, unread, bounds.disorder, int(now * 1000))
+        return draft
 
-    def _cut(self, survey: Survey[Key], ceiling: int) -> Plan[Key]:
-        return survey.plan(ceiling) if self.slices is None else self.slices.plan(survey, ceiling, self._told)
+    def _cut(self, draft: Draft[Key], ceiling: int) -> Plan[Key]:
+        return draft.plan(ceiling) if self.slices is None else self.slices.plan(draft, ceiling, self._told)
 
     def _count_late(self, unread: Unread, beyond: Mapping[Key, int]) -> None:
         """Records have come further behind the clock than their producers had shown."""
@@ -259,16 +259,16 @@ class JointPlanner:
                 source.log.sample(unread.positions[i], unread.ends[i])
         self._disorder = measured(self._sources)
 
-    def _reach(self, survey: Survey[Key]) -> int | None:
+    def _reach(self, draft: Draft[Key]) -> int | None:
         if self._membership is None or not self._membership.joint:
             return None
-        return survey.reach if self.slices is None else self.slices.reach(survey)
+        return draft.reach if self.slices is None else self.slices.reach(draft)
 
     def _slice(self, plan: Plan[Key]) -> BatchSlice | None:
         if self.slices is None or self._found is None:
             return None
-        _, unread, survey = self._found
-        return self.slices.take(plan, survey.first, unread, self._bounds().disorder)
+        _, unread, draft = self._found
+        return self.slices.take(plan, draft.first, unread, self._bounds().disorder)
 
     @property
     def _told(self) -> WatermarkAlignmentEvent | None:

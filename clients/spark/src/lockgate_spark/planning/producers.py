@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, ProducerLag
 from lockgate.watermark import MAX, MIN
@@ -114,7 +114,7 @@ class Producers:
         """
         heads, beyond = unread.heads(), {}
         self._began = self._began or now
-        hides = {i: source.fixed_at is None and source.log.jvm.readsCommitted() for i, source in unread.sources.items()}
+        hides = {i: source.fixed_at is None and source.log.reads_committed for i, source in unread.sources.items()}
         for key, position, end in unread.splits():
             lag = self._lags.get(key) or self._meet(key, end, now)
             hidden_since = self._hidden_since(unread, key, now) if hides[key[0]] else None
@@ -151,15 +151,15 @@ class Producers:
             self._tell(key, lag, bound, max_drift)
         return backlogs
 
-    def held(self, survey: Survey[Key], now: int, in_group: bool) -> None:
+    def held(self, draft: Draft[Key], now: int, in_group: bool) -> None:
         """To be called with each plan: where something is held back, splits that have shown nothing
         are waited for. In a group others may be held back by what is reported, so that the wait
         begins at once.
         """
-        if self.learns and self._at_least is None and (in_group or survey.limit is Limit.HORIZON):
+        if self.learns and self._at_least is None and (in_group or draft.limit is Limit.HORIZON):
             unknown = [key for key, lag in self._lags.items() if not lag.known]
             if unknown:
-                self._care.begin(unknown, survey.highest, now - self._limit)
+                self._care.begin(unknown, draft.highest, now - self._limit)
 
     def tell_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
         """Records came further behind than their producers had shown. `counts`: how many of them

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from lockgate import watermark
-from lockgate.plan.draft import Survey
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows
@@ -147,31 +147,29 @@ class Slices:
             self._tell(self._replayed)
         return self._replayed
 
-    def look(self, survey: Survey[Key], unread: Unread, disorder: int, now: int) -> None:
+    def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
         """Looks at what the plans that follow begin with. `disorder`: ms; `now`: wall clock in
         ms.
         """
-        self._seen = Seen(unread, survey.heads, disorder, now)
+        self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
 
-    def plan(self, survey: Survey[Key], ceiling: int, told: WatermarkAlignmentEvent | None) -> Plan[Key]:
+    def plan(self, draft: Draft[Key], ceiling: int, told: WatermarkAlignmentEvent | None) -> Plan[Key]:
         """The plan under the group's ceiling that ends where a window does. `told`: the
         coordinator's last answer.
         """
-        holds_group = (
-            told is not None and min(survey.watermarks.values(), default=watermark.MAX) <= told.group_watermark
-        )
-        plan = plan_slice(survey, ceiling, self.windows, holds_group, self._whole_from(survey.first))
+        holds_group = told is not None and min(draft.watermarks.values(), default=watermark.MAX) <= told.group_watermark
+        plan = plan_slice(draft, ceiling, self.windows, holds_group, self._whole_from(draft.first))
         if plan.offsets == 0 or self._seen is None or not self._torn.look_at_begins(self._seen):
             return plan
-        return plan_slice(survey, ceiling, self.windows, holds_group, self._whole_from(survey.first))
+        return plan_slice(draft, ceiling, self.windows, holds_group, self._whole_from(draft.first))
 
-    def reach(self, survey: Survey[Key]) -> int:
+    def reach(self, draft: Draft[Key]) -> int:
         """How far (ms) the next batch gets if the group's ceiling is left out."""
         alone = plan_slice(
-            survey, watermark.MAX, self.windows, holds_group=False, whole_from=self._whole_from(survey.first)
+            draft, watermark.MAX, self.windows, holds_group=False, whole_from=self._whole_from(draft.first)
         )
-        return min(survey.reach, alone.target)
+        return min(draft.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
         """What the plan's batch holds, kept before the batch is logged; None where it holds

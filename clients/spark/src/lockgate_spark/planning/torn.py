@@ -30,7 +30,7 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a survey found. `heads`: of each split the first unread record. `disorder`: ms. `now`:
+    """What a draft found. `heads`: of each split the first unread record. `disorder`: ms. `now`:
     wall clock in ms.
     """
 

@@ -98,8 +98,7 @@ class SourceOperator(Generic[S]):
         self.idle = False
         self.finished = Signal()
 
-    # --- life
-    # ---------------------------------------------------------------------------------------------------------------
+    # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
         """Before `open`: the splits of a snapshot. Raises `UnreadableBytes`, or `WrongState` after
@@ -165,8 +164,7 @@ class SourceOperator(Generic[S]):
         """Passed on to the reader."""
         self._opened.notify_checkpoint_aborted(checkpoint_id)
 
-    # --- data
-    # ---------------------------------------------------------------------------------------------------------------
+    # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
         """Poll the reader, if that is to be done now. Raises `WrongState` for another output than
@@ -193,8 +191,7 @@ class SourceOperator(Generic[S]):
         if self._progressive is not None:
             self._progressive.back_pressure(started)
 
-    # --- the coordinator
-    # ----------------------------------------------------------------------------------------------------
+    # -- the coordinator --
 
     def handle_event(self, event: object) -> None:
         """An event from the coordinator. Raises `InvalidValue` for one that is none, `CannotPause`,
@@ -235,8 +232,7 @@ class SourceOperator(Generic[S]):
         """Which splits have to pause, and which may go on: told the reader in one call."""
         self._obey(self.splits.check(self.max_desired_watermark))
 
-    # --- what the event-time logic tells
-    # ------------------------------------------------------------------------------------
+    # -- what the event-time logic tells --
 
     def update_current_effective_watermark(self, watermark: int) -> None:
         """The source's watermark rose."""
@@ -262,8 +258,7 @@ class SourceOperator(Generic[S]):
         """A split's output was released."""
         self.splits.finish(split_id)
 
-    # --- within
-    # -------------------------------------------------------------------------------------------------------------
+    # -- within --
 
     @property
     def _opened(self) -> SourceReader[S]:

@@ -1,12 +1,13 @@
-"""What passes between a source operator and its coordinator (Flink's operator events, by Flink's
-names; seed 003).
+"""Flink's operator events, by Flink's names: between a source operator and its coordinator.
 
-    to the coordinator     ReaderRegistrationEvent, RequestSplitEvent, ReportedWatermarkEvent, SourceEventWrapper
-    from the coordinator   AddSplitEvent, NoMoreSplitsEvent, WatermarkAlignmentEvent, IsProcessingBacklogEvent, SourceEventWrapper
+    to the coordinator     ReaderRegistrationEvent, RequestSplitEvent, ReportedWatermarkEvent,
+                           SourceEventWrapper
+    from the coordinator   AddSplitEvent, NoMoreSplitsEvent, WatermarkAlignmentEvent,
+                           IsProcessingBacklogEvent, SourceEventWrapper
 
-These are events within one process, between objects; what lockgate's readers send over HTTP is in
-the wire events, another thing. Splits travel as bytes, as they do in Flink. Used by
-`lockgate.flink.source.operator`.
+Objects of one process exchange these events. The events of the same names in `lockgate.wire` are
+lockgate's own: readers and the coordinator service send them over HTTP. Splits travel as bytes, as
+they do in Flink. Used by `lockgate.flink.source.operator`.
 """
 
 from collections.abc import Iterable

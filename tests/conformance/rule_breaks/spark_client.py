@@ -1,0 +1,320 @@
+"""Rules of the Spark client: plans, slices, retention, gates, the search in a log, the place in a
+group, outages, retries.
+"""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+Client = partial(Break, package="lockgate_spark")
+
+PATIENCE = ("test_patience.py",)
+PAUSES = ("test_pauses.py",)
+TORN = ("test_torn.py",)
+KEPT = ("test_slices_kept.py",)
+RETENTION = ("test_retention.py",)
+GATES = ("test_gates.py",)
+CROSSING = ("test_crossing.py",)
+INDEXED = ("test_indexed.py",)
+MEMBERSHIP = ("test_membership.py",)
+CHANGES = ("test_membership_changes.py",)
+OUTAGE = ("test_outage_policy.py",)
+RETRY = ("test_retry.py",)
+ANSWERS = ("test_answers.py",)
+
+PLANNING: tuple[Break, ...] = (
+    Client(
+        "a batch is put off only while no source has enough",
+        "planning/patience.py",
+        "if all(self._is_short(source, size, waited_ms)",
+        "if any(self._is_short(source, size, waited_ms)",
+        PATIENCE,
+    ),
+    Client(
+        "no batch is put off for longer than its maxTriggerDelay",
+        "planning/patience.py",
+        "size < least.offsets and waited_ms < least.delay_ms",
+        "size < least.offsets and waited_ms < 2 * least.delay_ms",
+        PATIENCE,
+    ),
+    Client(
+        "a batch that the budget limits is never put off",
+        "planning/patience.py",
+        "plan.limit in (Limit.END, Limit.HORIZON)",
+        "plan.limit in (Limit.END, Limit.HORIZON, Limit.BUDGET)",
+        PATIENCE,
+    ),
+    Client(
+        "an idle query looks again within a second",
+        "planning/rest.py",
+        "(min(longest, LONGEST_S) if idle else HELD_S)",
+        "(60.0 if idle else HELD_S)",
+        ("test_rest.py",),
+    ),
+    Client(
+        "sources that are idle share one wait",
+        "planning/rest.py",
+        "share = min(left, STEP_S) / max(1, len(sources))",
+        "share = min(left, STEP_S)",
+        ("test_rest.py",),
+    ),
+    Client(
+        "a pause of a moment is not logged",
+        "planning/pauses.py",
+        "lasted_s >= TOLD_AFTER_S:",
+        "lasted_s >= 0:",
+        PAUSES,
+    ),
+    Client(
+        "a query that waits for a split of its own is not paused by the group",
+        "planning/pauses.py",
+        "if plan.offsets == 0 and plan.limit is Limit.GROUP and plan.paused:",
+        "if plan.offsets == 0 and plan.paused:",
+        PAUSES,
+    ),
+)
+
+SLICES: tuple[Break, ...] = (
+    Client(
+        "a window of which records were deleted is not complete",
+        "planning/slices.py",
+        "cut.whole and not missing and not late, missing",
+        "cut.whole and not late, missing",
+        TORN,
+    ),
+    Client(
+        "records that are deleted before they were read tear their window",
+        "planning/slices.py",
+        "not self._torn.look_at_begins(self._seen):",
+        "True:",
+        TORN,
+    ),
+    Client(
+        "a split is torn as far as its disorder reaches",
+        "planning/torn.py",
+        "(watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values())",
+        "(at for upto in self.upto.values() for at in upto.values())",
+        TORN,
+    ),
+    Client(
+        "what was torn is torn after a restart too",
+        "planning/slices.py",
+        "self._torn = Torn(windows, self._last.torn, self._last.ends)",
+        "self._torn = Torn(windows, {}, self._last.ends)",
+        TORN,
+    ),
+    Client(
+        "a plan that was never logged is forgotten",
+        "planning/slices.py",
+        "for i, ends in one.ends.items() if ends} == logged)",
+        "for i, ends in one.ends.items() if ends})",
+        KEPT,
+    ),
+    Client(
+        "a slice that was cut off while it was kept is forgotten",
+        "planning/slices.py",
+        "        except ValueError:\n            return None  # cut off",
+        "        except KeyError:\n            return None  # cut off",
+        KEPT,
+    ),
+    Client(
+        "on a checkpoint without slices the first one is not complete",
+        "planning/slices.py",
+        "self._begun_without = bool(logged) and self._last is None",
+        "self._begun_without = False",
+        KEPT,
+    ),
+    Client(
+        "of a paused split only what is in danger is let go",
+        "planning/retention.py",
+        "taken = min(left[key[0]], min(safe_from.get(key, 0), end) - made.end)",
+        "taken = min(left[key[0]], end - made.end)",
+        RETENTION,
+    ),
+    Client(
+        "what is let go keeps within the budget",
+        "planning/retention.py",
+        "taken = min(left[key[0]], min(safe_from.get(key, 0), end) - made.end)",
+        "taken = min(safe_from.get(key, 0), end) - made.end",
+        RETENTION,
+    ),
+)
+
+GATED: tuple[Break, ...] = (
+    Client(
+        "a batch is held until the group allows its lowest event time",
+        "planning/gates.py",
+        "        while ceiling < span.lowest:\n",
+        "        while False:\n",
+        GATES,
+    ),
+    Client(
+        "a gate keeps back what may still come out of order",
+        "planning/gates.py",
+        "lowest = self._top - self._bounds.disorder",
+        "lowest = self._top",
+        GATES,
+    ),
+    Client(
+        "a gate without a batch is idle after its idle timeout",
+        "planning/gates.py",
+        "if self._held is None and self._now() - self._since >= self._idle_after_s:",
+        "if self._held is None and self._now() - self._since >= 1_000 * self._idle_after_s:",
+        GATES,
+    ),
+    Client(
+        "a gate whose run has failed keeps its lease",
+        "planning/gates.py",
+        "None if failed or standing is None else {0: standing}",
+        "None if standing is None else {0: standing}",
+        GATES,
+    ),
+)
+
+LOGS: tuple[Break, ...] = (
+    Client(
+        "a record that is not credible takes no part",
+        "logs/crossing.py",
+        "return self.earliest <= event_time <= self.latest",
+        "return self.earliest <= event_time",
+        CROSSING,
+    ),
+    Client(
+        "a record at the event time is at or below it",
+        "logs/crossing.py",
+        "reading.found.event_time <= self.event_time:",
+        "reading.found.event_time < self.event_time:",
+        INDEXED,
+    ),
+    Client(
+        "the interval is halved whenever a guess did not",
+        "logs/crossing.py",
+        "self._halve = 2 * (self._upper - self.low) > width",
+        "self._halve = False",
+        INDEXED,
+    ),
+    Client(
+        "a record that is older than one before it shows disorder",
+        "logs/points.py",
+        "self.disorder = max(self.disorder, before - head.event_time, head.event_time - later)",
+        "self.disorder = max(self.disorder, head.event_time - later)",
+        INDEXED,
+    ),
+    Client(
+        "stretches that touch are counted once",
+        "logs/points.py",
+        "if known.offset <= stop and first.offset <= known.offset + count:",
+        "if known.offset < first.offset < known.offset:",
+        CROSSING,
+    ),
+    Client(
+        "of a disorder that nobody promised plans allow for half of the drift at most",
+        "planning/out_of_order.py",
+        "return max_drift // 2",
+        "return max_drift",
+        INDEXED,
+    ),
+)
+
+GROUP: tuple[Break, ...] = (
+    Client(
+        "over an outage the ceiling holds",
+        "group/outage.py",
+        'self.on_outage == "proceed" and lasted_s >= self.hold_for_s',
+        "lasted_s >= 0",
+        (*OUTAGE, *MEMBERSHIP),
+    ),
+    Client(
+        "a query fails only after it has held for as long as was set",
+        "group/outage.py",
+        "lasted_s is not None and lasted_s >= self.hold_for_s",
+        "lasted_s is not None",
+        OUTAGE,
+    ),
+    Client(
+        "an outage lasts from its first failure",
+        "group/outage.py",
+        "        if self._since is None:\n            self._since = self._now()\n            log.warning",
+        "        if True:\n            self._since = self._now()\n            log.warning",
+        OUTAGE,
+    ),
+    Client(
+        "an unchanged report is not sent before the update interval has passed",
+        "group/membership.py",
+        "if (urgent or outage.lasts or self.is_due(self._session.update_interval_s)) and outage.asks_now:",
+        "if outage.asks_now:",
+        MEMBERSHIP,
+    ),
+    Client(
+        "a newer epoch of another run fences the older run",
+        "group/membership.py",
+        'if (other.owner, other.attributes.get("run")) != (self._owner, self._run):',
+        "if other.owner != self._owner:",
+        MEMBERSHIP,
+    ),
+    Client(
+        "a registration that was applied twice fences nobody",
+        "group/membership.py",
+        'if (other.owner, other.attributes.get("run")) != (self._owner, self._run):',
+        "if True:",
+        MEMBERSHIP,
+    ),
+    Client(
+        "news with a higher ceiling do not reach a query whose lease has run out",
+        "group/membership.py",
+        "if ours or event.max_desired_watermark <= self.ceiling:",
+        "if True:",
+        MEMBERSHIP,
+    ),
+    Client(
+        "an attempt is not begun beyond the deadline",
+        "group/retry.py",
+        "if pace.clock() + pause >= ends:",
+        "if pace.clock() >= ends:",
+        RETRY,
+    ),
+    Client(
+        "a coordinator that asks to be left alone is left alone for so long",
+        "group/retry.py",
+        "return (asked_s or 0.0) + chance * min(",
+        "return chance * min(",
+        RETRY,
+    ),
+    Client(
+        "a failure that does not pass is not tried again",
+        "group/retry.py",
+        "            if not error.passing:\n                raise\n",
+        "",
+        RETRY,
+    ),
+    Client(
+        "a coordinator that has no time is asked again",
+        "group/answers.py",
+        "_PASSING = (429, 502, 503, 504)",
+        "_PASSING = (502, 504)",
+        ANSWERS,
+    ),
+    Client(
+        "a stale epoch is told apart from other conflicts",
+        "group/answers.py",
+        'if problem.status == 409 and problem.type.endswith("stale-epoch"):',
+        "if problem.status == 409:",
+        (*ANSWERS, *MEMBERSHIP),
+    ),
+    Client(
+        "a drift that contradicts the group's stops the query",
+        "group/agreement.py",
+        "if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:",
+        "if False:",
+        MEMBERSHIP,
+    ),
+    Client(
+        "a drift that is not above the disorder is refused",
+        "group/agreement.py",
+        "if config.max_drift_ms <= bounds.disorder:",
+        "if config.max_drift_ms < bounds.disorder:",
+        MEMBERSHIP,
+    ),
+)
+
+SPARK_CLIENT: tuple[Break, ...] = (*PLANNING, *SLICES, *GATED, *LOGS, *GROUP)

@@ -1,0 +1,47 @@
+"""Which test files take longest, so that a run in several processes begins with them.
+
+pytest-xdist gives one file after the other to whichever process is free. A file of two minutes that
+comes last keeps one process at work while the others have ended. Files that are not named here take
+a few seconds and come last, in their usual order.
+"""
+
+from pathlib import Path
+
+SECONDS = {
+    "test_demo.py": 120,
+    "test_what_a_query_is_told.py": 110,
+    "test_queries_in_a_group.py": 100,
+    "test_one_query.py": 80,
+    "test_silent_inputs.py": 70,
+    "test_event_time_slices.py": 70,
+    "test_applications_in_a_group.py": 70,
+    "test_live.py": 65,
+    "test_examples.py": 60,
+    "test_checkpoints.py": 55,
+    "test_executors_that_report.py": 50,
+    "test_source_shapes.py": 50,
+    "test_topics_that_change.py": 45,
+    "test_bench_coordinator.py": 40,
+    "test_races.py": 40,
+    "test_absurd_timestamps.py": 35,
+    "test_torn_slices.py": 30,
+    "test_checkpoint_formats.py": 30,
+    "test_unaligned_sources.py": 28,
+    "test_spark_metrics.py": 28,
+    "test_served.py": 27,
+    "test_dry_run.py": 26,
+    "test_faults.py": 25,
+    "test_journal.py": 25,
+    "test_secured_broker.py": 24,
+    "test_payload_time.py": 24,
+    "test_schemas.py": 23,
+    "test_kafka_log.py": 22,
+    "test_idle.py": 21,
+    "test_refusals.py": 20,
+}
+"""By the file's name: some seconds that it takes. The order counts, not the clock."""
+
+
+def seconds(file: Path) -> int:
+    """How long the tests of a file take, roughly; 0 where they take little."""
+    return SECONDS.get(file.name, 0)
