@@ -348,7 +348,7 @@ ANNOUNCING: tuple[Break, ...] = (
         "service/announcer.py",
         "if watch.newest is None or committed.event.revision > watch.newest.revision:",
         "if True:",
-        ("test_announcer.py", "test_streams.py"),
+        ANNOUNCER,
     ),
     _Break(
         "a stream of an unchanged group gets heartbeats",

@@ -108,6 +108,21 @@ async def test_a_poll_sees_the_end_of_a_lease_at_once_although_no_command_comes(
     assert (before.group_watermark, after.group_watermark) == (5, MAX)
 
 
+async def test_an_older_outcome_that_comes_late_does_not_replace_the_newest(
+    coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcer, "HEARTBEAT_S", 3_600.0)  # no other look brings the newest again
+    older = await coordinator.look("g")
+    events = await following(coordinator)
+    await soon(anext(events))
+    newest = await configured(coordinator, 2)
+    coordinator._announcer.announce(older)
+    assert coordinator._announcer._watches["g"].newest is not None
+    event = await asyncio.wait_for(anext(events), 20)
+    assert event is not None
+    assert event.revision == newest
+
+
 async def test_an_unavailable_store_ends_every_poll_but_no_stream(
     coordinator: Coordinator, store: Leaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ async def reported(traced: Traced, **headers: str) -> None:
     assert (await traced.http.post("/v1/groups/g/sources/a/watermarks", json=body, headers=headers)).status_code == 200
 
 
-async def test_a_report_on_the_lean_way_has_a_span_with_its_group_and_source_below_the_clients() -> None:
+async def test_a_report_by_a_lean_route_has_a_span_with_its_group_and_source_below_the_clients() -> None:
     traced = Traced()
     await reported(traced, traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
     span = traced.spans()[-1]
