@@ -1,4 +1,4 @@
-"""Servers under load: the service or a bare app, the readers that are registered with it, and its rates."""
+"""Servers under load: the service or a bare app, readers registered with it, and its rates."""
 
 import json
 import os
