@@ -2,7 +2,8 @@
 
 services/coordinator   __main__ → server → app → api → service → store  ─┐
                                                                          ├→ lockgate (core)
-clients/spark          align | gate | progress → gates → jvm → planning → telemetry → group | logs → config  ─┘
+clients/spark          align | gate | progress → gates → jvm             ─┘
+                         → planning → telemetry → group | logs → config
 """
 
 import sys
@@ -109,7 +110,9 @@ def test_packages_know_only_the_core_and_themselves(package: str) -> None:
 
 
 def core_room(module: str) -> str:
-    """The room of the core that a module is in; "" for a module at its root, and for other packages."""
+    """The room of the core that a module is in; "" for a module at its root, and for other
+    packages.
+    """
     parts = module.split(".")
     return parts[1] if parts[0] == "lockgate" and len(parts) > 1 and parts[1] in BETWEEN_ROOMS else ""
 

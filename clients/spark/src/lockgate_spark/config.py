@@ -1,5 +1,5 @@
-"""The settings of a user: `Alignment` for a query, `Coordinator` for the group it belongs to. Frozen,
-checked when made.
+"""The settings of a user: `Alignment` for a query, `Coordinator` for its group. They are frozen,
+and checked when they are made.
 """
 
 import re

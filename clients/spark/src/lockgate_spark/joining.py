@@ -1,4 +1,6 @@
-"""The way of a query into its group: the checks before the query runs, and the membership of one run."""
+"""The way of a query into its group: the checks before the query runs, and the membership of one
+run.
+"""
 
 import logging
 from typing import Protocol

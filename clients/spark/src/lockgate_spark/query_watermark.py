@@ -1,5 +1,5 @@
-"""The `withWatermark`s of a query and the columns under them, as `jvm.watermarks` reads them from the
-query's plan.
+"""The `withWatermark`s of a query and the columns under them, as `jvm.watermarks` reads them from
+the query's plan.
 """
 
 from dataclasses import dataclass

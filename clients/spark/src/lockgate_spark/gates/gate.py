@@ -1,4 +1,5 @@
-"""A gate: the batches of a query on any source wait, as a whole, until the query's group allows them.
+"""A gate: the batches of a query on any source wait, as a whole, until the query's group allows
+them.
 
 Nobody plans the reads of such a query. Spark has decided on a batch before its event times can be
 seen. So the whole batch waits, on its way to the user's function.
@@ -8,14 +9,14 @@ least `lowest`. So it begins within the drift, and goes beyond the ceiling by it
 The source's options limit the size of a batch.
 
 **The report.** Let `top` be the highest event time so far, this batch included. No record that is
-still to come, in this batch or later, is older than min(lowest, top - disorder). While a batch waits
-or is processed, the watermark is that - 1, and the next report can reach the batch's `highest`.
-After the batch, the watermark is top - disorder - 1. A group's drift is above the disorder. So a gate
-that holds its group finds its own batch below the ceiling: as long as any query has a batch, some
-query may go on.
+still to come, in this batch or later, is older than min(lowest, top - disorder). While a batch
+waits or is processed, the watermark is that - 1, and the next report can reach the batch's
+`highest`. After the batch, the watermark is top - disorder - 1. A group's drift is above the
+disorder. So a gate that holds its group finds its own batch below the ceiling: as long as any query
+has a batch, some query may go on.
 
-**Idle.** A gate cannot see whether the source has more. Once no batch with an event time has come for
-`idle_timeout` after it was due, the gate holds no other query until the next batch comes.
+**Idle.** A gate cannot see whether the source has more. Once no batch with an event time has come
+for `idle_timeout` after it was due, the gate holds no other query until the next batch comes.
 """
 
 import logging
@@ -98,8 +99,8 @@ class Gate:
 
     def admit(self, span: Span | None, step: Callable[[], None]) -> None:
         """Waits until a batch may be handed on. A batch without event times (None) may at once.
-        `step`: waits a moment, and raises an error to end the wait. Raises `Fenced`, `CoordinatorRefused`,
-        `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
+        `step`: waits a moment, and raises an error to end the wait. Raises `Fenced`,
+        `CoordinatorRefused`, `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -160,7 +161,7 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """Waits until the group knows that the run has ended. A run that goes on is not waited for."""
+        """Waits until the group knows that the run has ended; returns at once if it goes on."""
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)
 

@@ -1,12 +1,13 @@
 """One run of one query, with all its aligned sources, as Spark calls it source by source.
 
-Spark asks each source where the next batch ends. The first source in Spark's order leads. When Spark
-asks it, the plan for all sources is made, and the others are answered from that plan. So everything
-in a batch was planned together.
+Spark asks each source where the next batch ends. The first source in Spark's order leads. When
+Spark asks it, the plan for all sources is made, and the others are answered from that plan. So
+everything in a batch was planned together.
 
-A plan begins where the last batch ended. For the leader that is the `start` that Spark passes: Spark
-commits a batch to its sources only when it builds the next one. For another source it is the offsets
-of its last answer, and after a restart the end of the last batch in the checkpoint's offset log.
+A plan begins where the last batch ended. For the leader that is the `start` that Spark passes:
+Spark commits a batch to its sources only when it builds the next one. For another source it is the
+offsets of its last answer, and after a restart the end of the last batch in the checkpoint's offset
+log.
 
 While nothing may be read, a plan answers `start`, and Spark asks again (`idle_wait`, `held_plan`).
 """

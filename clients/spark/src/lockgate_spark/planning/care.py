@@ -1,11 +1,11 @@
 """How long a query waits for a split whose producer has shown nothing yet.
 
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
-the clock, while the producer of another is half an hour behind. Then that half hour is lost, however
-soon the producer shows its lag. So the first time that such a split would hold something back, the
-query waits *inside* its plan and looks whether the split's log grows. `processAllAvailable()` and a
-run under `availableNow` take a few seconds longer, and still read everything. After the wait the
-split counts as silent, and that is remembered beside the checkpoint.
+the clock, while the producer of another is half an hour behind. Then that half hour is lost,
+however soon the producer shows its lag. So the first time that such a split would hold something
+back, the query waits *inside* its plan and looks whether the split's log grows.
+`processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
+everything. After the wait the split counts as silent, and that is remembered beside the checkpoint.
 
 The wait is longer for a split that had a record lately: its producer may commit now and then. A
 record that is more than a day old is never held.
@@ -33,8 +33,8 @@ class Care:
 
     def begin(self, unknown: Iterable[Key], highest: Mapping[Key, int], recent: int) -> None:
         """Starts the wait, because a record is held back. `unknown`: the splits that have shown
-        nothing. `highest`: the highest event times (ms) in their logs. `recent`: a split with a later
-        event time (ms) had a record lately.
+        nothing. `highest`: the highest event times (ms) in their logs. `recent`: a split with a
+        later event time (ms) had a record lately.
         """
         for key in unknown:
             if key not in self._until:

@@ -5,9 +5,9 @@ disorder that the plans go by.
 largest one that was seen, up to half of `max_drift`: one straggler from yesterday must not take all
 the room of the group's readers. A larger one is warned of (`telemetry.out_of_order`).
 
-**Few records** say little. A split of which fewer than `ENOUGH` records were compared is taken to be
-out of order by that half. This costs nothing where no producer lags, because there the clock says how
-far other splits may go. Where this split lags, they wait for it that much longer.
+**Few records** say little. A split of which fewer than `ENOUGH` records were compared is taken to
+be out of order by that half. This costs nothing where no producer lags, because there the clock
+says how far other splits may go. Where this split lags, they wait for it that much longer.
 """
 
 import logging

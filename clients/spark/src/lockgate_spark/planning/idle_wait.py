@@ -1,11 +1,11 @@
-"""The wait of a query after a plan that read nothing: Spark asks for the latest offset up to a hundred
-times a second.
+"""The wait of a query after a plan that read nothing: Spark asks for the latest offset up to a
+hundred times a second.
 
 **Idle**: everything is read. The plan holds until a record comes, and at most for a second: new
 partitions and the clock show only in the next plan. The broker is not asked for the ends again and
-again. It gets one long poll, which it answers as soon as there is a record. Each call of Spark's waits
-for that answer, at most `STEP_S`. So Spark asks ten times a second, and looks that much later after a
-source of the query that is not aligned. `query.stop()` interrupts the wait.
+again. It gets one long poll, which it answers as soon as there is a record. Each call of Spark's
+waits for that answer, at most `STEP_S`. So Spark asks ten times a second, and looks that much later
+after a source of the query that is not aligned. `query.stop()` interrupts the wait.
 
 **Held**: something is unread that may not be read yet. The next plan is made `HELD_S` later.
 """

@@ -1,5 +1,5 @@
-"""One plan for all sources of a run, in four steps: ask Kafka what is unread, draft how far the query
-gets alone, exchange reports with the group, and cut the draft at the group's ceiling.
+"""One plan for all sources of a run, in four steps: ask Kafka what is unread, draft how far the
+query gets alone, exchange reports with the group, and cut the draft at the group's ceiling.
 
 A query reports its watermarks at the beginning of each plan and gets the ceiling for it. The
 guarantee: no plan goes above the ceiling that its readers were last told, except for records that
@@ -109,8 +109,8 @@ class JointPlanner:
 
     @property
     def disorder(self) -> int:
-        """How far out of order (ms) the plans take the records of one split to be: as promised, else
-        as seen.
+        """How far out of order (ms) the plans take the records of one split to be: as promised,
+        else as seen.
         """
         return self._bounds().disorder
 

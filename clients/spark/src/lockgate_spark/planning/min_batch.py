@@ -1,9 +1,9 @@
 """`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is put off, for a limited time.
 
 A plan is for all sources together, because one source alone would run ahead. So a plan is put off
-while no source has enough for itself; once one has, the others read along. As in Spark's own source,
-the delay counts from the last batch, and the first batch is not put off. A plan is put off only if
-waiting makes it larger: not where the budget or the group is the limit.
+while no source has enough for itself; once one has, the others read along. As in Spark's own
+source, the delay counts from the last batch, and the first batch is not put off. A plan is put off
+only if waiting makes it larger: not where the budget or the group is the limit.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""The lags of the producers behind the clock, split by split, and the bounds that plans take from them.
+"""The lags of the producers behind the clock, split by split, and the bounds that plans take from
+them.
 
 If the user sets `idle_timeout`, it is a promise for all splits, and the measured lags are only
 compared with it. If not, each split's bound is the lag that its own producer has shown
@@ -64,8 +65,8 @@ class Producers:
 
     @property
     def shown(self) -> Mapping[Key, int]:
-        """The largest lag (ms) of each producer in this run; producers that have shown none are left
-        out.
+        """The largest lag (ms) of each producer in this run; producers that have shown none are
+        left out.
         """
         return self._shown
 
@@ -100,7 +101,8 @@ class Producers:
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
                 "idle_timeout is %s: while a split is silent, this query runs up to %s behind the clock, because its "
-                "producer may be as late. Without idle_timeout a silent split holds the others only as far as its own producer has shown",
+                "producer may be as late. Without idle_timeout a silent split holds the others only as far as its own "
+                "producer has shown",
                 spoken(self._idle_timeout),
                 spoken(self._idle_timeout - max_drift),
             )
@@ -150,8 +152,9 @@ class Producers:
         return backlogs
 
     def held(self, survey: Survey[Key], now: int, in_group: bool) -> None:
-        """To be called with each plan. If a record is held back, the wait for splits that have shown
-        nothing begins. In a group the reports may hold other queries, so the wait begins at once.
+        """To be called with each plan. If a record is held back, the wait for splits that have
+        shown nothing begins. In a group the reports may hold other queries, so the wait begins at
+        once.
         """
         if self.learns and self._at_least is None and (in_group or survey.limit is Limit.HORIZON):
             unknown = [key for key, lag in self._lags.items() if not lag.known]
@@ -261,6 +264,6 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """The time (ms) for which the end of a split is known; under AvailableNow the ends are fixed."""
+    """The time (ms) for which a split's end is known; under AvailableNow the ends are fixed."""
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

@@ -1,16 +1,16 @@
-"""Paused splits at the edge of their topic's retention: records that Kafka is about to delete are read
-above the ceiling ("let go").
+"""Paused splits at the edge of their topic's retention: records that Kafka is about to delete are
+read above the ceiling ("let go").
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
 retention is left to it. For `retention.ms` its timestamp counts. For `retention.bytes` the bytes
-after it count, estimated from the size of its log. The records in danger of a paused split are read,
-up to the first one that is not in danger, within the rest of the source's budget. There the split is
-paused again.
+after it count, estimated from the size of its log. The records in danger of a paused split are
+read, up to the first one that is not in danger, within the rest of the source's budget. There the
+split is paused again.
 
 **The trade.** An unread record will certainly be lost. A record that is read early lifts Spark's
-watermark, to no more than (now − retention.ms + margin) − delay. Rows that are late because of it are
-themselves as near to their deletion, unless their topic keeps records for longer. So only the records
-in danger are let go.
+watermark, to no more than (now − retention.ms + margin) − delay. Rows that are late because of it
+are themselves as near to their deletion, unless their topic keeps records for longer. So only the
+records in danger are let go.
 
 Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as
 long as one before it is. Kafka's look-up by time answers that question: the first offset at which a
@@ -49,8 +49,8 @@ class Edge:
 
 
 class Retention:
-    """The records that one run lets go. `margin`: the share of the retention in which a record is in
-    danger; 0 lets nothing go.
+    """The records that one run lets go. `margin`: the share of the retention in which a record is
+    in danger; 0 lets nothing go.
     """
 
     def __init__(self, margin: float) -> None:
@@ -86,8 +86,8 @@ class Retention:
         return replace(plan, splits=splits) if self._planned else plan
 
     def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
-        """The view of the plan that is carried out, with the records that it lets go. Logs and counts
-        them.
+        """The view of the plan that is carried out, with the records that it lets go. Logs and
+        counts them.
         """
         kept = {
             key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position

@@ -2,9 +2,9 @@
 rule is in `lockgate.plan.slices`.
 
 A batch that Spark replays from the checkpoint was planned by a run that has ended. It must get the
-same slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where its
-batch begins and ends, and up to where windows are torn (`torn`). A slice is kept before Spark logs
-those offsets: the last one may never have become a batch, the one before it has.
+same slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where
+its batch begins and ends, and up to where windows are torn (`torn`). A slice is kept before Spark
+logs those offsets: the last one may never have become a batch, the one before it has.
 """
 
 import json
@@ -139,7 +139,9 @@ class Slices:
         return min(survey.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
-        """The slice of the plan's batch, kept before Spark logs the batch; None for an empty batch. `first`: event time (ms) of the first unread record."""
+        """The slice of the plan's batch, kept before Spark logs the batch; None for an empty batch.
+        `first`: event time (ms) of the first unread record.
+        """
         if plan.offsets == 0:
             return None
         starts, ends = _offsets(plan, unread, "position"), _offsets(plan, unread, "end")

@@ -1,11 +1,12 @@
-"""The checks of a query at its first plan: rows that are lost already, a watermark delay that is too
-short, and a watermark on another event time than the aligned one.
+"""The checks of a query at its first plan: rows that are lost already, a watermark delay that is
+too short, and a watermark on another event time than the aligned one.
 
-**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is in
-`lockgate.plan.model`. If event time is in the payload, a batch may hold records that are later than
-its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ delay` is needed. `delay` is
-that of the query's own `withWatermark`, which is known once the query runs. Spark takes the lowest of
-several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max` the shortest.
+**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
+in `lockgate.plan.model`. If event time is in the payload, a batch may hold records that are later
+than its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ delay` is needed.
+`delay` is that of the query's own `withWatermark`, which is known once the query runs. Spark takes
+the lowest of several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max`
+the shortest.
 """
 
 import logging

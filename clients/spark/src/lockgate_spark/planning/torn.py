@@ -1,8 +1,8 @@
 """Torn windows: some of their records were deleted, or lie before the offset at which the query
 begins to read.
 
-**The rule.** A split is read without a gap under two conditions. Its next batch begins where the last
-one ended, or at offset 0; and its log begins no later. Elsewhere records are missing:
+**The rule.** A split is read without a gap under two conditions. Its next batch begins where the
+last one ended, or at offset 0; and its log begins no later. Elsewhere records are missing:
 `startingTimestamp` or `startingOffsets` began amid the log, retention or `delete_records` deleted
 unread records, or a query without slices read them. A missing record can be as late as
 
@@ -10,8 +10,8 @@ unread records, or a query without slices read them. A missing record can be as 
 * else the first record that is left,
 * else the clock: a log that holds nothing and begins above 0 does not tell what it held.
 
-`disorder` is added. A window that begins at or below that time may lack records. A window that begins
-above it does not.
+`disorder` is added. A window that begins at or below that time may lack records. A window that
+begins above it does not.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,8 +41,8 @@ class Seen:
 
 
 class Torn:
-    """The torn windows of one run. `upto`: up to which event time (ms) the windows of each split are
-    torn, without the disorder. `ends`: where the last batch before this run ended.
+    """The torn windows of one run. `upto`: up to which event time (ms) the windows of each split
+    are torn, without the disorder. `ends`: where the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 class BatchSlice:
     """The windows that a batch holds: event times `start` to `end` (exclusive), ms.
 
-    `complete`: this batch holds the whole windows. No record that may belong to them was deleted, or
-    lies before the offset at which the query begins; and after the cuts no record of theirs was seen,
-    as far as `disorder` reaches. `missing_from`: the splits of which earlier records may be missing.
-    `stragglers_in`: the splits in which older records come later; they are looked for only if the
-    windows would be complete otherwise.
+    `complete`: this batch holds the whole windows. No record that may belong to them was deleted,
+    or lies before the offset at which the query begins; and after the cuts no record of theirs was
+    seen, as far as `disorder` reaches. `missing_from`: the splits of which earlier records may be
+    missing. `stragglers_in`: the splits in which older records come later; they are looked for only
+    if the windows would be complete otherwise.
     """
 
     start: int

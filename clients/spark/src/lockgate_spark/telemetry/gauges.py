@@ -1,9 +1,10 @@
 """The numbers of a run as gauges, for Spark's metrics system.
 
 A number that lastProgress shows keeps its name: `alignmentPausedMs` is the gauge `pausedMs`. So
-there is one list, in `progress_metrics`. Over several sources a gauge is the sum of each source's own
-count, else the largest value. Event times are added, in ms since the epoch; progress shows them as
-text. Yes is 1 and no is 0. A value that is unknown or unbounded is None: a gauge without a value.
+there is one list, in `progress_metrics`. Over several sources a gauge is the sum of each source's
+own count, else the largest value. Event times are added, in ms since the epoch; progress shows them
+as text. Yes is 1 and no is 0. A value that is unknown or unbounded is None: a gauge without a
+value.
 """
 
 from collections.abc import Mapping

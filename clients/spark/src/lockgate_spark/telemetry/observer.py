@@ -1,5 +1,5 @@
-"""Follows the plans of one run and makes them visible: in the log, to a foreachBatch function, and in
-Spark's progress. It decides nothing.
+"""Follows the plans of one run and makes them visible: in the log, to a foreachBatch function, and
+in Spark's progress. It decides nothing.
 """
 
 import logging
@@ -59,8 +59,8 @@ class Observer:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None) -> None:
-        """Warns of records in the unread logs. `allowed`: the largest disorder (ms) that plans allow
-        for; `learned`: the disorder that was seen, None where the user has promised one.
+        """Warns of records in the unread logs. `allowed`: the largest disorder (ms) that plans
+        allow for; `learned`: the disorder that was seen, None where the user has promised one.
         """
         self._left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned)

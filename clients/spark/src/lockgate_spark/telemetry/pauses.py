@@ -53,8 +53,8 @@ class Pauses:
         self._since, self._logged = None, False
 
     def paused_at(self, ceiling: int) -> None:
-        """The group pauses the query at this ceiling (ms). To be called at each look while the pause
-        lasts.
+        """The group pauses the query at this ceiling (ms). To be called at each look while the
+        pause lasts.
         """
         if self._since is None:
             self._since = self._now()

@@ -1,5 +1,5 @@
-"""The alignment in a query's progress, `lastProgress["sources"][…]["metrics"]`, and the log line that
-follows each change.
+"""The alignment in a query's progress, `lastProgress["sources"][…]["metrics"]`, and the log line
+that follows each change.
 
 Spark asks each source for its metrics once per progress report, after the batch. So both are made
 here, without a listener. Spark takes text for values; durations are in ms, event times in ISO 8601.
@@ -26,8 +26,8 @@ def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
 
 
 def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
-    """The metrics of one source, by name. Some are the query's: `Target`, `Limit`, `HeldBy`, `SpreadMs`
-    and `RowsSavedEstimate`, for example.
+    """The metrics of one source, by name. Some are the query's: `Target`, `Limit`, `HeldBy`,
+    `SpreadMs` and `RowsSavedEstimate`, for example.
     """
     splits = [split for split in view.splits if split.source == source]
     lags = [split.lag for split in splits if split.lag is not None]

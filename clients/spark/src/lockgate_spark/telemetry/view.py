@@ -16,11 +16,11 @@ class SplitAlignment:
 
     `watermark`: before the batch, ms. `next_event_time`: of the first record left unread, ms, where
     it is known. `left_out`: how many records the plan met that are stamped beyond `future_bound` or
-    `past_bound`; records that it did not look at are not counted. `lag`: the largest lag (ms) of its
-    producer behind the clock that was seen; None where no record has come since the split was caught
-    up. `paused_since`: wall clock in seconds; None where the split is not paused. `let_go`: offsets
-    above the ceiling that are read because Kafka is about to delete them. `disorder`: by how many ms
-    a record was seen to be older than one before it; few records are looked at.
+    `past_bound`; records that it did not look at are not counted. `lag`: the largest lag (ms) of
+    its producer behind the clock that was seen; None where no record has come since the split was
+    caught up. `paused_since`: wall clock in seconds; None where the split is not paused. `let_go`:
+    offsets above the ceiling that are read because Kafka is about to delete them. `disorder`: by
+    how many ms a record was seen to be older than one before it; few records are looked at.
     """
 
     source: int
@@ -51,15 +51,15 @@ class BatchAlignment:
     view shows what alignment would have done.
 
     `coordinator`: whether the ceiling comes from the group (`told`), from the group's last event
-    before an outage (`holding`), or from nobody (`proceeding`); None without a coordinator. `slice`:
-    the windows of the batch, where `Alignment(slice)` cuts it. `let_go`: paused splits that are read
-    above the ceiling, as far as retention is about to delete their records. `rows_saved`: an
-    estimate of the rows that would have been late by now, had Spark split the budgets by backlog;
-    None in mode observe, and where the query has no watermark on aligned sources alone. `disorder`:
-    how far out of order (ms) the plans take the records of one split to be: as promised, else as
-    seen so far. `behind`: where a split of the query keeps it behind the clock, a sentence that says
-    by how much, which split, and why; else empty. `rows_too_late`: the offsets of this run that came
-    later than their producer had shown, and below Spark's watermark.
+    before an outage (`holding`), or from nobody (`proceeding`); None without a coordinator.
+    `slice`: the windows of the batch, where `Alignment(slice)` cuts it. `let_go`: paused splits
+    that are read above the ceiling, as far as retention is about to delete their records.
+    `rows_saved`: an estimate of the rows that would have been late by now, had Spark split the
+    budgets by backlog; None in mode observe, and where the query has no watermark on aligned
+    sources alone. `disorder`: how far out of order (ms) the plans take the records of one split to
+    be: as promised, else as seen so far. `behind`: where a split of the query keeps it behind the
+    clock, a sentence that says by how much, which split, and why; else empty. `rows_too_late`: the
+    offsets of this run that came later than their producer had shown, and below Spark's watermark.
     """
 
     target: int
@@ -125,10 +125,10 @@ class BatchAlignment:
 class PlanContext:
     """What a view shows beside the plan itself.
 
-    `planned_at`: wall clock in seconds. `seconds`: how long the plan took. `before`: the view of the
-    plan before this one. `group`: the coordinator's last event. `slowest`: the split that bounds the
-    horizon. `lags`: of the producers, ms. `left_out`: how many records of each split were met that
-    take no part. `coordinator`, `disorder` and `applied`: as in `BatchAlignment`.
+    `planned_at`: wall clock in seconds. `seconds`: how long the plan took. `before`: the view of
+    the plan before this one. `group`: the coordinator's last event. `slowest`: the split that
+    bounds the horizon. `lags`: of the producers, ms. `left_out`: how many records of each split
+    were met that take no part. `coordinator`, `disorder` and `applied`: as in `BatchAlignment`.
     """
 
     planned_at: float
