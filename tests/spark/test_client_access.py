@@ -52,7 +52,7 @@ def test_a_token_with_the_role_report_is_all_that_a_reader_needs(guarded: str, t
     ],
     ids=["none", "wrong", "another role", "another group"],
 )
-def test_a_refusal_names_the_role_that_it_takes_and_never_the_token(
+def test_a_refused_reader_is_told_which_role_it_needs_and_never_the_token(
     guarded: str, token: str | None, status: int, said: str
 ) -> None:
     with client(guarded, token, "payments") as one, pytest.raises(AccessDenied) as denied:
@@ -81,7 +81,7 @@ def limited() -> Callable[[str], tuple[CoordinatorClient, list[float]]]:
     return opened
 
 
-def test_a_client_that_asks_too_often_waits_as_long_as_it_is_asked_to_and_gets_its_answer(
+def test_a_client_that_asks_too_often_waits_as_long_as_it_is_told_and_gets_its_answer(
     limited: Callable[[str], tuple[CoordinatorClient, list[float]]],
 ) -> None:
     one, slept = limited("5 seconds")

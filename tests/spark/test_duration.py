@@ -26,7 +26,7 @@ def test_durations_are_written_as_spark_s_users_write_them(written: str, ms: int
 
 
 @pytest.mark.parametrize("bad", ["", "ten minutes", "10", "10 parsecs", "5 minutes and a bit", 1.5, None, True])
-def test_what_is_no_duration_is_refused_with_the_option_s_name_and_an_example(bad: object) -> None:
+def test_a_value_that_is_no_duration_is_refused_with_the_option_s_name_and_an_example(bad: object) -> None:
     with pytest.raises(ConfigurationError, match=r'max_drift=.*"10 minutes"'):
         milliseconds("max_drift", bad)  # type: ignore[arg-type]
 
@@ -38,5 +38,5 @@ def test_negative_durations_are_refused(negative: object) -> None:
 
 
 @given(st.integers(0, 10**15))
-def test_what_is_shown_can_be_written(ms: int) -> None:
+def test_a_duration_as_shown_can_be_written_as_an_option(ms: int) -> None:
     assert milliseconds("x", readable(ms)) == ms

@@ -53,7 +53,7 @@ def test_one_request_a_reader_and_one_that_is_refused_keeps_no_other_from_being_
     assert len(refused.asked) == 2
 
 
-def test_an_executor_that_has_nothing_to_report_asks_nobody() -> None:
+def test_a_task_without_splits_to_report_sends_no_request() -> None:
     with serving(answer := Answer()) as url:
         assert sent(url, [row("t", 0, None), row("unknown", 0)]) == []
     assert answer.asked == []

@@ -26,9 +26,7 @@ def live(*behind: float) -> list[int]:
 
 
 class TimeInMemory:
-    """A monotonic clock, in seconds, that moves while somebody sleeps and stands still
-    otherwise.
-    """
+    """A monotonic clock, in seconds, that moves only while a caller sleeps."""
 
     def __init__(self) -> None:
         self.now = 1_000.0

@@ -73,7 +73,7 @@ def test_stopping_a_query_while_its_batch_is_looked_at_is_no_error_either(
     assert query.exception() is None
 
 
-def test_what_has_no_event_time_or_an_absurd_one_holds_nobody_and_is_handed_on(
+def test_a_row_without_event_time_or_with_an_absurd_one_holds_no_query_and_is_handed_on(
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     batches = [[None, None], [IN_2099], [IN_2099, 30_000, None]]
@@ -153,7 +153,7 @@ def test_switched_off_by_the_conf_the_function_is_given_back(spark: SparkSession
         ("ts", Alignment(late_rows="count", coordinator=Coordinator(NEVER, group="g")), "leave late_rows out"),
     ],
 )
-def test_what_a_gate_cannot_do_is_refused_when_it_is_made(
+def test_an_option_that_a_gate_cannot_follow_is_refused_when_it_is_made(
     spark: SparkSession, event_time: str | None, alignment: Alignment, text: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=text):

@@ -79,7 +79,9 @@ def test_a_batch_is_reported_by_its_lowest_event_time_and_then_as_done(url: str,
         assert reported(url, group, "gated") == 49_999
 
 
-def test_what_may_still_come_out_of_order_is_kept_back(url: str, group: str, peer: Membership) -> None:
+def test_the_watermark_leaves_room_for_records_that_may_still_come_out_of_order(
+    url: str, group: str, peer: Membership
+) -> None:
     with gate(url, group, disorder="10 seconds") as own:
         own.admit(Span(50_000, 50_000), no_wait)
         assert reported(url, group, "gated") == 39_999

@@ -42,7 +42,7 @@ def test_a_follower_is_answered_from_the_leader_s_plan_though_records_came_since
     )
 
 
-def test_who_is_asked_first_leads_whatever_its_index() -> None:
+def test_the_source_that_is_asked_first_leads_whatever_its_index() -> None:
     a, b = SourceInMemory({"a-0": minutes(0, 1)}), SourceInMemory({"b-0": minutes(0, 1)})
     one = session(a, b)
     assert one.latest_offset(1, {"b-0": 0}, None) == {"b-0": 2}

@@ -141,7 +141,9 @@ def test_a_broker_that_is_gone_at_the_end_leaves_no_lease_behind(url: str, topic
 
 
 @pytest.mark.parametrize("catch_up", ["strict", "joint"])
-def test_who_has_read_all_reports_its_last_record_and_not_the_clock_alone(url: str, topic: str, catch_up: str) -> None:
+def test_a_query_that_has_read_all_reports_its_last_record_and_not_the_clock_alone(
+    url: str, topic: str, catch_up: str
+) -> None:
     create(url, topic, max_drift_ms=10 * MINUTE, catch_up=catch_up)
     a = session(SourceInMemory({"a-0": live(180)}), membership=membership(url, topic, "a"), idle_timeout="4 hours")
     b = session(SourceInMemory({"b-0": live(175)}), membership=membership(url, topic, "b"), idle_timeout="4 hours")
@@ -189,7 +191,7 @@ def test_a_query_offers_the_others_to_go_as_far_as_its_budget_gets(url: str, top
         [*live(180, 160), IN_1970],
     ],
 )
-def test_what_is_stamped_in_2099_or_1970_is_in_no_report(url: str, topic: str, records: list[int]) -> None:
+def test_a_record_stamped_2099_or_1970_is_in_no_report(url: str, topic: str, records: list[int]) -> None:
     create(url, topic, catch_up="joint")
     first, last = live(180, 160)
     ours = membership(url, topic)
@@ -230,7 +232,7 @@ def test_a_query_whose_splits_are_all_gone_holds_nobody_any_longer(url: str, gro
         one.close()
 
 
-def test_after_a_restart_of_both_who_has_read_all_does_not_hold_who_has_not(url: str, group: str) -> None:
+def test_after_a_restart_of_both_a_query_that_has_read_all_does_not_hold_one_that_has_not(url: str, group: str) -> None:
     """Quix Streams' issue 1116, between two queries."""
     a, b = SourceInMemory({"a-0": live(180)}), SourceInMemory({"b-0": live(180, 150, 120, 90)})
     read: dict[str, Offsets] = {"a": {"a-0": 0}, "b": {"b-0": 0}}

@@ -28,7 +28,7 @@ def said(
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
-def test_a_kafka_source_that_was_left_out_under_one_watermark_is_refused_with_the_line_that_aligns_it() -> None:
+def test_a_kafka_source_left_out_under_one_watermark_is_refused_with_its_name_and_the_line_that_aligns_it() -> None:
     with pytest.raises(UnsupportedQuery) as error:
         check_origins([on(ALIGNED, FORGOTTEN)], False, Alignment())
     for part in ('withWatermark("ts", …)', "KafkaV2[Subscribe[payments]]", LINE, 'Alignment(other_event_time="warn")'):
@@ -36,7 +36,7 @@ def test_a_kafka_source_that_was_left_out_under_one_watermark_is_refused_with_th
 
 
 @pytest.mark.parametrize("alignment", [{"other_event_time": "warn"}, {"mode": "observe"}])
-def test_by_choice_or_in_a_dry_run_it_is_warned_of_once(
+def test_a_source_left_out_is_warned_of_once_by_choice_and_in_a_dry_run(
     caplog: pytest.LogCaptureFixture, alignment: dict[str, str]
 ) -> None:
     ((level, text),) = said(caplog, on(ALIGNED, FORGOTTEN, FORGOTTEN), **alignment)

@@ -150,7 +150,7 @@ def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anyth
     assert "left to the next run" in caplog.text
 
 
-def test_what_commits_every_minute_is_learned_by_its_first_commit_and_loses_nothing_after_it() -> None:
+def test_a_producer_that_commits_every_minute_is_learned_by_its_first_commit_and_loses_nothing_after_it() -> None:
     world = World(commits(MINUTE)).play(180)
     lost = world.late["a-1"]
     assert lost <= 60
@@ -182,7 +182,7 @@ def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(
     assert world.behind_s == pytest.approx(10 * 60 * 1.25 - 20, abs=15)
 
 
-def test_what_cannot_be_kept_is_said_once_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_lags_that_cannot_be_kept_are_warned_of_once_and_stop_nothing(caplog: pytest.LogCaptureFixture) -> None:
     def fail(number: int, text: str) -> None:
         raise OSError("disk full")
 
@@ -221,7 +221,7 @@ def test_a_lag_beyond_an_idle_timeout_that_is_set_is_said_once(caplog: pytest.Lo
     assert "idle_timeout is 1 min:" in said
 
 
-def test_what_was_appended_while_the_query_was_away_says_nothing_of_the_producer() -> None:
+def test_records_appended_while_the_query_was_away_show_no_lag_of_the_producer() -> None:
     world = World(nothing, before={"a-0": [START - 5 * HOUR], "a-1": [START - 5 * HOUR]})
     world.play(10)
     assert world.session.view is not None
@@ -248,7 +248,7 @@ def test_nothing_is_lost_of_a_sparse_split_that_lags_and_is_out_of_order_though_
     )
 
 
-def test_what_careful_with_few_records_costs_is_half_of_the_drift_behind_a_split_that_lags() -> None:
+def test_care_with_few_records_costs_half_of_the_drift_behind_a_split_that_lags() -> None:
     def lags_now_and_then(now: int) -> list[int]:
         return [now - 2 * MINUTE] if now % (10 * SECOND) == 0 else []
 

@@ -54,7 +54,7 @@ def ends(view: BatchAlignment) -> list[int]:
     return [split.end for split in view.splits]
 
 
-def test_of_a_paused_split_what_is_in_the_last_tenth_of_its_retention_is_read_and_no_more() -> None:
+def test_a_paused_split_is_read_as_far_as_the_last_tenth_of_its_retention_and_no_further() -> None:
     _, view = plan(FOUR_HOURS)
     assert ends(view) == [1, 14], "ten up to the ceiling, and four that are older than 216 minutes"
     assert view.splits[1].state is PlannedState.PAUSED
@@ -72,7 +72,7 @@ def test_nothing_is_let_go_without_a_margin_before_the_edge_or_where_nothing_is_
     assert view.let_go == ()
 
 
-def test_what_is_let_go_keeps_within_what_is_left_of_the_budget() -> None:
+def test_records_let_go_stay_within_the_rest_of_the_budget() -> None:
     _, view = plan(FOUR_HOURS, budget=13)
     assert ends(view) == [1, 12]
 
@@ -99,7 +99,9 @@ def test_the_split_is_paused_again_until_the_edge_has_come_nearer() -> None:
     assert (ends(later), later.let_go, later.resumed) == ([1, 16], ("a-1",), ())
 
 
-def test_it_is_told_with_split_offset_and_what_time_is_left_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_records_let_go_are_logged_with_split_offsets_and_time_left_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     clock = Clock()
     with caplog.at_level(logging.INFO, "lockgate"):
         session, _ = plan(FOUR_HOURS, clock=clock)

@@ -65,7 +65,7 @@ def test_on_a_checkpoint_without_slices_the_first_one_is_not_complete(memory: Tw
     assert slices.take(plan(30, 299), 200, NOTHING_LEFT, 0) == BatchSlice(200, 300, complete=True)
 
 
-def test_what_was_handed_out_before_the_checkpoint_went_on_without_slices_is_not_handed_out_again(
+def test_a_window_handed_out_before_the_checkpoint_went_on_without_slices_is_not_handed_out_again(
     memory: TwoTexts,
 ) -> None:
     taken(memory, 100, 300)

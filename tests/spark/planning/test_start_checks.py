@@ -37,7 +37,7 @@ def told(caplog: pytest.LogCaptureFixture, run: RunInMemory, **alignment: object
 
 
 @pytest.mark.parametrize(("highest", "delay"), [(False, 20 * MINUTE), (True, 5 * MINUTE)])
-def test_of_several_delays_the_longest_counts_and_under_the_policy_max_the_shortest(highest: bool, delay: int) -> None:
+def test_the_longest_of_several_delays_counts_and_under_the_policy_max_the_shortest(highest: bool, delay: int) -> None:
     assert delay_of(RunInMemory(found=[on(KAFKAS, minutes=5), on(KAFKAS, minutes=20)], highest=highest)) == delay
 
 
@@ -83,7 +83,7 @@ def test_in_the_payload_the_delay_has_to_hold_the_disorder_beside_the_drift(
     assert own_bounds(alignment, 2 * MINUTE, seen).max_drift == 2 * MINUTE
 
 
-def test_of_a_group_s_drift_what_was_seen_takes_half_at_most() -> None:
+def test_a_disorder_that_was_seen_takes_half_of_a_group_s_drift_at_most() -> None:
     bounds = own_bounds(Alignment(coordinator=Coordinator("http://c", group="g")), None, 10**9, group_drift=10_000)
     assert (bounds.max_drift, bounds.disorder) == (10_000, 5_000)
 
@@ -153,7 +153,9 @@ def test_a_watermark_on_another_event_time_than_the_aligned_one_is_refused_with_
 
 
 @pytest.mark.parametrize("alignment", [Alignment(other_event_time="warn"), Alignment(mode="observe")])
-def test_by_choice_or_in_a_dry_run_it_is_warned_of(alignment: Alignment, caplog: pytest.LogCaptureFixture) -> None:
+def test_another_event_time_is_warned_of_by_choice_and_in_a_dry_run(
+    alignment: Alignment, caplog: pytest.LogCaptureFixture
+) -> None:
     check_event_time(RunInMemory(found=[on(PARSED)]), [False], alignment)
     assert "stands on from_json(value).ts, and what is aligned is Kafka's record timestamp" in caplog.text
 

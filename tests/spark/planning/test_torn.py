@@ -90,7 +90,7 @@ def test_a_log_of_which_the_beginning_was_deleted_does_not_tell_what_it_held_of_
     assert one.whole == [(begin // 720 + 1, 4)]
 
 
-def test_what_is_left_of_the_hour_before_shows_that_the_next_one_is_whole_as_far_as_disorder_reaches() -> None:
+def test_records_left_of_the_hour_before_show_that_the_next_one_is_whole_as_far_as_disorder_reaches() -> None:
     starts = {"a-0": 720}
     assert Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700)).read().whole == [(1, 4)]
     one = Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700), disorder="1 minute").read()
@@ -115,7 +115,7 @@ def test_each_split_is_looked_at_for_itself() -> None:
     assert one.whole == [(2, 4)]
 
 
-def test_of_a_log_that_holds_nothing_any_more_nobody_knows_what_it_held() -> None:
+def test_an_emptied_log_does_not_tell_what_it_held() -> None:
     one = Reader(feed({"a-1": 9}, a_0=EVERY_5_S, a_1=[0.0] * 9).trim("a-1", 9)).read()
     assert one.whole == []
     assert {split for *_, splits in one.torn for split in splits} == {"a-1"}
@@ -127,7 +127,7 @@ def test_a_split_that_is_new_begins_at_0_and_leaves_windows_whole() -> None:
     assert one.read().whole == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
-def test_what_is_deleted_before_it_was_read_tears_the_windows_up_to_the_first_record_that_is_left() -> None:
+def test_deleting_unread_records_tears_the_windows_up_to_the_first_record_that_is_left() -> None:
     one = Reader(feed(a_0=EVERY_5_S, a_1=EVERY_5_S, budget=1_600)).read(1)
     one.source.trim("a-1", 2 * 720 + 100)
     one.read()
@@ -135,7 +135,7 @@ def test_what_is_deleted_before_it_was_read_tears_the_windows_up_to_the_first_re
     assert one.whole == [(0, 1), (3, 4)]
 
 
-def test_what_is_deleted_after_it_was_read_tears_nothing() -> None:
+def test_deleting_records_that_were_read_tears_nothing() -> None:
     one = Reader(feed(a_0=EVERY_5_S, budget=800)).read(2)
     one.source.trim("a-0", 2 * 720)
     assert one.read().torn == []
@@ -148,7 +148,7 @@ def test_after_a_restart_a_torn_window_is_torn_still_and_one_that_is_whole_is_wh
     assert one.whole == [(3, 4)]
 
 
-def test_what_was_deleted_while_the_query_was_away_tears_its_windows() -> None:
+def test_deleting_records_while_the_query_is_away_tears_their_windows() -> None:
     one = Reader(feed(a_0=EVERY_5_S, budget=800)).read(1).again()
     one.source.trim("a-0", 720 + 444).budget = None
     one.read()
@@ -171,7 +171,7 @@ def test_a_batch_that_is_done_again_is_not_complete_where_records_of_it_were_del
     assert (again.complete, again.missing_from) == (False, ("a-1",))
 
 
-def test_what_a_query_without_slices_has_read_ahead_is_not_there_for_its_windows() -> None:
+def test_records_that_a_query_without_slices_has_read_ahead_are_missing_from_their_windows() -> None:
     one = Reader(feed({"a-0": 100, "a-1": 2 * 720 + 100}, a_0=EVERY_5_S, a_1=EVERY_5_S))
     run = RunInMemory(logged={0: dict(one.position)}, kept=one.kept)
     one._run = session(one.source, run=run, **one.alignment)
@@ -201,7 +201,7 @@ def test_hours_go_by_the_clocks_of_the_zone() -> None:
     assert one.read().whole == [(-0.5, 0.5), (0.5, 1.5), (1.5, 2.5), (2.5, 3.5), (3.5, 4)]
 
 
-def test_it_is_told_once_a_split_and_by_name(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_window_is_warned_of_once_a_split_and_by_name(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "lockgate"):
         Reader(feed({"a-0": 444}, a_0=EVERY_5_S, budget=100)).read()
     told = [record.getMessage() for record in caplog.records if "not complete" in record.getMessage()]

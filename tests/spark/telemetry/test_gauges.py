@@ -60,7 +60,7 @@ def test_every_number_of_progress_is_a_gauge_of_its_name() -> None:
     assert {f"alignment{name[0].upper()}{name[1:]}" for name in gauges(ALONE)} >= set(numbers)
 
 
-def test_what_is_a_source_s_own_is_added_up_and_what_is_the_query_s_is_not() -> None:
+def test_counts_of_each_source_are_added_up_and_those_of_the_query_are_not() -> None:
     assert shown(ALONE, "pausedSplits", "leftOut") == [2, 6]
     assert shown(ALONE, "pausedMs", "spreadMs", "planMs", "lookUps", "producerLagMs") == [40_000, 60_000, 12, 4, 5_000]
 

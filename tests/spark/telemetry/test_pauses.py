@@ -70,7 +70,7 @@ def test_a_pause_of_a_moment_is_worth_no_line(orders: Membership, caplog: pytest
 @pytest.mark.parametrize(
     "other", [plan(0, PlannedState.PAUSED, Limit.HORIZON), plan(0, PlannedState.CAUGHT_UP, Limit.GROUP)]
 )
-def test_who_waits_for_a_split_of_its_own_or_has_read_all_is_not_paused_by_the_group(
+def test_a_query_that_waits_for_its_own_split_or_has_read_all_is_not_paused_by_the_group(
     orders: Membership, caplog: pytest.LogCaptureFixture, other: Plan[Key]
 ) -> None:
     assert lines(caplog, orders, *[other] * 5, READS) == []

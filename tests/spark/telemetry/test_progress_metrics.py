@@ -60,11 +60,11 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
     ("coordination", "told"),
     [(Coordination.TOLD, "told"), (Coordination.HOLDING, "holding"), (Coordination.PROCEEDING, "proceeding")],
 )
-def test_in_a_group_it_is_told_by_what_the_query_goes(coordination: Coordination, told: str) -> None:
+def test_in_a_group_the_metrics_show_where_the_ceiling_comes_from(coordination: Coordination, told: str) -> None:
     assert source_metrics(replace(VIEW, coordinator=coordination), 1)["alignmentCoordinator"] == told
 
 
-def test_who_holds_is_a_split_of_its_own_or_the_group_s_readers() -> None:
+def test_the_holder_is_a_split_of_the_query_or_the_group_s_readers() -> None:
     held_by = (HeldBy(source="orders", subtask=0, watermark=5), HeldBy(source="payments", subtask=1, watermark=5))
     assert replace(VIEW, limit=Limit.GROUP, held_by=held_by, bounded_by=None).holder == "orders/0, payments/1"
     assert replace(VIEW, limit=Limit.BUDGET, held_by=held_by, bounded_by=None).holder == ""

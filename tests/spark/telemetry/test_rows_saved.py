@@ -108,7 +108,7 @@ def days(draw: st.DrawFn) -> Logs:
 
 @settings(max_examples=40, deadline=None, derandomize=True)  # how good an estimate is, is no law
 @given(days(), st.integers(30, 60), st.sampled_from((1, 10, 60)))
-def test_of_a_random_day_it_is_off_by_ten_percent_at_most_or_two_percent_of_the_records(
+def test_the_estimate_for_a_random_day_is_off_by_ten_percent_at_most_or_two_percent_of_the_records(
     logs: Logs, batches: int, delay: int
 ) -> None:
     records = sum(map(len, logs.values()))
@@ -118,7 +118,7 @@ def test_of_a_random_day_it_is_off_by_ten_percent_at_most_or_two_percent_of_the_
 
 
 @pytest.mark.parametrize("highest", [False, True])
-def test_of_even_logs_it_is_right_for_several_sources_and_either_policy(highest: bool) -> None:
+def test_the_estimate_for_even_logs_is_right_for_several_sources_and_either_policy(highest: bool) -> None:
     day = [(even((0, 3_000), (6, 1_000)), 200), (even((0, 1_500), (8, 500)), 100)]
     operators = [on(0), on(1, delay=30 * MINUTE), on(0, 1, delay=HOUR)]
     right = exact(day, operators, highest)

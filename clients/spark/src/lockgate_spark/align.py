@@ -1,5 +1,5 @@
 """`align` and `align_all`: Kafka sources whose splits stay level in event time; `alignment_of`:
-what a batch was made by.
+the plan that made a batch.
 """
 
 import logging
@@ -72,7 +72,7 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     """The plan that made `batch`, inside the foreachBatch function of an aligned query; of a gated
     one what let it through.
 
-    None where no plan of this run made it: a query without alignment, or a batch that Spark replays
+    None if no plan of this run made it: a query without alignment, or a batch that Spark replays
     from the checkpoint.
     """
     aligned = aligned_run_of(batch)

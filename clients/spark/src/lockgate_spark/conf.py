@@ -6,7 +6,8 @@ a change of code. It is read when `align` is called.
 
     spark.lockgate.enabled             false: align() gives back what it was given
     spark.lockgate.<field>             of Alignment: maxDrift, idleTimeout, mode, …
-    spark.lockgate.coordinator.<field> of Coordinator: url, group, token; url and group are enough
+    spark.lockgate.coordinator.<field> of Coordinator: url, group, token, …; url and group suffice
+                                       where the code has none
 
 `none` stands for None. Values are text as in the code: `10 minutes`.
 """

@@ -1,5 +1,5 @@
-"""What a user sets: `Alignment` for a query, `Coordinator` for the group it belongs to. Frozen,
-checked when made.
+"""The settings of a user: `Alignment` for a query, `Coordinator` for its group. They are frozen,
+and checked when they are made.
 """
 
 import re
@@ -15,10 +15,8 @@ from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.event_times import Credible
 
 DEFAULT_MAX_DRIFT = "5 minutes"
-DEFAULT_IDLE_TIMEOUT = (
-    # where no split's producer is looked at: of a gate, and of a window that is to be closed
-    "1 minute"
-)
+# for gates, and for closing windows: there no producer's own lag is the bound
+DEFAULT_IDLE_TIMEOUT = "1 minute"
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""

@@ -1,16 +1,20 @@
-"""What the Spark client raises.
+"""The errors of the Spark client.
 
     lockgate.errors.LockgateError
     └── AlignmentError
-        ├── ConfigurationError       a value or a Spark option cannot work; also a ValueError
-        ├── UnsupportedQuery         this DataFrame, session or Spark cannot be aligned
-        ├── CoordinatorRefused       the coordinator refuses for good: a busy reader, a wrong URL
-        │   └── AccessDenied         the token, or its role, or its groups
-        ├── CoordinatorUnavailable   it could not be reached for longer than on_outage="fail" allows
+        ├── ConfigurationError       a value of Alignment, Coordinator or a Spark option cannot work
+        │                            (also a ValueError)
+        ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
+        │                            cannot be aligned
+        ├── CoordinatorRefused       the coordinator refused, and would again: a busy reader,
+        │   │                        a wrong URL
+        │   └── AccessDenied         the token, its role or its groups do not allow this
+        ├── CoordinatorUnavailable   the coordinator could not be reached for longer than
+        │                            on_outage="fail" allows
         ├── Fenced                   another run of the same reader took over; this one must stop
-        └── HeldTooLong              paused for longer than max_hold
+        └── HeldTooLong              the query was paused for longer than max_hold
 
-A coordinator that cannot be reached is no error by itself: the query holds (see `outage`).
+An unreachable coordinator alone is no error: the query holds (see `outage`).
 """
 
 from lockgate.errors import LockgateError

@@ -1,13 +1,13 @@
-"""Executors say how far they have got: `report_progress(batch)`, called in a foreachBatch function.
+"""Executors report their progress: `report_progress(batch)`, called in a foreachBatch function.
 
-One small aggregate, a row a split, is sent by the task that makes it over HTTP, so that the rest of
-the group learns of a long batch before it is committed. It reads the batch's Kafka columns once
-more, unless the batch is persisted.
+A small aggregate has one row for each split. The task that makes it sends it over HTTP, so that the
+rest of the group learns of a long batch before it is committed. The aggregate reads the batch's
+Kafka columns once more, unless the batch is persisted.
 
-**What is reported** of a split is the highest event time in the batch − disorder − 1: event time as
-the plan has it (Kafka's timestamp, or `Alignment(event_time)`), without what the plan leaves out.
-It only helps the others, so nothing that goes wrong on the way fails a task or the batch; the
-driver says so once, and once more when reports are taken again.
+**The report** of a split is the highest event time in the batch − disorder − 1. Event time is as in
+the plan (Kafka's timestamp, or `Alignment(event_time)`), without the records that the plan leaves
+out. The report only helps other queries, so an error on its way fails neither task nor batch. The
+driver logs the first failure, and logs when reports are accepted again.
 """
 
 import logging
@@ -71,7 +71,7 @@ def report_progress(batch: DataFrame) -> None:
         QueryRun.of_batch(batch).batch_id,
         session.disorder,
     )
-    _account(session, _sent(session, rows, send))
+    _log_change(session, _sent(session, rows, send))
 
 
 def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> DataFrame:
@@ -166,7 +166,7 @@ def _sent(session: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
     return refused[0] if refused else None
 
 
-def _account(session: AlignedRun, why: str | None) -> None:
+def _log_change(session: AlignedRun, why: str | None) -> None:
     """One warning when reports begin to fail, and a line when they are taken again."""
     assert session.membership is not None
     failed, session.progress_fails = session.progress_fails, why is not None

@@ -1,5 +1,5 @@
-"""What a query's own `withWatermark`s stand on, as `jvm.watermarks` finds it in the query's
-plan.
+"""The `withWatermark`s of a query and the columns under them, as `jvm.watermarks` reads them from
+the query's plan.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class QueryWatermark:
 
 
 class Checkpointed(Protocol):
-    """What the checkpoint and the query's plan say."""
+    """The watermarks of a query, from its checkpoint and its plan."""
 
     def logged_watermark(self) -> int | None:
         """Spark's own watermark (ms) in the checkpoint; None without one."""

@@ -1,6 +1,4 @@
-"""The foreachBatch functions that `gate` returns: one that holds batches, one that only
-observes.
-"""
+"""The foreachBatch functions that `gate` returns: one holds batches, one only observes."""
 
 import atexit
 import logging

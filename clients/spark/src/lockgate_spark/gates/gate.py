@@ -1,21 +1,22 @@
-"""A query on any source, held as a whole: its batches wait until the group allows them.
+"""A gate: the batches of a query on any source wait, as a whole, until the query's group allows
+them.
 
-What such a query reads nobody plans. Spark has decided on a batch before its event times can be
-seen, so what can wait is the batch, on its way to the user's function.
+Nobody plans the reads of such a query. Spark has decided on a batch before its event times can be
+seen. So the whole batch waits, on its way to the user's function.
 
 **The rule.** A batch with event times `lowest` to `highest` goes on once the group's ceiling is at
-least `lowest`. So it begins within the drift, and goes beyond the ceiling by its own span at most:
-the source's options say how much a batch holds.
+least `lowest`. So it begins within the drift, and goes beyond the ceiling by its own span at most.
+The source's options limit the size of a batch.
 
-**What is reported.** Nothing that is still to come, this batch included, is older than min(lowest,
-top - disorder), where `top` is the highest event time so far, this batch's included. While a batch
-waits or is worked on the watermark is that - 1, and what the next report can reach is the batch's
-`highest`. Behind it the watermark is top - disorder - 1. A group's drift is above the disorder, so
-a gate that holds its group finds its own batch below the ceiling: whenever somebody has a batch,
-somebody may go on.
+**The report.** Let `top` be the highest event time so far, this batch included. No record that is
+still to come, in this batch or later, is older than min(lowest, top - disorder). While a batch
+waits or is processed, the watermark is that - 1, and the next report can reach the batch's
+`highest`. After the batch, the watermark is top - disorder - 1. A group's drift is above the
+disorder. So a gate that holds its group finds its own batch below the ceiling: as long as any query
+has a batch, some query may go on.
 
-**Idle.** Nobody can see whether the source has more. Where no batch with an event time has come for
-`idle_timeout` since it was due, the gate holds nobody until the next one comes.
+**Idle.** A gate cannot see whether the source has more. Once no batch with an event time has come
+for `idle_timeout` after it was due, the gate holds no other query until the next batch comes.
 """
 
 import logging
@@ -61,10 +62,11 @@ class GatedRun(Protocol):
 
 
 class Gate:
-    """One run of one gated query. `now`: seconds, monotonic; `clock`: wall clock in seconds.
-    `shown`: where its numbers are, if anywhere.
+    """One run of one gated query. `now`: seconds, monotonic. `clock`: wall clock in seconds.
+    `shown`: its gauges, if any.
 
-    `view`: what the batch that is worked on was let through by; None where it has no event times.
+    `view`: the view with which the present batch was let through; None where the batch has no event
+    times.
     """
 
     def __init__(
@@ -84,10 +86,10 @@ class Gate:
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
         self._pauses = Pauses(membership, now)
         self._top = watermark.MIN
-        self._held: Span | None = None
+        self._batch: Span | None = None
         self._busy = False
         self._since = now()  # when the last batch was done
-        self._lock = threading.Lock()  # what is reported last is what holds last
+        self._lock = threading.Lock()  # reports leave in the order in which they were made
         self._closed = threading.Event()
 
     @property
@@ -96,16 +98,16 @@ class Gate:
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None]) -> None:
-        """Waits until a batch may be handed on; one without event times (None) may at once. `step`:
-        waits a moment, and raises what ends the wait. Raises `Fenced`, `CoordinatorRefused`,
-        `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
+        """Waits until a batch may be handed on. A batch without event times (None) may at once.
+        `step`: waits a moment, and raises an error to end the wait. Raises `Fenced`,
+        `CoordinatorRefused`, `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
             self._busy, self.view = True, None
             if span is None:
                 return
-            self._held, self._top = span, max(self._top, span.highest)
+            self._batch, self._top = span, max(self._top, span.highest)
             ceiling = self._exchange()
         waited = ceiling < span.lowest
         while ceiling < span.lowest:
@@ -120,26 +122,24 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """The batch that was admitted has been worked on. Raises nothing: it is done, and the next
-        one raises.
+        """The batch that was admitted has been processed. Raises nothing: an error is left to the
+        next batch.
         """
         with self._lock:
             self._busy = False
-            if self._held is None:
+            if self._batch is None:
                 return
-            self._held, self._since = None, self._now()
-            self._say()
+            self._batch, self._since = None, self._now()
+            self._report()
 
     def tick(self) -> None:
-        """Between batches: whether it is idle by now. Raises nothing."""
+        """Reports between batches whether the gate is idle by now. Raises nothing."""
         with self._lock:
             if not self._busy:
-                self._say()
+                self._report()
 
     def watch(self) -> None:
-        """Ticks until the run has ended, and closes the gate. Takes a thread of its own for
-        that.
-        """
+        """Ticks until the run has ended, then closes the gate. Needs a thread of its own."""
         try:
             while not self.run.ends_within(_LOOK_AGAIN_S):
                 self.tick()
@@ -150,49 +150,49 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """The run has ended: its reader reports that it is finished, or parks; one that `failed`
-        keeps its lease for its restart.
+        """The run has ended: its reader reports that it is finished, or parks. The reader of a run
+        that `failed` keeps its lease for the restart.
         """
         with self._lock:
-            standing = self._standing()
+            status = self._status()
         if self._shown is not None:
             self._shown.close()
-        self.membership.close(None if failed or standing is None else {0: standing}, returns=self.run.available_now)
+        self.membership.close(None if failed or status is None else {0: status}, returns=self.run.available_now)
         self._closed.set()
 
     def see_out(self) -> None:
-        """Where the run has ended: until the group knows. Not for a run that goes on."""
+        """Waits until the group knows that the run has ended; returns at once if it goes on."""
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)
 
     # -- inside; with the lock held --
 
-    def _standing(self) -> Standing | None:
-        if self._held is None and self._now() - self._since >= self._idle_after_s:
+    def _status(self) -> Standing | None:
+        if self._batch is None and self._now() - self._since >= self._idle_after_s:
             return Standing(watermark.MAX, None, idle=True)
         if self._top == watermark.MIN:
             return None
         lowest = self._top - self._bounds.disorder
-        if self._held is None:
+        if self._batch is None:
             return Standing(lowest - 1, None)
-        lowest = min(lowest, self._held.lowest)
-        offers = self.membership.joint and self._held.highest >= lowest
-        return Standing(lowest - 1, self._held.highest if offers else None)
+        lowest = min(lowest, self._batch.lowest)
+        offers = self.membership.joint and self._batch.highest >= lowest
+        return Standing(lowest - 1, self._batch.highest if offers else None)
 
     def _exchange(self) -> int:
-        standing = self._standing()
-        assert standing is not None  # there is a batch
-        return self.membership.exchange({0: standing})
+        status = self._status()
+        assert status is not None  # there is a batch
+        return self.membership.exchange({0: status})
 
-    def _say(self) -> None:
-        standing = self._standing()
-        if standing is None:
+    def _report(self) -> None:
+        status = self._status()
+        if status is None:
             return
         try:
-            self.membership.exchange({0: standing})
+            self.membership.exchange({0: status})
         except AlignmentError as error:
             log.debug(
-                "group %s: %s was not heard between two batches: %s",
+                "group %s: the report of %s between two batches failed: %s",
                 self.membership.group,
                 self.membership.source,
                 error,
@@ -209,14 +209,14 @@ class Gate:
             )
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
-        """`held_s`: for how long the batch has been held so far; None: it goes on."""
+        """`held_s`: for how long the batch has been held so far; None: it is handed on."""
         if self._shown is not None:
             self._shown.show(
                 {**gauges(view), "heldByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
             )
 
     def _describe(self, span: Span, ceiling: int, waited: bool) -> BatchAlignment:
-        told = self.membership.last
+        event = self.membership.last
         return BatchAlignment(
             target=span.highest,
             ceiling=ceiling,
@@ -224,8 +224,8 @@ class Gate:
             splits=(),
             paused=(),
             resumed=(),
-            group_watermark=None if told is None else told.group_watermark,
-            held_by=() if told is None else told.held_by,
+            group_watermark=None if event is None else event.group_watermark,
+            held_by=() if event is None else event.held_by,
             planned_at=self._clock(),
             seconds=0.0,
             coordinator=self.membership.coordination,

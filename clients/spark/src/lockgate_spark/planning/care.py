@@ -1,14 +1,14 @@
-"""A split whose producer has shown nothing yet: how careful a query is with it, and for how long.
+"""How long a query waits for a split whose producer has shown nothing yet.
 
-Spark's watermark never falls. So where the first batch of a new query reads one partition up to the
-clock, half an hour of a producer that is half an hour behind is lost, however soon it shows that.
-So the first time that such a split would hold something back, the query waits *inside* its plan,
-where it can be seen whether the split's log grows: `processAllAvailable()` and a run under
-`availableNow` take a few seconds longer and read what is there all the same. Then the split is
-taken for silent. Beside the checkpoint it is remembered that it was.
+Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
+the clock, while the producer of another is half an hour behind. Then that half hour is lost,
+however soon the producer shows its lag. So the first time that such a split would hold something
+back, the query waits *inside* its plan and looks whether the split's log grows.
+`processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
+everything. After the wait the split counts as silent, and that is remembered beside the checkpoint.
 
-It waits longer for a split that had a record lately: its producer may commit now and then. What is
-more than a day old is never held.
+The wait is longer for a split that had a record lately: its producer may commit now and then. A
+record that is more than a day old is never held.
 """
 
 import time
@@ -25,15 +25,16 @@ SHORT_CARE_S = 2.0
 
 
 class Care:
-    """Of one run. `ticks`: a monotonic clock, in seconds."""
+    """The waits of one run. `ticks`: a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
         self._ticks = ticks
         self._until: dict[Key, float] = {}
 
     def begin(self, unknown: Iterable[Key], highest: Mapping[Key, int], recent: int) -> None:
-        """Something is held back. `unknown`: the splits that have shown nothing; `highest`: event
-        times (ms) in their logs; `recent`: what is later (ms) was there lately.
+        """Starts the wait, because a record is held back. `unknown`: the splits that have shown
+        nothing. `highest`: the highest event times (ms) in their logs. `recent`: a split with a
+        later event time (ms) had a record lately.
         """
         for key in unknown:
             if key not in self._until:
@@ -45,7 +46,7 @@ class Care:
         return any(until > now for until in self._until.values())
 
     def take_over(self) -> list[Key]:
-        """The splits that were waited for long enough; each is told once."""
+        """The splits whose wait is over; each is returned once."""
         now = self._ticks()
         over = [key for key, until in self._until.items() if until <= now]
         for key in over:

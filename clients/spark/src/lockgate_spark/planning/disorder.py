@@ -1,13 +1,13 @@
-"""How far the splits of a run are out of order, as far as its plans and samples have seen it: what
-the plans go by where nothing was promised, what the view of each plan shows, and what is warned of.
+"""How far the splits of a run are out of order, as far as plans and samples have seen it, and the
+disorder that the plans go by.
 
-**What the plans go by.** A disorder that is promised is taken as it is. Else it is the most that
-was seen, up to half of `max_drift`: a single straggler from yesterday must not take all the room
-that the group's readers have. What is beyond is warned of.
+**The plans' disorder.** A disorder that the user promised is used as it is. Else the plans use the
+largest one that was seen, up to half of `max_drift`: one straggler from yesterday must not take all
+the room of the group's readers. A larger one is warned of (`telemetry.out_of_order`).
 
-**Few records** say little. A split of which fewer than `ENOUGH` were held against others is taken
-to be out of order by that half. It costs nothing where nothing lags, for there the clock says how
-far others may go; where this split lags, they wait for so much longer.
+**Few records** say little. A split of which fewer than `ENOUGH` records were compared is taken to
+be out of order by that half. This costs nothing where no producer lags, because there the clock
+says how far other splits may go. Where this split lags, they wait for it that much longer.
 """
 
 import logging
@@ -23,12 +23,12 @@ ENOUGH = 50
 
 
 def measured(sources: Mapping[int, Source]) -> int:
-    """The most (ms) that was seen in any split."""
+    """The largest disorder (ms) that was seen in any split."""
     return max((disorder for source in sources.values() for disorder in source.log.disorders().values()), default=0)
 
 
 def most_learned(max_drift: int) -> int:
-    """The most (ms) that plans go by where nothing was promised."""
+    """The largest disorder (ms) that plans go by where none was promised."""
     return max_drift // 2
 
 

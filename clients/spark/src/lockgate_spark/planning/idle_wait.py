@@ -1,12 +1,11 @@
-"""What a query does between plans that read nothing: Spark asks for the latest offset up to a
+"""The wait of a query after a plan that read nothing: Spark asks for the latest offset up to a
 hundred times a second.
 
-**Idle**: everything is read. The plan holds until a record comes, and no longer than a second, for
-new partitions and the clock show in the next one only. The broker is not asked for the ends again
-and again; it is left with one long poll, which it answers as soon as there is a record. Each call
-of Spark's waits for that, `STEP_S` at most: so Spark asks ten times a second, and looks after
-another source of the query, one that is not aligned, that much later. `query.stop()` interrupts the
-wait.
+**Idle**: everything is read. The plan holds until a record comes, and at most for a second: new
+partitions and the clock show only in the next plan. The broker is not asked for the ends again and
+again. It gets one long poll, which it answers as soon as there is a record. Each call of Spark's
+waits for that answer, at most `STEP_S`. So Spark asks ten times a second, and looks that much later
+after a source of the query that is not aligned. `query.stop()` interrupts the wait.
 
 **Held**: something is unread that may not be read yet. The next plan is made `HELD_S` later.
 """
@@ -23,22 +22,20 @@ LONGEST_S = 1.0
 
 
 class IdleWait:
-    """The rest after one plan. Times are of a monotonic clock, in seconds."""
+    """The wait after one plan. Times are of a monotonic clock, in seconds."""
 
     def __init__(self) -> None:
         self._until = 0.0
         self._ends: Mapping[int, Offsets] | None = None  # of an idle query
 
     def begin(self, plan: Plan[Key], unread: Unread, now: float, longest: float = LONGEST_S) -> None:
-        """To be called after each plan. `longest`: how long what was found holds in an idle query,
-        s.
-        """
+        """To be called after each plan. `longest`: how long (s) a plan holds in an idle query."""
         idle = not plan.offsets and unread.positions == unread.ends
         self._ends = unread.ends if idle else None
         self._until = 0.0 if plan.offsets else now + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def lasts(self, sources: Mapping[int, Source], now: float, sleep: Callable[[float], object]) -> bool:
-        """Whether the last plan, which read nothing, still holds. Waits before it says so, and
+        """Whether the last plan, which read nothing, still holds. Waits before it returns True, and
         while nothing may be read.
         """
         left = self._until - now

@@ -26,7 +26,7 @@ class KeptLags:
         self._memory = memory
         self._number = 0
         self._written_at = 0
-        self._found: dict[str, dict[str, list[int]]] = {}
+        self._kept: dict[str, dict[str, list[int]]] = {}
         self._failed = False
         try:
             self._read(memory.read())
@@ -34,14 +34,14 @@ class KeptLags:
             self._fail("read", error)
 
     def lag(self, key: Key, limit: int) -> ProducerLag | None:
-        """What the producer of a split had shown; None where the split is new. `limit`: as in
-        `ProducerLag`.
+        """The lag that the producer of a split had shown; None where the split is new. `limit`: as
+        in `ProducerLag`.
         """
-        found = self._found.get(str(key[0]), {}).get(key[1])
+        found = self._kept.get(str(key[0]), {}).get(key[1])
         return None if found is None else ProducerLag.restored(limit, *found)
 
     def write(self, lags: Mapping[Key, ProducerLag], now: int, at_once: bool) -> None:
-        """Keeps them, once a minute at most unless `at_once`. Raises nothing."""
+        """Keeps the lags, at most once a minute unless `at_once`. Raises nothing."""
         if self._failed or not (at_once or not 0 <= now - self._written_at < _APART_MS):
             return
         self._written_at, self._number = now, self._number + 1
@@ -61,12 +61,12 @@ class KeptLags:
             except ValueError:
                 continue  # cut off while it was written
             if found["number"] > self._number:
-                self._number, self._found = found["number"], found["splits"]
+                self._number, self._kept = found["number"], found["splits"]
 
     def _fail(self, what: str, error: Exception) -> None:
         self._failed = True
         log.warning(
-            "what the producers have shown cannot be %s beside the checkpoint, so that a restart learns it anew: %s",
+            "the producers' lags cannot be %s beside the checkpoint, so a restart measures them anew: %s",
             what,
             error,
         )

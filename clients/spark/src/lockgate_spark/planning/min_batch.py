@@ -1,10 +1,9 @@
-"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a batch that would be small is put off, and for how
-long at most.
+"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is put off, for a limited time.
 
-A plan is for all sources together, or they would come apart. So it is put off while no source has
-enough for itself; what the others have comes along then. The delay counts from the last batch, and
-the first batch waits for nothing, both as in Spark's own source. Waiting has to bring more: where
-the budget or the group is what limits, nothing is put off.
+A plan is for all sources together, because one source alone would run ahead. So a plan is put off
+while no source has enough for itself; once one has, the others read along. As in Spark's own
+source, the delay counts from the last batch, and the first batch is not put off. A plan is put off
+only if waiting makes it larger: not where the budget or the group is the limit.
 """
 
 from collections.abc import Mapping
@@ -16,24 +15,22 @@ from lockgate_spark.logs.unread import Key
 
 
 class Least(NamedTuple):
-    """What a batch of one source should hold, in offsets, and how long that is waited for, in
-    ms.
-    """
+    """The smallest batch of one source, in offsets, and how long (ms) it is waited for."""
 
     offsets: int
     delay_ms: int
 
 
 class MinBatch:
-    """When the last batch of a run was begun. Times are of a monotonic clock, in seconds."""
+    """Puts off the small batches of one run. Times are of a monotonic clock, in seconds."""
 
     def __init__(self) -> None:
         self.least: dict[int, Least | None] = {}
         self._last_batch: float | None = None
 
     def put_off(self, plan: Plan[Key], now: float) -> Plan[Key]:
-        """The plan, or one that reads nothing where it is too small yet. One that reads something
-        is taken for begun.
+        """The plan, or one that reads nothing while the plan is too small. A plan that reads
+        something counts as the begin of a batch.
         """
         sizes = _sizes(plan)
         if not any(sizes.values()):

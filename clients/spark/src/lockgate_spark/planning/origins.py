@@ -44,17 +44,19 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
 
 
 def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -> None:
-    told = (
+    finding = (
         f'withWatermark("{found.column}", …) stands on aligned streams and on one that is not: {stream.text}. It '
         "follows whichever is"
         " ahead, so that rows of the others, and of that one, can be late and dropped."
     )
     if stream.reader is None:
-        log.warning("%s Give each a withWatermark of its own before they come together: Spark goes by the lowest", told)
+        log.warning(
+            "%s Give each a withWatermark of its own before they come together: Spark goes by the lowest", finding
+        )
     elif alignment.observes or alignment.other_event_time == "warn":
-        log.warning("%s %s", told, _aligned(stream))
+        log.warning("%s %s", finding, _aligned(stream))
     else:
-        raise UnsupportedQuery(f'{told} {_aligned(stream)}; Alignment(other_event_time="warn") lets it be')
+        raise UnsupportedQuery(f'{finding} {_aligned(stream)}; Alignment(other_event_time="warn") lets it be')
 
 
 def _under_the_highest(found: QueryWatermark, stream: Unaligned) -> None:

@@ -1,13 +1,13 @@
-"""What the producers of a run's splits have shown of how far they are behind the clock, and what
-its plans go by.
+"""The lags of the producers behind the clock, split by split, and the bounds that plans take from
+them.
 
-Where the user sets `idle_timeout`, that is a promise for all splits, and what is measured is only
-compared with it. Where it is unset, each split's bound is what its own producer has shown
-(`lockgate.plan.producer_lag`), beginning with some care (`care`). It is kept beside the checkpoint,
-so that a restart begins with it.
+If the user sets `idle_timeout`, it is a promise for all splits, and the measured lags are only
+compared with it. If not, each split's bound is the lag that its own producer has shown
+(`lockgate.plan.producer_lag`), after a careful beginning (`care`). The lags are kept beside the
+checkpoint for the next run.
 
-With event-time slices a window is closed a minute past its end at least, or later where a producer
-has shown more.
+With event-time slices, a window is closed at least a minute after its end, and later if a producer
+has shown a larger lag.
 """
 
 import logging
@@ -29,12 +29,12 @@ from lockgate_spark.planning.kept_lags import KeptLags
 
 log = logging.getLogger("lockgate")
 
-_AGAIN = 1.25  # what was told of is told again where it is more by so much
+_AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """Of one run. `kept`: where what was shown is kept over restarts, if anywhere. `ticks`: a
-    monotonic clock, in seconds.
+    """The producers of one run. `kept`: the lags kept over restarts, if any. `ticks`: a monotonic
+    clock, in seconds.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Producers:
         self._first: dict[
             Key, tuple[int, int]
         ] = {}  # of splits that have shown nothing: where the log ended first, and when
-        self._told: dict[Key, int] = {}
+        self._logged: dict[Key, int] = {}
         self._began: int | None = None
         self.too_late = (
             # offsets that came further behind than their producer had shown, and are behind Spark's
@@ -65,8 +65,8 @@ class Producers:
 
     @property
     def shown(self) -> Mapping[Key, int]:
-        """The most (ms) that each producer was seen to be behind in this run, those left out that
-        were not seen.
+        """The largest lag (ms) of each producer in this run; producers that have shown none are
+        left out.
         """
         return self._shown
 
@@ -97,18 +97,18 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """At the start of a run: what a promise costs."""
+        """Logs at the start of a run how far a promised `idle_timeout` keeps the query behind."""
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
-                "idle_timeout is %s: while a split is silent, this query runs up to %s behind the clock, for its "
-                "producer may be as late."
-                " Without idle_timeout a silent split holds the others only as far as its own producer has shown",
+                "idle_timeout is %s: while a split is silent, this query runs up to %s behind the clock, because its "
+                "producer may be as late. Without idle_timeout a silent split holds the others only as far as its own "
+                "producer has shown",
                 spoken(self._idle_timeout),
                 spoken(self._idle_timeout - max_drift),
             )
 
     def look(self, unread: Unread, now: int, disorder: int) -> dict[Key, int]:
-        """Learns from what is unread at `now` (wall clock in ms, before the broker was asked).
+        """Learns from the unread records at `now` (wall clock in ms, before the broker was asked).
         `disorder`: how far out of order (ms) the plans may take records to be. Returns by how much
         (ms) a producer was behind, where that is more than the plan before expected.
         """
@@ -131,7 +131,7 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """What is unread, with the bound of each split. `apart_ms`: how far apart the reports to a
+        """The backlogs, with the bound of each split. `apart_ms`: how far apart the reports to a
         group are; 0 without one.
         """
         max_drift = bounds.max_drift
@@ -148,13 +148,13 @@ class Producers:
                 lag.bound(at, max_drift, disorder, GRACE_MS + 2 * apart_ms) if lag.known else UNKNOWN_MS
             )
             backlogs[key] = replace(backlog, known_until=at, lag_bound=bound)
-            self._tell(key, lag, bound, max_drift)
+            self._warn(key, lag, bound, max_drift)
         return backlogs
 
     def held(self, draft: Draft[Key], now: int, in_group: bool) -> None:
-        """To be called with each plan: where something is held back, splits that have shown nothing
-        are waited for. In a group others may be held back by what is reported, so that the wait
-        begins at once.
+        """To be called with each plan. If a record is held back, the wait for splits that have
+        shown nothing begins. In a group the reports may hold other queries, so the wait begins at
+        once.
         """
         if self.learns and self._at_least is None and (in_group or draft.limit is Limit.HORIZON):
             unknown = [key for key, lag in self._lags.items() if not lag.known]
@@ -178,7 +178,7 @@ class Producers:
                 )
 
     def keep(self, now: int, at_once: bool = False) -> None:
-        """Keeps what was shown beside the checkpoint, now and then."""
+        """Keeps the lags beside the checkpoint, now and then."""
         if self._kept is not None and self.learns:
             self._kept.write(self._lags, now, at_once)
 
@@ -195,8 +195,8 @@ class Producers:
         self._shown[key] = max(shown, self._shown.get(key, 0))
         self._care.end(key)
         self._first.pop(key, None)
-        if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._told:
-            self._told[key] = shown
+        if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._logged:
+            self._logged[key] = shown
             log.warning(
                 "%s: a record came %s behind the clock, and idle_timeout is %s: rows of a producer so far behind "
                 "can be late and dropped."
@@ -208,10 +208,10 @@ class Producers:
                 spoken(self._idle_timeout),
             )
 
-    def _tell(self, key: Key, lag: ProducerLag, bound: int, max_drift: int) -> None:
-        if not lag.known or bound <= max_drift or bound < _AGAIN * self._told.get(key, 0):
+    def _warn(self, key: Key, lag: ProducerLag, bound: int, max_drift: int) -> None:
+        if not lag.known or bound <= max_drift or bound < _AGAIN * self._logged.get(key, 0):
             return
-        self._told[key] = bound
+        self._logged[key] = bound
         shown = max(lag.shown, self._shown.get(key, 0))
         log.warning(
             "%s: its producer is %s behind the clock. The other splits wait for it, so that the query runs about "
@@ -264,6 +264,6 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """As of when the end of a split is known: when it was fixed, under AvailableNow."""
+    """The time (ms) for which a split's end is known; under AvailableNow the ends are fixed."""
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

@@ -1,20 +1,21 @@
-"""Paused splits at the edge of their topic's retention: what Kafka is about to delete is let go
-above the ceiling.
+"""Paused splits at the edge of their topic's retention: records that Kafka is about to delete are
+read above the ceiling ("let go").
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
-retention is left to it: of `retention.ms` by its timestamp, of `retention.bytes` by the bytes
-behind it, estimated from the size of its log. Of a paused split the records in danger are read, up
-to the first that is not, within what the plan leaves of the source's budget; there it is paused
-again.
+retention is left to it. For `retention.ms` its timestamp counts. For `retention.bytes` the bytes
+after it count, estimated from the size of its log. The records in danger of a paused split are
+read, up to the first one that is not in danger, within the rest of the source's budget. There the
+split is paused again.
 
-**The trade.** What is not read will be lost for certain. What is read early lifts Spark's
-watermark, to no more than (now − retention.ms + margin) − delay: rows that are late because of it
-are themselves as near to their deletion, unless their topic keeps records for longer. So no more is
-let go than what is in danger.
+**The trade.** An unread record will certainly be lost. A record that is read early lifts Spark's
+watermark, to no more than (now − retention.ms + margin) − delay. Rows that are late because of it
+are themselves as near to their deletion, unless their topic keeps records for longer. So only the
+records in danger are let go.
 
 Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as
-long as one before it is, and Kafka's look-up by time answers just that: the first offset at which
-something is safe. What lies in one segment with safe records is let go earlier than it must be.
+long as one before it is. Kafka's look-up by time answers that question: the first offset at which a
+record is safe. A record in danger that shares a segment with safe ones is let go earlier than
+necessary.
 """
 
 import logging
@@ -34,7 +35,7 @@ from lockgate_spark.telemetry.view import BatchAlignment
 log = logging.getLogger("lockgate")
 
 _GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every five minutes
-_TOLD_AGAIN_MS = 600_000
+_LOGGED_AGAIN_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class Edge:
 
 
 class Retention:
-    """What one run lets go. `margin`: the share of the retention in which a record is in danger; 0
-    lets nothing go.
+    """The records that one run lets go. `margin`: the share of the retention in which a record is
+    in danger; 0 lets nothing go.
     """
 
     def __init__(self, margin: float) -> None:
@@ -59,11 +60,11 @@ class Retention:
         self._planned: dict[
             Key, tuple[SplitPlan, int]
         ] = {}  # by the last plan: what it would have been, and the offsets let go
-        self._told_at: dict[Key, int] = {}
+        self._logged_at: dict[Key, int] = {}
         self._let_go: Counter[str] = Counter()
 
     def let_go(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
-        """The plan, with what is in danger of its paused splits. `now`: wall clock in ms."""
+        """The plan, with the records in danger of its paused splits. `now`: wall clock in ms."""
         self._planned = {}
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log, now)
@@ -85,13 +86,15 @@ class Retention:
         return replace(plan, splits=splits) if self._planned else plan
 
     def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
-        """The view of the plan that is carried out, with what it lets go; tells and counts that."""
+        """The view of the plan that is carried out, with the records that it lets go. Logs and
+        counts them.
+        """
         kept = {
             key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position
         }
         for key, (made, offsets) in kept.items():
             self._let_go[key[1]] += offsets
-            self._tell(key, made, offsets, int(view.planned_at * 1000))
+            self._warn(key, made, offsets, int(view.planned_at * 1000))
         if not kept:
             return view
         names = {split for _, split in kept}
@@ -114,10 +117,10 @@ class Retention:
             known = self._edges[i] = Edge(now, _safe_from(source, unread.ends[i], self._configs[i], self._margin, now))
         return known.safe_from
 
-    def _tell(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
-        if now - self._told_at.get(key, -_TOLD_AGAIN_MS) < _TOLD_AGAIN_MS:
+    def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
+        if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
             return
-        self._told_at[key] = now
+        self._logged_at[key] = now
         topic, _, partition = key[1].rpartition("-")
         config = self._configs[key[0]].of(topic)
         log.warning(

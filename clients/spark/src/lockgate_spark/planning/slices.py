@@ -1,10 +1,10 @@
-"""Event-time slices of one run: where its batches are cut, and what each of them holds. The rule is
-in `lockgate.plan.slices`.
+"""Event-time slices of one run: where its batches are cut, and which windows each batch holds. The
+rule is in `lockgate.plan.slices`.
 
-A batch that Spark replays from the checkpoint was planned by a run that is gone. So that it is told
-the same, the last two slices are kept beside the checkpoint, each with the offsets where its batch
-begins and ends, and up to where windows are torn (`torn`). A slice is kept before Spark logs those
-offsets: what was kept last may never have become a batch, what was kept before it has.
+A batch that Spark replays from the checkpoint was planned by a run that has ended. It must get the
+same slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where
+its batch begins and ends, and up to where windows are torn (`torn`). A slice is kept before Spark
+logs those offsets: the last one may never have become a batch, the one before it has.
 """
 
 import json
@@ -62,8 +62,8 @@ class _Kept:
             found = json.loads(text)
         except ValueError:
             return None  # cut off, and so its batch never began
-        cut, told = Slice(**found["slice"]), found.get("shown", {})
-        splits = {name: tuple(told.get(name, ())) for name in ("missing_from", "stragglers_in")}
+        cut, kept = Slice(**found["slice"]), found.get("shown", {})
+        splits = {name: tuple(kept.get(name, ())) for name in ("missing_from", "stragglers_in")}
         shown = BatchSlice(cut.start, cut.end, found["complete"], **splits)
         ends, starts, torn = (_by_source(found.get(name)) for name in ("ends", "starts", "torn"))
         return cls(found["number"], cut, shown, ends or {}, starts, torn)
@@ -91,7 +91,7 @@ class Slices:
         else:
             self._torn = Torn(windows, self._last.torn, self._last.ends)
         self._seen: Seen | None = None
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._replayed: BatchSlice | None = None
 
     @property
@@ -109,7 +109,7 @@ class Slices:
                 if gone
                 else shown
             )
-            self._tell(self._replayed)
+            self._warn(self._replayed)
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
@@ -119,11 +119,13 @@ class Slices:
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
 
-    def plan(self, draft: Draft[Key], ceiling: int, told: WatermarkAlignmentEvent | None) -> Plan[Key]:
-        """The plan under the group's ceiling that ends where a window does. `told`: the
-        coordinator's last answer.
+    def plan(self, draft: Draft[Key], ceiling: int, event: WatermarkAlignmentEvent | None) -> Plan[Key]:
+        """The plan under the group's ceiling that ends where a window does. `event`: the
+        coordinator's last event.
         """
-        holds_group = told is not None and min(draft.watermarks.values(), default=watermark.MAX) <= told.group_watermark
+        holds_group = (
+            event is not None and min(draft.watermarks.values(), default=watermark.MAX) <= event.group_watermark
+        )
         plan = plan_slice(draft, ceiling, self.windows, holds_group, self._whole_from(draft.first))
         if plan.offsets == 0 or self._seen is None or not self._torn.look_at_begins(self._seen):
             return plan
@@ -137,8 +139,8 @@ class Slices:
         return min(draft.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
-        """What the plan's batch holds, kept before the batch is logged; None where it holds
-        nothing. `first`: event time (ms) of the first unread record.
+        """The slice of the plan's batch, kept before Spark logs the batch; None for an empty batch.
+        `first`: event time (ms) of the first unread record.
         """
         if plan.offsets == 0:
             return None
@@ -155,7 +157,7 @@ class Slices:
         self._number += 1
         self._last, self._begun_without = _Kept(self._number, cut, shown, ends, starts, self._torn.upto), False
         self._memory.write(self._number, self._last.text())
-        self._tell(shown)
+        self._warn(shown)
         return shown
 
     def _whole_from(self, first: int) -> int:
@@ -173,18 +175,17 @@ class Slices:
     def _before(self, first: int) -> Slice | None:
         if self._begun_without:
             begun = max(first, self._handed_out)
-            # who knows what of that window was read
+            # an unknown part of that window was read
             return Slice(begun, begun + 1, whole=False, unfinished=True)
         return None if self._last is None else self._last.slice
 
-    def _tell(self, shown: BatchSlice) -> None:
-        """Once for each split."""
-        if news := [split for split in shown.missing_from if split not in self._told]:
-            self._told.update(news)
+    def _warn(self, shown: BatchSlice) -> None:
+        """Warns once for each split."""
+        if news := [split for split in shown.missing_from if split not in self._warned]:
+            self._warned.update(news)
             log.warning(
                 "event times from %s to %s are not complete: earlier records of %s were deleted, or lie before "
-                "the offset at which this"
-                " query begins to read",
+                "the offset at which this query begins to read",
                 watermark.iso(shown.start),
                 watermark.iso(shown.end),
                 ", ".join(news[:_NAMED]) + (f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""),

@@ -1,11 +1,11 @@
-"""What a query is told once, when its first plan is made: rows that are lost already, a watermark
-delay that is too short, and a watermark on another event time than the one that is aligned.
+"""The checks of a query at its first plan: rows that are lost already, a watermark delay that is
+too short, and a watermark on another event time than the aligned one.
 
-**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; why, stands
-in `lockgate.plan.model`. Where event time is in the payload a batch may hold records that are later
-than its target by `disorder` (`logs.crossing`), and `max_drift + disorder ≤ delay` is wanted.
-`delay` is that of the query's own `withWatermark`, which is known once the query runs. Of several
-Spark takes the lowest watermark, and the longest delay counts; with `multipleWatermarkPolicy=max`
+**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
+in `lockgate.plan.model`. If event time is in the payload, a batch may hold records that are later
+than its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ delay` is needed.
+`delay` is that of the query's own `withWatermark`, which is known once the query runs. Spark takes
+the lowest of several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max`
 the shortest.
 """
 
@@ -55,7 +55,7 @@ def own_bounds(
     if room is not None and disorder < room < drift:
         drift = room
     if alignment.disorder is None:
-        # In the payload the drift gives way to it, and it is to be half of what is left.
+        # In the payload the drift gives way to the disorder, which is at most half of what is left.
         disorder = min(seen, most_learned(drift), seen if room is None or not in_payload else room // 3)
     if room is not None and in_payload and disorder < room - disorder < drift:
         drift = room - disorder
@@ -68,15 +68,15 @@ class TooShort:
     """
 
     def __init__(self) -> None:
-        self._told = 0
+        self._logged = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
         """`delay`: of the query's watermark, ms; None without one. `in_payload`: that is where
         event time is.
         """
         needed = needed_delay(bounds, in_payload)
-        if delay is not None and delay < needed and needed >= 2 * self._told:
-            self._told = needed
+        if delay is not None and delay < needed and needed >= 2 * self._logged:
+            self._logged = needed
             log.warning("%s", _too_short(delay, bounds, in_payload))
 
 
@@ -87,8 +87,7 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
     if stored is not None and lost:
         log.warning(
             "the checkpoint's watermark is %s already: %d unread offsets lie at or below it, and Spark will drop "
-            "what is late of them."
-            " Alignment does not undo that; a new checkpoint reads them",
+            "the late rows among them. Alignment does not undo that; a new checkpoint reads them",
             watermark.iso(stored),
             lost,
         )
@@ -100,14 +99,14 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
     beside = bounds.disorder if in_payload else 0
     out_of_order = f", beside a disorder of {readable(beside)} in the payload" if beside else ""
-    told = (
+    finding = (
         f"the query's watermark delay is {readable(delay)}, and max_drift is "
         f"{readable(bounds.max_drift)}{out_of_order}: rows can be late"
         f" and dropped. Make the delay at least {readable(needed_delay(bounds, in_payload))}"
     )
     if delay - beside > bounds.disorder:
-        return f"{told}, or max_drift at most {readable(delay - beside)}"
-    return f"{told}; max_drift must stay above disorder ({readable(bounds.disorder)})"
+        return f"{finding}, or max_drift at most {readable(delay - beside)}"
+    return f"{finding}; max_drift must stay above disorder ({readable(bounds.disorder)})"
 
 
 def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
@@ -138,12 +137,12 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
 
 def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:
     aligned = "Alignment(event_time)" if text == KAFKAS else "Kafka's record timestamp"
-    told = (
+    finding = (
         f'withWatermark("{found.column}", …) stands on {text}, and what is aligned is {aligned}: its rows can be '
         "late and dropped"
     )
     if alignment.observes or alignment.other_event_time == "warn":
-        log.warning("%s", told)
+        log.warning("%s", finding)
         return
     what = (
         "leave event_time out"
@@ -151,7 +150,7 @@ def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) ->
         else "set Alignment(event_time=…) to that expression over Kafka's columns"
     )
     raise UnsupportedQuery(
-        f'{told}. Put the watermark on what is aligned, or {what}; Alignment(other_event_time="warn") lets it be'
+        f'{finding}. Put the watermark on what is aligned, or {what}; Alignment(other_event_time="warn") lets it be'
     )
 
 

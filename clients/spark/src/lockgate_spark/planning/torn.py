@@ -1,17 +1,17 @@
-"""Up to which event time windows are torn: records of theirs were deleted, or lie before what the
-query reads.
+"""Torn windows: some of their records were deleted, or lie before the offset at which the query
+begins to read.
 
-**The rule.** A split is read without a gap where its next batch begins at the offset at which the
-last one ended, or at offset 0, and its log begins no later. Elsewhere something is missing:
-`startingTimestamp` or `startingOffsets` began amid the log, retention or `delete_records` took what
-was not read yet, or a query without slices read it. What is missing can be as late as
+**The rule.** A split is read without a gap under two conditions. Its next batch begins where the
+last one ended, or at offset 0; and its log begins no later. Elsewhere records are missing:
+`startingTimestamp` or `startingOffsets` began amid the log, retention or `delete_records` deleted
+unread records, or a query without slices read them. A missing record can be as late as
 
 * the last record before the offset, as far as the log still holds it (`logs.before`),
-* else the first one that is left,
-* else the clock: of a log that holds nothing and begins above 0 nobody knows what it held.
+* else the first record that is left,
+* else the clock: a log that holds nothing and begins above 0 does not tell what it held.
 
-`disorder` is added. A window that begins at or below that may lack records; one that begins above
-it does not.
+`disorder` is added. A window that begins at or below that time may lack records. A window that
+begins above it does not.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a draft found. `heads`: of each split the first unread record. `disorder`: ms. `now`:
+    """The input of a draft. `heads`: the first unread record of each split. `disorder`: ms. `now`:
     wall clock in ms.
     """
 
@@ -41,8 +41,8 @@ class Seen:
 
 
 class Torn:
-    """Of one run. `upto`: event times (ms) by split, without the disorder; `ends`: where the last
-    batch before this run ended.
+    """The torn windows of one run. `upto`: up to which event time (ms) the windows of each split
+    are torn, without the disorder. `ends`: where the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:
@@ -60,7 +60,7 @@ class Torn:
                 self._measure(i, moved, seen.unread.sources[i].log.begins(), seen)
 
     def look_at_begins(self, seen: Seen) -> bool:
-        """Looks whether logs begin behind the positions by now; whether that is news."""
+        """Looks whether logs now begin after the positions. Returns whether that is new."""
         news = False
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.begins(), seen.unread.positions[i]

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 class BatchSlice:
     """The windows that a batch holds: event times `start` to `end` (exclusive), ms.
 
-    `complete`: the windows are whole in this batch, nothing that may have been theirs was deleted
-    or lies before what the query reads, and behind the cuts no record of theirs was seen, as far as
-    `disorder` reaches. `missing_from`: the splits of which earlier records may be missing;
-    `stragglers_in`: those in which older records come later, looked for where nothing else speaks
-    against it.
+    `complete`: this batch holds the whole windows. No record that may belong to them was deleted,
+    or lies before the offset at which the query begins; and after the cuts no record of theirs was
+    seen, as far as `disorder` reaches. `missing_from`: the splits of which earlier records may be
+    missing. `stragglers_in`: the splits in which older records come later; they are looked for only
+    if the windows would be complete otherwise.
     """
 
     start: int
@@ -31,8 +31,8 @@ class BatchSlice:
         return batch.where(self._condition(event_time))
 
     def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """All its other rows: of windows that were handed out before, as a rule. To be merged; they
-        must never overwrite anything.
+        """All other rows of `batch`, as a rule of windows that were handed out before. Merge them;
+        they must never overwrite anything.
         """
         return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
 

@@ -1,16 +1,16 @@
-"""An estimate of the rows that alignment has saved: how many would have been late, had Spark split
+"""An estimate of the rows that alignment has saved: rows that would have been late, had Spark split
 the budget of each batch by backlog.
 
-**The game.** Beside every aligned batch a native one is played: `maxOffsetsPerTrigger` is shared
-among the partitions in proportion to what each has left, as Spark's Kafka source does it. What such
-a batch has read last lifts a watermark as Spark's would be lifted, and what it has read at or below
-the watermark of the batch before it would have been late.
+**The simulation.** Beside every aligned batch a native one is simulated. `maxOffsetsPerTrigger` is
+shared among the partitions in proportion to their backlogs, as Spark's Kafka source does it. The
+last records of such a batch raise a watermark as Spark's would be raised. Records at or below the
+watermark of the batch before would have been late.
 
-**What it knows.** The event times are those that the plans have met anyway: each split's first
-unread record at every batch boundary, and the last one in its log where that was asked for. Between
-them a log is taken for even and in order. Where the native query would be ahead of the aligned one
-little is known yet; so a batch is counted when the aligned query has read all of it, or has no room
-to wait. Nothing is asked of Kafka for this.
+**The input.** The event times are those that the plans have met anyway: each split's first unread
+record at every batch boundary, and the last one in its log where it was asked for. Between them a
+log is taken as even and in order. Little is known where the native query would be ahead of the
+aligned one. So a native batch is counted when the aligned query has read all of it, or when too
+many batches wait. Kafka is asked nothing for this.
 """
 
 import math
