@@ -157,15 +157,15 @@ GATED: tuple[Break, ...] = (
     Client(
         "a gate without a batch is idle after its idle timeout",
         "gates/gate.py",
-        "if self._held is None and self._now() - self._since >= self._idle_after_s:",
-        "if self._held is None and self._now() - self._since >= 1_000 * self._idle_after_s:",
+        "if self._batch is None and self._now() - self._since >= self._idle_after_s:",
+        "if self._batch is None and self._now() - self._since >= 1_000 * self._idle_after_s:",
         GATES,
     ),
     Client(
         "a gate whose run has failed keeps its lease",
         "gates/gate.py",
-        "None if failed or standing is None else {0: standing}",
-        "None if standing is None else {0: standing}",
+        "None if failed or status is None else {0: status}",
+        "None if status is None else {0: status}",
         GATES,
     ),
 )
