@@ -21,8 +21,9 @@ import httpx
 
 from lockgate.wire.events import SplitReport, SplitState
 from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.group.membership import Membership, Standing
-from lockgate_spark.group.session import GroupSession
+from lockgate_spark.group.group_session import GroupSession
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.source_status import SourceStatus
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.progress import progress_bar
 
@@ -45,14 +46,14 @@ class Counting(httpx.AsyncHTTPTransport):
         return await super().handle_async_request(request)
 
 
-def standings(splits: int, position: int, end: int) -> dict[int, Standing]:
+def standings(splits: int, position: int, end: int) -> dict[int, SourceStatus]:
     """One source whose splits are at `position`, their logs ending at `end`."""
     watermark = T0 + position * 1_000
     report = SplitReport(watermark=watermark, state=SplitState.ACTIVE, position=position, end=end)
-    return {0: Standing(watermark, None, {f"topic-{i}": report for i in range(splits)})}
+    return {0: SourceStatus(watermark, None, {f"topic-{i}": report for i in range(splits)})}
 
 
-def plans(kind: str, splits: int) -> Iterator[dict[int, Standing]]:
+def plans(kind: str, splits: int) -> Iterator[dict[int, SourceStatus]]:
     """The reports of one plan after the other."""
     for i in range(1, 1_000_000):
         yield standings(splits, i if kind == "reads" else 1, 1_000_000 + i)

@@ -10,8 +10,9 @@ from typing import Any
 import httpx
 
 from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.group.membership import Membership, Standing
-from lockgate_spark.group.session import GroupSession
+from lockgate_spark.group.group_session import GroupSession
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.source_status import SourceStatus
 
 MINUTE = 60_000
 UNHURRIED = "1 minute"
@@ -110,5 +111,5 @@ def process(url: str, group: str, *sources: str, **means: Any) -> Iterator[list[
         yield [stack.enter_context(member(url, group, source, session)) for source in sources]
 
 
-def at(watermark: int, reach: int | None = None) -> dict[int, Standing]:
-    return {0: Standing(watermark, reach)}
+def at(watermark: int, reach: int | None = None) -> dict[int, SourceStatus]:
+    return {0: SourceStatus(watermark, reach)}

@@ -14,8 +14,8 @@ import pytest
 
 import support
 from lockgate_spark import Alignment, Coordinator, Fenced
+from lockgate_spark.group.group_session import GroupSession
 from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.session import GroupSession
 from support.answers import wait_for
 from support.members import MINUTE, Requests, at, create, member, process, state
 
@@ -83,7 +83,7 @@ FORK = """
 import os, sys
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.session import GroupSession
+from lockgate_spark.group.group_session import GroupSession
 from support.members import MINUTE, at
 
 coordinator = Coordinator(sys.argv[1], group=sys.argv[2])
@@ -140,7 +140,7 @@ def test_reports_that_meet_go_in_one_request(url: str, group: str) -> None:
         plans = [threading.Thread(target=query.exchange, args=(at(2_000),)) for query in queries]
         for plan in plans:
             plan.start()
-        wait_for(lambda: len(queries[0]._session.batches._waiting) == 2)
+        wait_for(lambda: len(queries[0]._session.combined_reports._waiting) == 2)
         gate.set()
         for plan in plans:
             plan.join(30)

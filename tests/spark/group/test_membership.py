@@ -12,7 +12,7 @@ from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, CoordinatorRefused, Fenced
 from lockgate_spark.group.agreement import check_config, source_name
 from lockgate_spark.group.client import CoordinatorClient
-from lockgate_spark.group.membership import Standing
+from lockgate_spark.group.source_status import SourceStatus
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import Answer, accepting_only, serving, wait_for
@@ -40,7 +40,7 @@ def test_the_slowest_of_two_makes_the_ceiling_of_both(url: str, group: str) -> N
 
 def test_each_source_of_a_query_is_a_reader_of_its_own(url: str, group: str) -> None:
     with member(url, group) as orders:
-        assert orders.exchange({0: Standing(7_000, None), 1: Standing(3_000, None)}) == 3_000 + MINUTE
+        assert orders.exchange({0: SourceStatus(7_000, None), 1: SourceStatus(3_000, None)}) == 3_000 + MINUTE
         assert [reader["subtask"] for reader in inspect(url, group)["readers"]] == [0, 1]
         assert orders.epoch(1)
         assert orders.epoch(2) is None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from lockgate_spark.group import batches
+from lockgate_spark.group import combined_reports
 from support.answers import wait_for
 from support.hostile import a_gigabyte, dripping_body, dripping_headers, garbage, relayed, reset_in_the_middle, silent
 from support.members import MINUTE, Requests, at, create, member, process, state
@@ -109,7 +109,7 @@ class Slow(Requests):
 def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(
     url: str, group: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(combined_reports, "PATIENCE_S", 60.0)
     slow = Slow(b"7777")
     with process(url, group, "orders", "payments", transport=slow) as (orders, payments):
         for query in (orders, payments):

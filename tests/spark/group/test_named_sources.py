@@ -2,15 +2,15 @@
 readers.
 """
 
-from lockgate_spark.group.membership import Standing
+from lockgate_spark.group.source_status import SourceStatus
 from support.members import MINUTE, Requests, at, inspect, member
 
 ORDERS, PAYMENTS, REFUNDS = 2**32 + 7, 2**32 + 5, 2**32 + 3
 
 
-def standings(**watermarks: int) -> dict[int, Standing]:
+def standings(**watermarks: int) -> dict[int, SourceStatus]:
     numbers = {"orders": ORDERS, "payments": PAYMENTS, "refunds": REFUNDS}
-    return {numbers[name]: Standing(watermark, None) for name, watermark in watermarks.items()}
+    return {numbers[name]: SourceStatus(watermark, None) for name, watermark in watermarks.items()}
 
 
 def subtasks(url: str, group: str) -> list[int]:
@@ -44,5 +44,5 @@ def test_readers_of_another_query_stay(url: str, group: str) -> None:
 def test_a_query_whose_sources_have_no_names_does_not_ask_who_is_registered(url: str, group: str) -> None:
     requests = Requests()
     with member(url, group, transport=requests) as one:
-        one.exchange(at(1_000) | {1: Standing(2_000, None)})
+        one.exchange(at(1_000) | {1: SourceStatus(2_000, None)})
     assert not [sent for sent in requests.sent if sent.startswith(("GET orders", "DELETE"))]

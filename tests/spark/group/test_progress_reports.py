@@ -8,7 +8,8 @@ import pytest
 from lockgate.wire.events import ProgressEvent, SplitProgress, SplitReport
 from lockgate_spark import Coordinator
 from lockgate_spark.group.client import CoordinatorClient, Stale
-from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.source_status import SourceStatus
 from support.answers import wait_for
 from support.members import Requests, create, inspect, member
 
@@ -16,7 +17,7 @@ from support.members import Requests, create, inspect, member
 def in_a_batch(membership: Membership, watermark: int) -> None:
     """The driver's report at the start of a batch that reads two splits from there on."""
     split = SplitReport(watermark=watermark, position=0, end=100)
-    membership.exchange({0: Standing(watermark, None, {"t-0": split, "t-1": split})})
+    membership.exchange({0: SourceStatus(watermark, None, {"t-0": split, "t-1": split})})
 
 
 def offer(url: str, group: str, epoch: int | None, *watermarks: int, attempt: int = 0) -> None:

@@ -9,8 +9,8 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.group.agreement import check_config, source_name
 from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
+from lockgate_spark.group.group_session import GroupSession
 from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.session import GroupSession
 
 log = logging.getLogger("lockgate")
 

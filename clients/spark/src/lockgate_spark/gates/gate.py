@@ -31,7 +31,8 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import AlignmentError, HeldTooLong
 from lockgate_spark.event_times import Span
-from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.pauses import Pauses, held_by
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -167,17 +168,17 @@ class Gate:
 
     # -- inside; with the lock held --
 
-    def _status(self) -> Standing | None:
+    def _status(self) -> SourceStatus | None:
         if self._batch is None and self._now() - self._since >= self._idle_after_s:
-            return Standing(watermark.MAX, None, idle=True)
+            return SourceStatus(watermark.MAX, None, idle=True)
         if self._top == watermark.MIN:
             return None
         lowest = self._top - self._bounds.disorder
         if self._batch is None:
-            return Standing(lowest - 1, None)
+            return SourceStatus(lowest - 1, None)
         lowest = min(lowest, self._batch.lowest)
         offers = self.membership.joint and self._batch.highest >= lowest
-        return Standing(lowest - 1, self._batch.highest if offers else None)
+        return SourceStatus(lowest - 1, self._batch.highest if offers else None)
 
     def _exchange(self) -> int:
         status = self._status()

@@ -19,7 +19,8 @@ from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.duration import milliseconds
-from lockgate_spark.group.membership import Membership, Standing
+from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.logs.kafka import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned
@@ -155,7 +156,7 @@ class JointPlanner:
         self._producers.keep(int(self._clock() * 1000))
         return ends
 
-    def reports(self) -> dict[int, Standing] | None:
+    def reports(self) -> dict[int, SourceStatus] | None:
         """The report of each source by the last draft; None before the first one."""
         return None if self._drafted is None else self._reports(self._drafted)
 
@@ -245,7 +246,7 @@ class JointPlanner:
         """
         return watermark.MAX if self._membership is None else self._membership.exchange(self._reports(drafted))
 
-    def _reports(self, drafted: _Drafted) -> dict[int, Standing]:
+    def _reports(self, drafted: _Drafted) -> dict[int, SourceStatus]:
         states = {} if self._last is None else {key: split.state for key, split in self._last.splits.items()}
         return source_reports(drafted.unread, drafted.draft, states, self._reach(drafted.draft))
 

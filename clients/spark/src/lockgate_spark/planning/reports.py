@@ -6,13 +6,13 @@ from lockgate import watermark
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import PlannedState
 from lockgate.wire.events import SplitReport, SplitState
-from lockgate_spark.group.membership import Standing
+from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.logs.unread import Key, Unread
 
 
 def source_reports(
     unread: Unread, draft: Draft[Key], states: Mapping[Key, PlannedState], reach: int | None
-) -> dict[int, Standing]:
+) -> dict[int, SourceStatus]:
     """The report of each source. A source is a reader of its own: it has its own watermark, and the
     `reach` of the joint plan (None: it offers none). `states`: of the splits, by the last plan.
     """
@@ -30,5 +30,5 @@ def source_reports(
         }
         # a source without splits holds no other reader
         lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)
-        reports[i] = Standing(lowest, reach if reach is not None and reach > lowest else None, splits)
+        reports[i] = SourceStatus(lowest, reach if reach is not None and reach > lowest else None, splits)
     return reports

@@ -1,15 +1,15 @@
-"""What all queries of this process share that are in one group of one coordinator.
+"""The session that all queries of this process share in one group of one coordinator.
 
 **One connection**, with a socket for calls and one for the stream of events, on a thread of its
-own. The first query opens it, the last one closes it; a forked process begins with none. Reports go
-in batches (`batches`).
+own. The first query opens it, and the last one closes it; a forked process begins with none. One
+request carries the reports of several queries (`combined_reports`).
 
-**The keeper**, one more thread, repeats the last report of whoever has not been heard for a sixth
-of a lease, while its query thread is in a long batch. That is still true: what is done changes only
-with the next plan.
+**The keeper** is one more thread. While a query's own thread is in a long batch, the keeper repeats
+its last report once a sixth of a lease has passed. That report is still true: a query reads on only
+with its next plan.
 
-**What the group tells**, in answers and by the stream (`listener`), reaches every query at once.
-Whether it may go by that is the query's to judge (`membership`).
+**News of the group**, in answers and by the stream (`listener`), reaches every query at once. Each
+query judges whether it may go by the news (`ceiling`).
 """
 
 import logging
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.config import Coordinator
-from lockgate_spark.group.batches import PATIENCE_S, Batches, Member
 from lockgate_spark.group.client import CoordinatorClient
+from lockgate_spark.group.combined_reports import PATIENCE_S, CombinedReports, Member
 from lockgate_spark.group.listener import Listener
 from lockgate_spark.group.outage import ASK_AGAIN_S, Outage
 
@@ -53,7 +53,7 @@ class GroupSession:
         self.outage = Outage(self.group, now)
         self.config: GroupConfig | None = None
         self.changed = threading.Condition()
-        self.batches = Batches(self.client, now, self._due_soon, self.tell)
+        self.combined_reports = CombinedReports(self.client, now, self._due_soon, self.tell)
         self.users = 1
         self._members: tuple[Member, ...] = ()
         self._config_version: int | None = None
@@ -88,12 +88,12 @@ class GroupSession:
         return (self.config or GroupConfig()).lease_ms / 1000
 
     def enter(self, member: Member) -> None:
-        """From now on the member hears what the group tells, and its lease is kept."""
+        """Lets the member hear the group's news, and keeps its lease, from now on."""
         with self.changed:
             self._members = (*self._members, member)
 
     def leave(self, member: Member) -> None:
-        """The last one closes the session."""
+        """Takes the member out. The last one closes the session."""
         with self.changed:
             self._members = tuple(other for other in self._members if other is not member)
         with _open_lock:
@@ -107,7 +107,7 @@ class GroupSession:
         self._keeper.join(PATIENCE_S)
 
     def tell(self, event: Event, but: Sequence[Member] = ()) -> None:
-        """The group has told this; those in `but` know it already."""
+        """Passes news of the group on to all members but these, which know it already."""
         self._listen()
         with self.changed:
             for member in self._members:
@@ -116,8 +116,8 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Asks for the configuration where that of `version` is not known. It may be a newer one,
-        which will be told of again.
+        """Asks for the configuration where that of `version` is not known. A newer one may come;
+        its version will be announced again.
         """
         with self._configuring:
             if version != self._config_version or self.config is None:

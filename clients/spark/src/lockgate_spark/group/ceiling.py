@@ -1,0 +1,62 @@
+"""The ceiling of one query: the rule by which it takes in what its group announces. Pure.
+
+The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. An event is
+the answer to one of the query's own reports, or news: what the group announced to another query of
+this process, or to all on its stream. Before the first answer the ceiling is MIN.
+
+News that lowers the ceiling always counts. Higher news may have been made without this query: its
+lease had ended, or the coordinator lost its memory and began anew. So higher news counts only
+
+* while the last answered report is younger than a lease, and
+* if it has the `config_version` of that answer: a group that is made anew has another one.
+
+Other news is a reason to report at once; the answer to that report is the ceiling. (A reader that
+an operator evicts learns of the eviction by the answer to its next report.)
+"""
+
+from dataclasses import dataclass
+
+from lockgate import watermark
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+
+_NEVER = -1e9
+
+
+@dataclass(slots=True)
+class Ceiling:
+    """What one query has received. `event`: the newest event that counts. `version`: the
+    configuration's, in the last answer. `answered_at`: when the last answered report was sent, at
+    the latest (seconds, monotonic): the lease may have begun then.
+    """
+
+    event: Event | None = None
+    version: int | None = None
+    answered_at: float = _NEVER
+    _news: Event | None = None  # that came since the last report was sent
+
+    @property
+    def value(self) -> int:
+        """The ceiling, ms; MIN before the first answer."""
+        return watermark.MIN if self.event is None else self.event.max_desired_watermark
+
+    def asks(self) -> None:
+        """Notes that a report is being sent: news from now on may be newer than its answer."""
+        self._news = None
+
+    def answered(self, event: Event, asked_at: float) -> None:
+        """Takes in the answer to a report that was sent after `asked_at`."""
+        newer = self._news is not None and self._news.revision > event.revision
+        self.event = self._news if newer else event
+        self.version, self.answered_at = event.config_version, asked_at
+
+    def hear(self, event: Event, now: float, lease_s: float) -> bool:
+        """Takes in news. Returns whether the query has to report at once, since it cannot go by the
+        news.
+        """
+        if self.event is None or event.revision <= self.event.revision:
+            return False
+        alive = now - self.answered_at < lease_s
+        trusted = alive and event.config_version is not None and event.config_version == self.version
+        if trusted or event.max_desired_watermark <= self.value:
+            self.event = self._news = event
+        return not trusted
