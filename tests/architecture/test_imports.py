@@ -59,7 +59,11 @@ KNOWN_TO = {
             "lockgate_spark.telemetry.batch_slice",
         ),
         "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
-        "httpx": ("lockgate_spark.group.connection", "lockgate_spark.group.client", "lockgate_spark.group.session"),
+        "httpx": (
+            "lockgate_spark.group.connection",
+            "lockgate_spark.group.client",
+            "lockgate_spark.group.group_session",
+        ),
     },
 }
 # The floors of the client, lowest first: its rooms, and the modules at its root.

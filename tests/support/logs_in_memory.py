@@ -15,7 +15,7 @@ class LogsInMemory:
     ends: dict[str, int]
     asked: list[int] = field(default_factory=list)
     incredible: frozenset[int] = frozenset()  # event times that take no part
-    spent: bool = False
+    read_budget_spent: bool = False
 
     @classmethod
     def from_start(cls, **logs: Sequence[int]) -> "LogsInMemory":

@@ -6,7 +6,8 @@ import struct
 from dataclasses import dataclass, field
 from enum import Enum
 
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from support.runs import JvmLogInMemory, SourceInMemory
 
 

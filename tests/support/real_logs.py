@@ -5,7 +5,8 @@ splits as p0, p1, …
 from collections.abc import Callable
 
 from lockgate.plan.model import Head
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 

@@ -9,7 +9,8 @@ from itertools import accumulate
 
 from lockgate.plan.windows import Zone
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.slices import Memory
 from lockgate_spark.query_watermark import QueryWatermark
 from lockgate_spark.telemetry.gauges import Values

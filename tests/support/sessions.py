@@ -6,7 +6,7 @@ from typing import Any
 
 from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.group.membership import Membership
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.members import MINUTE
 from support.runs import RunInMemory, SourceInMemory

@@ -4,7 +4,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from support.runs import JvmLogInMemory, SourceInMemory
 
 

@@ -234,7 +234,7 @@ def test_where_nothing_at_all_is_credible_everything_is_read_on_in_proportion() 
 def test_a_log_that_was_asked_enough_gets_a_smaller_batch_and_no_further_questions() -> None:
     logs = LogsInMemory.from_start(a=[n * n for n in range(10_000)])
     thorough = draft(logs, budget=5_000)
-    logs.spent = True
+    logs.read_budget_spent = True
     sparing = draft(logs, budget=5_000)
     assert sparing.look_ups < thorough.look_ups
     assert 0 < sparing.plan().offsets < thorough.plan().offsets <= 5_000

@@ -16,7 +16,7 @@ def sample_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample of what is there is waited for as long as a busy broker may take; by default a
     second.
     """
-    monkeypatch.setattr("lockgate_spark.logs.kafka._SAMPLE_MS", 60_000)
+    monkeypatch.setattr("lockgate_spark.logs.requests._SAMPLE_MS", 60_000)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ SPLITS = MOST_CONFIRMED + 1
 def test_of_many_splits_those_furthest_above_the_target_are_looked_at(marker_in: int, found_out: bool) -> None:
     records = {f"t-{n:03}": [0, (n + 1) * HOUR_MS] for n in range(SPLITS)}
     log, ends = KafkaSplitLog(JvmLogInMemory(records)), dict.fromkeys(records, 2)
-    log.follow(records)
+    log.set_splits(records)
     stops = {split: Head(1, times[1]) for split, times in records.items()}
     records[f"t-{marker_in:03}"][1] = 0  # what lies there is not what a look-up has told of
     assert log.confirm(0, stops, ends) is not found_out

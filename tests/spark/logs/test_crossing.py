@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head, Plan
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs import kafka
+from lockgate_spark.logs import kafka, requests
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.points import Points
 from lockgate_spark.logs.unread import Key, Unread
@@ -26,8 +26,8 @@ SORTED = st.lists(st.integers(0, 500), max_size=40).map(sorted)
 def log_over(log: list[int], *more: list[int]) -> KafkaSplitLog:
     logs = {f"t-{n}": records for n, records in enumerate((log, *more))}
     made = KafkaSplitLog(JvmLogInMemory(logs))
-    made.believe(CREDIBLE)
-    made.follow(logs)
+    made.begin_plan(CREDIBLE)
+    made.set_splits(logs)
     return made
 
 
@@ -71,7 +71,7 @@ def test_a_stretch_longer_than_one_read_is_passed_over(
     records = [record for n, (good, bad) in enumerate(stretches) for record in [40 * n] * good + [FAR] * bad]
     log, ends = log_over([0, FAR, *records]), {"t-0": len(records) + 2}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kafka, "MOST_PASSED", most)
+        patch.setattr(requests, "MOST_PASSED", most)
         log.heads({"t-0": 0}, ends)
         found = log.first_after(event_time, {"t-0": 0}, ends)
     times = [(0, 0), *((offset + 2, time) for offset, time in enumerate(records) if time != FAR)]

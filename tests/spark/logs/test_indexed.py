@@ -34,8 +34,8 @@ DISORDERED = st.lists(st.tuples(st.integers(0, 500), st.integers(0, DISORDER)), 
 def indexed(*logs: list[int], window: int) -> IndexedSplitLog:
     records = {f"t-{n}": log for n, log in enumerate(logs)}
     made = IndexedSplitLog(JvmLogInMemory(records, window=window))
-    made.believe(Credible(0, 10**13))
-    made.follow(records)
+    made.begin_plan(Credible(0, 10**13))
+    made.set_splits(records)
     return made
 
 
@@ -86,7 +86,9 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
         draft = Draft.of(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 5_000}, learned)
         plan, learned = draft.plan(), draft.curve
         positions = {split: made.end for (_, split), made in plan.splits.items()}
-        source.log.planned(plan.target, {split: made.next for (_, split), made in plan.splits.items() if made.next})
+        source.log.remember_plan(
+            plan.target, {split: made.next for (_, split), made in plan.splits.items() if made.next}
+        )
         reads.append(source.log.look_ups - before)
         filled.append(plan.offsets)
     assert max(reads[2:]) <= 2
@@ -199,7 +201,7 @@ def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_a
     caplog.set_level(logging.INFO, logger="lockgate")
     source, said = SourceInMemory({"t-0": [5_000, 0]}), OutOfOrder()
     source.jvm.window = 2
-    source.log.follow(source.records)
+    source.log.set_splits(source.records)
     source.log.sample({"t-0": 0}, {"t-0": 2})
     for learned in (0, 1_000, 1_900, 2_001):
         said.warn({0: source}, allowed=5_000, learned=learned)

@@ -23,7 +23,7 @@ def test_the_first_record_above_a_time_is_found_in_every_split_at_once(
     logs = {"p0": [0, 10, 20, 30], "p1": [], "p2": [5, 5, 5, 25], "p3": [19, 21]}
     ends = fill(kafka, topic, **logs)
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     log.heads(starts(ends), ends)
     for second in (-1, 0, 4, 5, 19, 20, 24, 30, 31):
         expected = {
@@ -38,7 +38,7 @@ def test_records_at_or_beyond_the_end_are_not_there(open_log: Open, kafka: Kafka
     fill(kafka, topic, p0=[0, 10, 20], p1=[0, 10, 20])
     log = open_log()
     positions, ends = {f"{topic}-0": 0, f"{topic}-1": 1}, {f"{topic}-0": 2, f"{topic}-1": 1}
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.heads(positions, ends) == heads(topic, p0=(0, 0))
     assert log.first_after(at(5), positions, ends) == heads(topic, p0=(1, 10))
     assert log.first_after(at(15), positions, ends) == {}
@@ -47,16 +47,16 @@ def test_records_at_or_beyond_the_end_are_not_there(open_log: Open, kafka: Kafka
 def test_heads_are_read_or_remembered(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, p0=[0, 10, 20], p1=[5, 15, 25])
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
     asked = log.look_ups
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
     assert log.look_ups == asked, "remembered"
-    log.planned(at(12), {})
+    log.remember_plan(at(12), {})
     positions = {f"{topic}-0": 2, f"{topic}-1": 1}
     assert log.heads(positions, ends) == heads(topic, p0=(2, 20), p1=(1, 15))
     assert log.look_ups == asked + 1, "one read for all"
-    log.planned(at(17), heads(topic, p0=(2, 20), p1=(2, 25)))
+    log.remember_plan(at(17), heads(topic, p0=(2, 20), p1=(2, 25)))
     assert log.heads({**positions, f"{topic}-1": 2}, ends) == heads(topic, p0=(2, 20), p1=(2, 25))
     assert log.look_ups == asked + 1, "told by the plan"
 
@@ -66,7 +66,7 @@ def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(
 ) -> None:
     ends = fill(kafka, topic, p0=[0, FAR, *range(10, 110)], p1=list(range(100)))
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     positions = {f"{topic}-0": 2, f"{topic}-1": 0}
     log.heads(positions, ends)
     for second, offset in ((9, 2), (10, 3), (57, 50), (108, 101)):
@@ -77,7 +77,7 @@ def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(
 def test_before_a_record_stamped_2099_look_ups_stop_at_it(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, p0=[0, 10, FAR, 20])
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     log.heads(starts(ends), ends)
     assert log.first_after(at(5), starts(ends), ends) == heads(topic, p0=(1, 10))
     assert log.first_after(at(15), starts(ends), ends) == {f"{topic}-0": Head(2, FAR)}
@@ -91,8 +91,8 @@ def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(
 ) -> None:
     ends = fill(kafka, topic, p0=[0, 10, FAR, 20, FAR, FAR, 30, FAR], p1=[5, 25], p2=[FAR, FAR])
     log = open_log()
-    log.believe(TODAY)
-    log.follow(ends)
+    log.begin_plan(TODAY)
+    log.set_splits(ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
     for second, p0 in ((5, (1, 10)), (10, (2, 20)), (15, (2, 20)), (20, (4, 30)), (29, (4, 30))):
         found = log.first_after(at(second), starts(ends), ends)
@@ -109,8 +109,8 @@ def test_behind_a_record_that_was_read_and_is_not_credible_a_time_is_found_in_fe
 ) -> None:
     ends = fill(kafka, topic, p0=[0, FAR, *range(10, 5_010)], p1=list(range(100)))
     log = open_log()
-    log.believe(TODAY)
-    log.follow(ends)
+    log.begin_plan(TODAY)
+    log.set_splits(ends)
     positions = {f"{topic}-0": 2, f"{topic}-1": 0}
     log.heads(positions, ends)
     for second, offset in ((9, 2), (2_500, 2_493), (2_600, 2_593)):
@@ -122,11 +122,11 @@ def test_behind_a_record_that_was_read_and_is_not_credible_a_time_is_found_in_fe
 def test_a_long_stretch_without_a_credible_record_is_gone_through_in_parts(
     open_log: Open, kafka: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lockgate_spark.logs.kafka.MOST_PASSED", 1_000)
+    monkeypatch.setattr("lockgate_spark.logs.requests.MOST_PASSED", 1_000)
     ends = fill(kafka, topic, p0=[*[FAR] * 2_500, 10])
     log, split, position = open_log(), f"{topic}-0", 0
-    log.believe(TODAY)
-    log.follow(ends)
+    log.begin_plan(TODAY)
+    log.set_splits(ends)
     stops = []
     while (found := log.heads({split: position}, ends)) == {}:
         position = log.end_of_search(split, ends[split])
@@ -144,8 +144,8 @@ def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(
     topics.produce(kafka.bootstrap, topic, [(0, timestamp, None, b"x") for timestamp in (-1, T0, -1, at(10))])
     log, split = open_log(), f"{topic}-0"
     ends = {split: 4}
-    log.believe(TODAY)
-    log.follow(ends)
+    log.begin_plan(TODAY)
+    log.set_splits(ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
     assert log.first_incredible() == {split: Head(0, -1)}
     assert log.incredible(split, 0, 4) == 1
@@ -163,7 +163,7 @@ def test_a_record_of_the_epoch_s_first_millisecond_is_read_like_any_other(
     topics.produce(kafka.bootstrap, topic, [(0, 1, None, b"x"), (0, T0, None, b"x")])
     ends = {f"{topic}-0": 2}
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.heads(starts(ends), ends) == {f"{topic}-0": Head(0, 1)}
     for event_time, found in ((-5, Head(0, 1)), (0, Head(0, 1)), (1, Head(1, T0))):
         assert log.first_after(event_time, starts(ends), ends) == {f"{topic}-0": found}
@@ -173,7 +173,7 @@ def test_the_highest_is_that_of_the_records_below_the_end(open_log: Open, kafka:
     fill(kafka, topic, p0=[0, 30, 10], p1=[], p2=[5, 50])
     log = open_log()
     ends = {f"{topic}-0": 3, f"{topic}-1": 0, f"{topic}-2": 1}
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.highest(ends) == {f"{topic}-0": at(30), f"{topic}-2": at(5)}
     assert log.highest({**ends, f"{topic}-2": 2}) == {f"{topic}-0": at(30), f"{topic}-2": at(50)}
 
@@ -183,13 +183,13 @@ def test_the_highest_asked_before_the_ends_counts_once_the_ends_have_passed_it(
 ) -> None:
     fill(kafka, topic, p0=[0, 10])
     log, ends = open_log(), {f"{topic}-0": 2}
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.highest(ends) == {f"{topic}-0": at(10)}
-    log.planned(at(10), {})
+    log.remember_plan(at(10), {})
     append(kafka, topic, p0=[40])
     assert log.highest(ends) == {f"{topic}-0": at(10)}, "40 s lies beyond the end"
     log.before_ends()
-    log.witness(1, ends, {f"{topic}-0": 3}, None, None)
+    log.note_ends(1, ends, {f"{topic}-0": 3}, None, None)
     assert log.highest({f"{topic}-0": 3}) == {f"{topic}-0": at(40)}
 
 
@@ -199,7 +199,7 @@ def test_a_log_begins_after_its_deleted_records(open_log: Open, kafka: KafkaBrok
     for deleted in admin.delete_records([TopicPartition(topic, 0, 2)]).values():
         deleted.result()
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.begins() == {f"{topic}-0": 2, f"{topic}-1": 0}
     # A position that retention has overtaken: the first record that is left.
     assert log.heads(starts(ends), ends) == heads(topic, p0=(2, 20), p1=(0, 0))
@@ -212,8 +212,8 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(
     logs = {"p0": [*range(50)], "p1": [10, 30, 12, FAR, 11, 40], "p2": [99, 20, 50, 45, 0], "p3": []}
     ends = fill(kafka, topic, **logs)
     log = open_log()
-    log.believe(Credible(0, at(10**6)))
-    log.follow(ends)
+    log.begin_plan(Credible(0, at(10**6)))
+    log.set_splits(ends)
     positions, asked = {**starts(ends), f"{topic}-2": 1}, log.look_ups
     log.sample(positions, {**ends, f"{topic}-2": 4})
     assert log.look_ups == asked + 1, "for all at once"
@@ -229,10 +229,10 @@ def test_a_sample_of_a_topic_that_is_gone_shows_nothing(
     open_log: Open, kafka: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # there is nothing to wait for
-    monkeypatch.setattr("lockgate_spark.logs.kafka._SAMPLE_MS", 1_000)
+    monkeypatch.setattr("lockgate_spark.logs.requests._SAMPLE_MS", 1_000)
     ends = fill(kafka, topic, p0=[30, 0])
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     topics.delete(kafka.bootstrap, topic)
     log.sample(starts(ends), ends)
     assert log.disorders() == {f"{topic}-0": 0}
@@ -241,7 +241,7 @@ def test_a_sample_of_a_topic_that_is_gone_shows_nothing(
 def test_a_hundred_splits_cost_as_many_requests_as_one(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, **{f"p{n}": [n, n + 1_000] for n in range(100)})
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.heads(starts(ends), ends) == heads(topic, **{f"p{n}": (0, n) for n in range(100)})
     assert log.first_after(at(500), starts(ends), ends) == heads(topic, **{f"p{n}": (1, n + 1_000) for n in range(100)})
     assert log.highest(ends) == {f"{topic}-{n}": at(n + 1_000) for n in range(100)}
@@ -253,8 +253,8 @@ def test_splits_come_and_go(open_log: Open, kafka: KafkaBroker, topic: str) -> N
     log = open_log()
     for followed in ([0], [0, 1], [], [1]):
         mine = {split: end for split, end in ends.items() if int(split[-1]) in followed}
-        log.follow(mine)
-        assert log.follows(mine)
+        log.set_splits(mine)
+        assert log.has_splits(mine)
         assert log.heads(starts(mine), mine) == heads(topic, **{f"p{n}": (0, n) for n in followed})
 
 
@@ -263,9 +263,9 @@ def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(
 ) -> None:
     ends = fill(kafka, topic, p0=[0], p1=[0])
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     append(kafka, topic, p1=[1])
-    log.witness(9_000, starts(ends), ends, log.uncommitted_ends(), 5_000)
+    log.note_ends(9_000, starts(ends), ends, log.uncommitted_ends(), 5_000)
     assert (log.known_until(f"{topic}-0"), log.known_until(f"{topic}-1")) == (9_000, 5_000)
 
 
@@ -275,8 +275,8 @@ def test_a_record_that_is_not_credible_is_no_marker(
     caplog.set_level("INFO", "lockgate")
     ends = fill(kafka, topic, p0=[0, 10, FAR, 20, 30])
     log = open_log()
-    log.believe(TODAY)
-    log.follow(ends)
+    log.begin_plan(TODAY)
+    log.set_splits(ends)
     log.sample(starts(ends), ends)
     log.heads(starts(ends), ends)
     assert log.first_after(at(15), starts(ends), ends) == heads(topic, p0=(2, 20))
@@ -288,9 +288,9 @@ def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(
 ) -> None:
     ends = fill(kafka, topic, p0=[0])
     log, split = open_log(), f"{topic}-0"
-    log.follow(ends)
+    log.set_splits(ends)
     for now, position, since in ((1, 0, None), (2, 1, 2), (3, 1, 2), (4, 0, None), (5, 1, 5)):
-        log.witness(now, {split: position}, ends, None, None)
+        log.note_ends(now, {split: position}, ends, None, None)
         assert log.caught_up_since(split) == since
 
 
@@ -299,10 +299,10 @@ def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_t
 ) -> None:
     ends = fill(kafka, topic, p0=[0, 10])
     log = open_log()
-    log.follow({**ends, f"{topic}-gone-0": 5})
+    log.set_splits({**ends, f"{topic}-gone-0": 5})
     assert log.begins() == {f"{topic}-0": 0}
     assert log.uncommitted_ends() == ends
     assert log.first_stamped(at(5)) == {f"{topic}-0": 1}
-    assert struct.unpack(">4q", log.jvm.highest()) == (1, at(10), -1, -1)
+    assert struct.unpack(">4q", log._requests._jvm.highest()) == (1, at(10), -1, -1)
     positions = {f"{topic}-0": 0, f"{topic}-gone-0": 0}
     assert log.heads(positions, {**ends, f"{topic}-gone-0": 5}) == heads(topic, p0=(0, 0))

@@ -9,7 +9,8 @@ import pytest
 from confluent_kafka import Producer
 
 from lockgate.watermark import MIN
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
 from support.real_logs import Open, at, heads, starts
@@ -38,10 +39,10 @@ def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committ
 ) -> None:
     split = f"{topic}-0"
     log = open_log(isolation__level="read_committed")
-    log.follow([split])
+    log.set_splits([split])
 
     def look(now: int, end: int) -> int:
-        log.witness(now, {split: 0}, {split: end}, log.uncommitted_ends(), None)
+        log.note_ends(now, {split: 0}, {split: end}, log.uncommitted_ends(), None)
         return log.known_until(split)
 
     assert look(1_000, 0) == 1_000
@@ -59,11 +60,11 @@ def test_without_isolation_an_open_transaction_hides_nothing(
 ) -> None:
     split = f"{topic}-0"
     log = open_log()
-    log.follow([split])
+    log.set_splits([split])
     transactions.begin_transaction()
     send(transactions, topic, 10)
     assert log.uncommitted_ends() == {split: 1}
-    log.witness(2_000, {split: 0}, {split: 1}, None, None)
+    log.note_ends(2_000, {split: 0}, {split: 1}, None, None)
     assert log.known_until(split) == 2_000
     transactions.abort_transaction(30)
 
@@ -71,10 +72,10 @@ def test_without_isolation_an_open_transaction_hides_nothing(
 def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Producer, topic: str) -> None:
     split = f"{topic}-0"
     log = open_log(isolation__level="read_committed")
-    log.follow([split])
+    log.set_splits([split])
     transactions.begin_transaction()
     send(transactions, topic, 10)
-    log.witness(2_000, {split: 0}, {split: 0}, log.uncommitted_ends(), None)
+    log.note_ends(2_000, {split: 0}, {split: 0}, log.uncommitted_ends(), None)
     assert log.known_until(split) == MIN
     transactions.abort_transaction(30)
 
@@ -86,7 +87,7 @@ def test_a_range_that_holds_markers_only_is_passed_over_and_not_waited_for(
     send(transactions, topic, 10, 20)
     transactions.commit_transaction(30)
     log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 3}
-    log.follow(ends)
+    log.set_splits(ends)
     written(log, ends)
     assert log.heads({f"{topic}-0": 1}, ends) == heads(topic, p0=(1, 20))
     assert log.heads({f"{topic}-0": 2}, ends) == {}
@@ -109,7 +110,7 @@ def test_a_marker_in_what_was_sampled_is_no_record_and_hides_none(
 ) -> None:
     ends = commit_in_turns(transactions, topic, range(10), range(10, 20), range(20, 30))
     log = open_log()
-    log.follow(ends)
+    log.set_splits(ends)
     written(log, ends)
     log.sample(starts(ends), ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
@@ -124,16 +125,16 @@ def test_the_highest_is_that_of_a_record_though_markers_come_last_and_a_commit_c
     open_log: Open, transactions: Producer, topic: str, isolation: str
 ) -> None:
     log, split, read = open_log(isolation__level=isolation), f"{topic}-0", []
-    log.follow([split])
+    log.set_splits([split])
     for turn in range(4):
         end = commit_in_turns(transactions, topic, range(10 * turn, 10 * turn + 10))[split] * (turn + 1)
         written(log, {split: end})
         for _ in range(2):
             log.before_ends()
             asked = log.look_ups
-            log.witness(1, {split: end}, {split: end}, None, None)
+            log.note_ends(1, {split: end}, {split: end}, None, None)
             assert log.highest({split: end}) == {split: at(10 * turn + 9)}
-            log.planned(0, {})
+            log.remember_plan(0, {})
             read.append(log.look_ups - asked)
     assert read[2:] == [1, 0] * 3
 
@@ -149,11 +150,11 @@ def test_an_aborted_or_open_transaction_counts_where_its_records_are_shown(
     transactions.begin_transaction()
     send(transactions, topic, 30)
     log, split = open_log(isolation__level=isolation), f"{topic}-0"
-    log.follow([split])
+    log.set_splits([split])
     written(log, {split: 15})
     ends = {split: 14 if isolation == "read_committed" else 15}
     log.before_ends()
-    log.witness(1, starts(ends), ends, None, None)
+    log.note_ends(1, starts(ends), ends, None, None)
     assert log.highest(ends) == {split: at(highest)}
     transactions.abort_transaction(30)
 
@@ -164,7 +165,7 @@ def test_what_a_plan_would_stop_at_is_looked_at_once_and_a_marker_among_it_found
     minutes = (range(0, 600, 60), range(600, 1_200, 60))
     ends = commit_in_turns(transactions, topic, *minutes)
     log, split = open_log(), f"{topic}-0"
-    log.follow(ends)
+    log.set_splits(ends)
     written(log, ends)
     log.heads(starts(ends), ends)
     record, marker = (log.first_after(at(60 * minute), starts(ends), ends) for minute in (5, 12))
@@ -187,10 +188,10 @@ def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(
     send(transactions, topic, 0)
     transactions.commit_transaction(30)
     log = open_log(isolation__level="read_committed")
-    log.follow([f"{topic}-0"])
+    log.set_splits([f"{topic}-0"])
     written(log, {f"{topic}-0": 2})
     patience_ms, began = 600_000, time.monotonic()
-    assert struct.unpack(">4q", log.jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1, -1)
+    assert struct.unpack(">4q", log._requests._jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1, -1)
     assert time.monotonic() - began < patience_ms / 2_000
 
 
@@ -202,7 +203,7 @@ def test_an_aborted_transaction_is_a_hole_that_is_passed_over(
         send(transactions, topic, *seconds)
         transactions.commit_transaction(30) if end == "commit" else transactions.abort_transaction(30)
     log, ends = open_log(isolation__level="read_committed"), {f"{topic}-0": 8}
-    log.follow(ends)
+    log.set_splits(ends)
     written(log, ends)
     assert log.heads({f"{topic}-0": 2}, ends) == heads(topic, p0=(6, 30))
     assert log.heads({f"{topic}-0": 2}, {f"{topic}-0": 6}) == {}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lockgate.plan.model import Head
 from lockgate_spark import Alignment
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs import kafka
+from lockgate_spark.logs import kafka, requests
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.planning.joint import JointPlanner
@@ -74,17 +74,17 @@ def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
     log = (IndexedSplitLog if in_payload else KafkaSplitLog)(jvm)
     whole, positions = jvm.entries, dict.fromkeys(jvm.entries, 0)
     jvm.entries = {split: [] for split in whole}
-    log.follow(positions)
+    log.set_splits(positions)
     target = 0
     for _ in range(data.draw(st.integers(1, 6))):
         for n, split in enumerate(whole):  # the logs grow, and some transactions are open
             jvm.entries[split] = whole[split][: data.draw(st.integers(len(jvm.entries[split]), len(whole[split])))]
             stables = [offset for offset in drawn[n][1] if offset >= jvm.stable.get(split, 0)]
             jvm.stable[split] = data.draw(st.sampled_from([*stables, len(whole[split])]))
-        log.believe(Credible(0, LATEST))
+        log.begin_plan(Credible(0, LATEST))
         log.before_ends()
         ends = {split: max(positions[split], jvm.shown(split)) for split in whole}
-        log.witness(1, positions, ends, None, None)
+        log.note_ends(1, positions, ends, None, None)
         heads = log.heads(positions, ends)
         for split in whole:
             unread = credible(jvm, split, positions[split], ends[split])
@@ -109,7 +109,7 @@ def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
             cut = stops[split].offset if split in stops else ends[split]
             assert all(event_time <= target for _, event_time in credible(jvm, split, positions[split], cut))
             assert all(event_time > target for _, event_time in credible(jvm, split, cut, ends[split]))
-        log.planned(target, stops)
+        log.remember_plan(target, stops)
         positions = {split: stops[split].offset if split in stops else ends[split] for split in whole}
 
 
@@ -129,7 +129,7 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
     whole = transactions(30, records)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50)
     log, size, read = KafkaSplitLog(jvm), records + 1, []
-    log.follow(jvm.entries)
+    log.set_splits(jvm.entries)
     for commit in range(1, 31):
         for _ in range(3):
             jvm.entries["t-0"] = whole[: commit * size]
@@ -138,12 +138,12 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
             # plan before was made.
             positions = {"t-0": (commit - 1) * size if unread else commit * size}
             before = jvm.reads
-            log.believe(Credible())
+            log.begin_plan(Credible())
             log.before_ends()
-            log.witness(1, positions, ends, None, None)
+            log.note_ends(1, positions, ends, None, None)
             log.heads(positions, ends)
             assert log.highest(ends) == {"t-0": whole[commit * size - 2].stamp}
-            log.planned(0, {})
+            log.remember_plan(0, {})
             read.append(jvm.reads - before)
     assert read[3:] == [1, 0, 0] * 29
 
@@ -152,14 +152,14 @@ def test_a_growing_log_whose_every_second_offset_is_a_marker_is_read_once_in_eac
     whole = transactions(200, 1)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50, committed=False)
     log, read = KafkaSplitLog(jvm), []
-    log.follow(jvm.entries)
+    log.set_splits(jvm.entries)
     for end in range(1, 401):
         jvm.entries["t-0"], before = whole[:end], jvm.reads
-        log.believe(Credible())
+        log.begin_plan(Credible())
         log.before_ends()
-        log.witness(1, {"t-0": end}, {"t-0": end}, None, None)
+        log.note_ends(1, {"t-0": end}, {"t-0": end}, None, None)
         assert log.highest({"t-0": end}) == {"t-0": whole[(end - 1) // 2 * 2].stamp}
-        log.planned(0, {})
+        log.remember_plan(0, {})
         read.append(jvm.reads - before)
     assert max(read[4:]) == 1
 
@@ -172,13 +172,13 @@ def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_reco
         {}, entries={"t-0": [Entry(RECORD, 5), Entry(RECORD, 9), Entry(MARKER, 70)]}, knows_highest=False
     )
     log, ends, asked = KafkaSplitLog(jvm), {"t-0": 3}, []
-    log.follow(ends)
+    log.set_splits(ends)
     for _ in range(3):
         before = log.look_ups
         log.before_ends()
-        log.witness(1, ends, ends, None, None)
+        log.note_ends(1, ends, ends, None, None)
         assert log.highest(ends) == {"t-0": 9}
-        log.planned(9, {})
+        log.remember_plan(9, {})
         asked.append(log.look_ups - before)
     assert asked[1:] == [0, 0]
     assert len(caplog.messages) == 1
@@ -193,14 +193,14 @@ def reads_as_it_grows(
     """
     jvm, found, reads = JvmMarkedLog({}, entries={"t-0": []}, window=50, knows_highest=knows_highest), [], []
     log = KafkaSplitLog(jvm)
-    log.follow(jvm.entries)
-    log.believe(Credible(0, LATEST))
+    log.set_splits(jvm.entries)
+    log.begin_plan(Credible(0, LATEST))
     for end in range(first, len(entries) + 1):
         jvm.entries["t-0"], before = entries[:end], jvm.reads
         log.before_ends()
-        log.witness(1, {"t-0": end}, {"t-0": end}, None, None)
+        log.note_ends(1, {"t-0": end}, {"t-0": end}, None, None)
         found.append(log.highest({"t-0": end}).get("t-0"))
-        log.planned(0, {})
+        log.remember_plan(0, {})
         reads.append(jvm.reads - before)
     return found, reads
 
@@ -216,14 +216,14 @@ def test_a_marker_above_all_that_follow_it_is_looked_at_once() -> None:
 
 
 def test_a_tail_without_a_credible_record_is_looked_through_once_for_each_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "MOST_PASSED", 2)
+    monkeypatch.setattr(requests, "MOST_PASSED", 2)
     jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 5)] + [Entry(RECORD, FAR)] * 40})
     log, ends = KafkaSplitLog(jvm), {"t-0": 41}
-    log.follow(ends)
-    log.believe(Credible(0, LATEST))
+    log.set_splits(ends)
+    log.begin_plan(Credible(0, LATEST))
     assert log.highest(ends) == {"t-0": 5}
     before = jvm.reads
-    log.planned(0, {})
+    log.remember_plan(0, {})
     assert log.highest(ends) == {"t-0": 5}
     assert jvm.reads == before
 
@@ -232,7 +232,7 @@ def test_where_only_markers_were_read_the_last_record_is_looked_for_below_them()
     entries = [Entry(RECORD, n) for n in range(5)] + [Entry(MARKER, 9_000)] * 5
     jvm = JvmMarkedLog({}, entries={"t-0": entries[:8]}, knows_highest=False)
     log = KafkaSplitLog(jvm)
-    log.follow(jvm.entries)
+    log.set_splits(jvm.entries)
     assert log.heads({"t-0": 5}, {"t-0": 8}) == {}
     jvm.entries["t-0"] = entries
     assert log.highest({"t-0": 10}) == {"t-0": 4}
@@ -241,12 +241,12 @@ def test_where_only_markers_were_read_the_last_record_is_looked_for_below_them()
 def test_a_topic_made_anew_is_not_taken_to_have_come_as_far_as_the_old_one() -> None:
     jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 10 * n) for n in range(50)]}, window=50)
     log = KafkaSplitLog(jvm)
-    log.follow(jvm.entries)
+    log.set_splits(jvm.entries)
     assert log.highest({"t-0": 50}) == {"t-0": 490}
     jvm.entries["t-0"] = [Entry(RECORD, 3)]
-    log.planned(0, {})
+    log.remember_plan(0, {})
     log.before_ends()
-    log.witness(2, {"t-0": 0}, {"t-0": 1}, None, None)
+    log.note_ends(2, {"t-0": 0}, {"t-0": 1}, None, None)
     assert log.highest({"t-0": 1}) == {"t-0": 3}
 
 
@@ -322,10 +322,10 @@ def test_what_a_look_up_has_named_is_looked_at_again_only_where_the_log_has_grow
     entries = [Entry(RECORD, n) for n in range(records)] + [Entry(MARKER, 10**6)] * markers
     jvm = JvmMarkedLog({}, entries={"t-0": entries}, window=50)
     log, ends = KafkaSplitLog(jvm), {"t-0": len(entries)}
-    log.follow(ends)
+    log.set_splits(ends)
     assert log.highest(ends) == {"t-0": records - 1}
     read = jvm.reads
-    log.planned(0, {})
+    log.remember_plan(0, {})
     assert log.highest(ends) == {"t-0": records - 1}
     assert jvm.reads == read
 
@@ -334,7 +334,7 @@ def test_a_plan_is_made_anew_for_what_hides_little_and_look_ups_go_on(caplog: py
     caplog.set_level("INFO", "lockgate")
     entries = [Entry(RECORD, 0), Entry(MARKER, 1_500), Entry(RECORD, 1_000), Entry(RECORD, 2_000)]
     log, ends, starts = KafkaSplitLog(JvmMarkedLog({}, entries={"t-0": entries})), {"t-0": 4}, {"t-0": 0}
-    log.follow(ends)
+    log.set_splits(ends)
     log.heads(starts, ends)
     (named,) = log.first_after(1_200, starts, ends).values()
     assert named == Head(1, 1_500)
@@ -345,7 +345,7 @@ def test_a_plan_is_made_anew_for_what_hides_little_and_look_ups_go_on(caplog: py
     )
     assert caplog.messages == []
     assert log.confirm(800, log.first_after(800, starts, ends), ends)
-    log.planned(800, {"t-0": named})
+    log.remember_plan(800, {"t-0": named})
     assert log.heads({"t-0": 1}, ends) == {"t-0": Head(1, 1_000)}, "nobody is told the marker's time"
     for _ in range(kafka.MOST_ANEW):
         assert not log.confirm(1_200, {"t-0": named}, ends)

@@ -16,10 +16,10 @@ def test_where_brokers_know_no_highest_timestamp_the_last_records_are_read(
     ends = fill(kafka, topic, p0=[0, 10, 20], p1=[])
     with OldBroker(kafka) as old:
         log = open_log(bootstrap__servers=old.bootstrap)
-        log.follow(ends)
+        log.set_splits(ends)
         assert log.highest(ends) == {f"{topic}-0": at(20)}
         append(kafka, topic, p0=[30], p1=[5])
-        log.planned(at(20), {})
+        log.remember_plan(at(20), {})
         log.before_ends()
         ends = {split: end + 1 for split, end in ends.items()}
         assert log.highest(ends) == {f"{topic}-0": at(30), f"{topic}-1": at(5)}

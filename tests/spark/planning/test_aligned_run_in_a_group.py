@@ -9,7 +9,7 @@ import pytest
 from lockgate.plan.model import Limit
 from lockgate.watermark import MAX
 from lockgate_spark import Coordination, CoordinatorUnavailable, HeldTooLong
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.answers import accepting_only
 from support.members import MINUTE, at, create, inspect, member, membership, reported, state

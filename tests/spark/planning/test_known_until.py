@@ -3,7 +3,7 @@ clock is an argument.
 """
 
 from lockgate_spark import Alignment
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
 

@@ -175,7 +175,9 @@ class Draft(Generic[Split]):
         if low >= self.horizon or self._fits():
             return Found(self.horizon, None)
         most = max(1, MOST_PROBES - self._probes)
-        return greatest_within(self.look, low, self.horizon, self._first_guess(low), most, lambda: self._log.spent)
+        return greatest_within(
+            self.look, low, self.horizon, self._first_guess(low), most, lambda: self._log.read_budget_spent
+        )
 
     def _fits(self) -> bool:
         """Whether all unread records fit the budgets."""

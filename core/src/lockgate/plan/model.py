@@ -102,7 +102,7 @@ class SplitLog(Protocol[Split]):
     """
 
     @property
-    def spent(self) -> bool:
+    def read_budget_spent(self) -> bool:
         """Whether this plan has asked so much that it should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:

@@ -24,7 +24,7 @@ from lockgate_spark.jvm.names import class_name, option
 from lockgate_spark.jvm.offsets import SourceOffsets, metadata
 from lockgate_spark.jvm.watermarks import query_watermarks
 from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
 
 QUERY_ID = "sql.streaming.queryId"

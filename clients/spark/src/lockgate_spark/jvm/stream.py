@@ -22,7 +22,8 @@ from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.min_batch import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
@@ -241,7 +242,7 @@ class Stream(_Forward):
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:
             return self._fixed_ends
-        self.log.look_ups += 1
+        self.log.count_look_up()
         # Spark's object is the one to ask: it finds new partitions, fixes the end under
         # AvailableNow, and its metrics need the answer.
         ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))

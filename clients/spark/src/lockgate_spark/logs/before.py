@@ -12,7 +12,8 @@ from lockgate.watermark import MAX, add
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.behind import AT_LEAST
 from lockgate_spark.logs.crossing import Tail
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 
 
 def highest_before(

@@ -9,7 +9,8 @@ the log is looked through up to there, and a thousand records in any case.
 from lockgate.plan.model import Head
 from lockgate.watermark import MAX, add
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 
 AT_LEAST = 1_000  # records behind each cut, whatever is promised
 

@@ -6,16 +6,17 @@ between its points (`crossing`), beginning where the pace between the last two p
 search ends at two neighbouring records, so that at a batch boundary no split is beyond the target
 by more than its disorder; where that is 0, by nothing.
 
-**Bound.** After `MOST_READS` reads a plan looks for no better target (`spent`); each time that it
-must still know is found in 2 · log2(unread offsets) reads at most. A crossing of an even log takes
-one or two.
+**Bound.** After `MOST_READS` reads a plan looks for no better target (`read_budget_spent`). Each
+time that it must still know takes 2 · log2(unread offsets) reads at most. A crossing of an even log
+takes one or two.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lockgate.plan.model import Head
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 
 MOST_READS = 12
 
@@ -25,7 +26,7 @@ class IndexedSplitLog(KafkaSplitLog):
     """What one source's splits hold, by records that were read."""
 
     @property
-    def spent(self) -> bool:
+    def read_budget_spent(self) -> bool:
         """Whether a plan has read as often as it should."""
         return self._reads >= MOST_READS
 
@@ -34,7 +35,7 @@ class IndexedSplitLog(KafkaSplitLog):
         for the same positions.
         """
         found, crossings = {}, {}
-        for split in self._order:
+        for split in self._requests.order:
             if positions[split] >= ends[split] or (first := self._head_of(split)) is None:
                 continue
             if first.event_time > event_time:

@@ -14,19 +14,17 @@ ones (`highest`) are read. What a plan would stop at is looked at (`confirm`), a
 samples are compared with what look-ups told. Once these have found what hides older records
 (`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
 
-**Bound.** After `MOST_READS` such reads a plan looks no further (`spent`) and takes a smaller
-batch, as long as it has one. What it must still know, it asks: up to four event times (the one in
-hand, horizon, ceiling, target), each for 2 · log2(unread offsets) reads at most.
+**Bound.** After `MOST_READS` such reads a plan ends its search (`read_budget_spent`) and takes a
+smaller batch, if it has one. It may still have to find up to four event times (the present one,
+horizon, ceiling, target), each by 2 · log2(unread offsets) reads at most.
 
-All calls to Kafka go through `KafkaLog.java`, with the source's own `kafka.*` options.
+`requests` carries all calls to Kafka, with the source's own `kafka.*` options.
 """
 
 import logging
-import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import InitVar, dataclass, field
 from heapq import nlargest
 
 from lockgate.plan.model import Head
@@ -36,37 +34,31 @@ from lockgate_spark.logs.crossing import Crossing, Reading
 from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.jvm import JvmKafkaLog
 from lockgate_spark.logs.points import Learned
+from lockgate_spark.logs.requests import KafkaRequests, Offsets
 
 log = logging.getLogger("lockgate")
-
-Offsets = dict[str, int]
-"""Offset by split, the split named as in `KafkaPartitionSplit.split_id`."""
 
 MOST_READS = 64
 SAMPLED = 4
 """Splits that are looked at at once for how far they are out of order."""
-MOST_PASSED = 20_000  # records without a credible event time, in one read
 MOST_CONFIRMED = 64
 """Splits whose next records are looked at before a plan stops there, where look-ups alone have told
 of them.
 """
 MOST_ANEW = 2  # plans that are made anew for what hides little, before look-ups are distrusted
 
-_SAMPLE_MS = 1_000  # a sample is waited for so long at most
 # a marker that is later than its records by no more hides nothing worth a read
 _MARKER_LAG_MS = 1_000
-_PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 
 @dataclass
 class KafkaSplitLog:
-    """What one source's splits hold. Not thread-safe: a query plans on one thread."""
+    """The logs of one source's splits. Not thread-safe: a query plans on one thread."""
 
-    jvm: JvmKafkaLog
-    look_ups: int = 0
+    jvm: InitVar[JvmKafkaLog]
     credible: Credible = field(default_factory=Credible)
+    _requests: KafkaRequests = field(init=False)
     _reads: int = 0  # of single records, for this plan
-    _order: list[str] = field(default_factory=list)
     _learned: dict[str, Learned] = field(default_factory=dict)
     _last_sampled: str = ""
     _highest_is_fresh: bool = False
@@ -75,48 +67,59 @@ class KafkaSplitLog:
     _names_highest: bool = True
     _anew: int = 0  # how often this plan's stops were found wrong
 
-    def follow(self, splits: Iterable[str]) -> None:
+    def __post_init__(self, jvm: JvmKafkaLog) -> None:
+        self._requests = KafkaRequests(jvm)
+
+    @property
+    def look_ups(self) -> int:
+        """How many requests were made so far."""
+        return self._requests.made
+
+    def count_look_up(self) -> None:
+        """Counts a request that the source made besides."""
+        self._requests.made += 1
+
+    def set_splits(self, splits: Iterable[str]) -> None:
         """Sets the splits that all other calls are about."""
         wanted = sorted(splits)
-        if wanted != self._order:
-            self._order = wanted
+        if wanted != self._requests.order:
             self._learned = {split: self._learned.get(split, Learned()) for split in wanted}
-            self.jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in wanted))
+            self._requests.set_splits(wanted)
 
-    def believe(self, credible: Credible) -> None:
-        """Sets which event times take part in the plan that follows."""
+    def has_splits(self, splits: Iterable[str]) -> bool:
+        """Whether these are the splits that all other calls are about."""
+        return sorted(splits) == self._requests.order
+
+    def begin_plan(self, credible: Credible) -> None:
+        """Begins a plan, in which only credible event times take part."""
         self._reads = self._anew = 0
         if credible != self.credible:
             self.credible = credible
-            self.jvm.setCredible(credible.earliest, credible.latest)
-
-    @cached_property
-    def reads_committed(self) -> bool:
-        """Whether Spark reads committed records alone. The driver is asked once for all plans."""
-        return self.jvm.readsCommitted()
+            self._requests.set_credible(credible)
 
     @property
-    def spent(self) -> bool:
-        """Whether a plan has read as many single records as it should."""
-        return self._reads >= MOST_READS
+    def reads_committed(self) -> bool:
+        """Whether Spark reads committed records alone."""
+        return self._requests.reads_committed
 
-    def follows(self, splits: Iterable[str]) -> bool:
-        """Whether these are the splits that all other calls are about."""
-        return sorted(splits) == self._order
+    @property
+    def read_budget_spent(self) -> bool:
+        """Whether this plan has read as many single records as it should."""
+        return self._reads >= MOST_READS
 
     def begins(self) -> Offsets:
         """Where each log begins."""
-        return {split: head.offset for split, head in self._ask(self.jvm.begins()).items()}
+        return self._requests.begins()
 
     def sizes(self) -> dict[str, int]:
         """How many bytes each log holds, where Kafka tells."""
-        return {split: size.offset for split, size in self._ask(self.jvm.sizes()).items()}
+        return self._requests.sizes()
 
     def first_stamped(self, timestamp: int) -> Offsets:
         """By split the offset of its first record whose Kafka timestamp (ms) is at least this, read
         or unread.
         """
-        return {split: head.offset for split, head in self._first_at(timestamp).items()}
+        return {split: head.offset for split, head in self._requests.first_at(timestamp).items()}
 
     @property
     def asks_before_ends(self) -> bool:
@@ -124,18 +127,18 @@ class KafkaSplitLog:
         return self._highest_was_needed
 
     def before_ends(self) -> None:
-        """To be called before the ends are asked for: the highest event times, asked now, lie below
-        them. Only if the last plan wanted them: a replay does not.
+        """Asks for the highest event times, if the last plan wanted them; a replay does not. To be
+        called before the ends are asked for, so that these event times lie below the ends.
         """
         if self._highest_was_needed:
             self._ask_highest()
         self._highest_was_needed = False
 
     def uncommitted_ends(self) -> Offsets:
-        """Where each log ends, open transactions and what is newer than a fixed end included."""
-        return {split: head.offset for split, head in self._ask(self.jvm.uncommittedEnds()).items()}
+        """Where each log ends. Open transactions, and records behind a fixed end, are included."""
+        return self._requests.uncommitted_ends()
 
-    def witness(
+    def note_ends(
         self, now: int, positions: Offsets, ends: Offsets, live_ends: Offsets | None, fixed_at: int | None
     ) -> None:
         """Notes that the broker, asked after `now`, showed these ends.
@@ -146,7 +149,7 @@ class KafkaSplitLog:
         """
         since_fixed = now if fixed_at is None else fixed_at
         hidden = MIN if self.reads_committed else since_fixed
-        for split in self._order:
+        for split in self._requests.order:
             learned, end = self._learned[split], ends[split]
             seen = since_fixed if live_ends is None else now if end >= live_ends.get(split, end) else hidden
             learned.known_until = max(learned.known_until, seen)
@@ -182,14 +185,14 @@ class KafkaSplitLog:
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """The first unread record of each split."""
-        open_splits = [split for split in self._order if positions[split] < ends[split]]
+        open_splits = [split for split in self._requests.order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown:
             found = self._read({split: (positions[split], ends[split]) for split in unknown})
             for split, reading in found.items():
                 self._learned[split].head = (positions[split], reading.head())
                 self._learned[split].blank = (ends[split], reading.until)
-        for split in self._order:
+        for split in self._requests.order:
             self._learned[split].forget_below(positions[split])
         heads = {split: head for split in open_splits if (head := self._head_of(split)) is not None}
         for split, head in heads.items():
@@ -201,9 +204,9 @@ class KafkaSplitLog:
         for the same positions.
         """
         found, hidden = {}, {}
-        answers = self._first_at(min(event_time, self.credible.latest) + 1)
+        answers = self._requests.first_at(min(event_time, self.credible.latest) + 1)
         if any(
-            self._believes(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS)
+            self._takes_for_record(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS)
             for split, head in answers.items()
         ):
             self._distrust_look_ups()
@@ -212,7 +215,7 @@ class KafkaSplitLog:
             if head.offset >= ends[split] or positions[split] >= ends[split]:
                 continue
             self._meet(split, head)
-            trusted = head.offset >= positions[split] and self._believes(head)
+            trusted = head.offset >= positions[split] and self._takes_for_record(head)
             there, low = self._learned[split].named.get(head.offset, (head, head.offset))
             if trusted and there is not None and there.event_time > event_time:
                 found[split] = Head(head.offset, there.event_time)
@@ -267,16 +270,12 @@ class KafkaSplitLog:
         turns: how far they are out of order. Raises nothing, and learns nothing where Kafka does
         not answer soon.
         """
-        open_ = [split for split in self._order if ends[split] - positions[split] > 1]
+        open_ = [split for split in self._requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
         if not (turn := (open_[later:] + open_[:later])[:SAMPLED]):
             return
         self._last_sampled = turn[-1]
-        packed = self.jvm.sample(self._ranges({split: (positions[split], ends[split]) for split in turn}), _SAMPLE_MS)
-        self.look_ups += 1
-        seen = {
-            split: row for split, row in zip(self._order, struct.iter_unpack(">4q", packed), strict=True) if row[0] >= 0
-        }
+        seen = self._requests.sample({split: (positions[split], ends[split]) for split in turn})
         for split, (disorder, lowest, highest, stop) in seen.items():
             self._learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
@@ -298,7 +297,7 @@ class KafkaSplitLog:
             if learned.points.first_met is not None
         }
 
-    def planned(self, target: int, next_heads: Mapping[str, Head]) -> None:
+    def remember_plan(self, target: int, next_heads: Mapping[str, Head]) -> None:
         """Notes the plan that was made: its target and, by split, the records that it stops at."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
@@ -306,22 +305,29 @@ class KafkaSplitLog:
             if there is not None:
                 self._learned[split].head = (head.offset, Head(head.offset, there.event_time))
 
+    def topic_configs(self, topics: Iterable[str], keys: Iterable[str]) -> list[str]:
+        """A line for each topic: its name and the values of these keys, with tabs between. Where
+        Kafka refuses, the error has the place of the values.
+        """
+        return self._requests.topic_configs(topics, keys)
+
     def close(self) -> None:
         """Closes the connections to Kafka."""
-        self.jvm.close()
+        self._requests.close()
 
     def _ask_highest(self) -> None:
-        named = self._ask(packed) if self._names_highest and (packed := self.jvm.highest()) else {}
-        if self._order and self._names_highest and not packed:
+        named = self._requests.highest() if self._names_highest else {}
+        if self._requests.order and self._names_highest and named is None:
             self._names_highest = False
             log.info("the brokers know no look-up of the highest timestamp: the last records are read instead")
+        named = named or {}
         for split, learned in self._learned.items():
             learned.highest.name(named.get(split))
         for split, head in named.items():
             self._meet(split, head)
         self._highest_is_fresh = True
 
-    def _believes(self, head: Head) -> bool:
+    def _takes_for_record(self, head: Head) -> bool:
         """Whether what a look-up has found is taken for a record."""
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
@@ -352,9 +358,7 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """What look-ups say nothing of: everything below `low` is known to be at or below
-        `event_time`.
-        """
+        """A search by reading. All records below `low` are at or below `event_time`."""
         below, above = self._learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
         learned = self._learned[split]
@@ -365,60 +369,27 @@ class KafkaSplitLog:
             self._reads += 1
             asked = {split: crossing.probe() for split, crossing in open_.items()}
             target = next(iter(open_.values())).event_time
-            for split, reading in self._read(
-                {split: (at, open_[split].bound) for split, at in asked.items()}, target
-            ).items():
+            ranges = {split: (at, open_[split].bound) for split, at in asked.items()}
+            for split, reading in self._read(ranges, target).items():
                 open_[split].learn(asked[split], reading)
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
-    def _first_at(self, event_time: int) -> dict[str, Head]:
-        # below 0 the protocol has other meanings
-        return self._ask(self.jvm.firstAt(max(0, event_time)))
-
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """The first record in each range of offsets whose event time is `credible`, for once.
-        Nothing is learned from it.
+        """The first record in each range of offsets whose event time is `credible`, for once. The
+        log learns nothing from it.
         """
-        self.jvm.setCredible(credible.earliest, credible.latest)
+        self._requests.set_credible(credible)
         try:
-            return self._readings(ranges)
+            return self._requests.read(ranges, MIN)
         finally:
-            self.jvm.setCredible(self.credible.earliest, self.credible.latest)
+            self._requests.set_credible(self.credible)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        """For each of these splits, what is found between two offsets, and where that passes
-        `target` (ms).
-        """
-        readings = self._readings(ranges, target)
+        """Reads between two offsets of each split, and learns from the records."""
+        readings = self._requests.read(ranges, target)
         for split, reading in readings.items():
-            self._note(self._learned[split], reading)
+            self._learned[split].points.note(reading)
             self._learned[split].highest.learn(ranges[split][0], reading)
             if reading.found is not None and 0 < reading.seen < ranges[split][1]:
                 self._learned[split].window = reading.seen - reading.found.offset
         return readings
-
-    def _readings(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        self.look_ups += 1
-        packed = self.jvm.read(self._ranges(ranges), target, MOST_PASSED, _PATIENCE_MS)
-        rows = zip(self._order, struct.iter_unpack(">13q", packed), strict=True)
-        return {split: Reading.of(row) for split, row in rows if split in ranges}
-
-    def _ranges(self, ranges: Mapping[str, tuple[int, int]]) -> bytes:
-        asked = [value for split in self._order for value in ranges.get(split, (-1, -1))]
-        return struct.pack(f">{len(asked)}q", *asked)
-
-    def _note(self, learned: Learned, reading: Reading) -> None:
-        if reading.first_passed is not None:
-            learned.points.meet(reading.first_passed, reading.passed)
-        for head in (reading.found, reading.below, reading.above):
-            if head is not None:
-                learned.points.add(head)
-
-    def _ask(self, packed: bytes) -> dict[str, Head]:
-        self.look_ups += 1
-        values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
-        return {
-            split: Head(offset, time)
-            for split, offset, time in zip(self._order, values, values, strict=True)
-            if offset >= 0
-        }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from lockgate.plan.model import Head
 from lockgate.watermark import MIN
+from lockgate_spark.logs.crossing import Reading
 from lockgate_spark.logs.highest import Highest
 
 MOST = 256  # points kept a split
@@ -94,6 +95,14 @@ class Points:
     def forget(self) -> None:
         """Forgets the records, but not how far they are out of order."""
         self._seen, self._position, self.pace = [], None, None
+
+    def note(self, reading: Reading) -> None:
+        """Takes in the records of a read."""
+        if reading.first_passed is not None:
+            self.meet(reading.first_passed, reading.passed)
+        for head in (reading.found, reading.below, reading.above):
+            if head is not None:
+                self.add(head)
 
     def meet(self, first: Head, records: int = 1) -> None:
         """Notes that `records` without a credible event time lie from `first` on."""

@@ -59,7 +59,7 @@ class TopicConfigs:
         if not topics:
             return
         self._known |= dict.fromkeys(topics, TopicConfig())
-        for line in source.jvm.configs("\n".join(sorted(topics)), ",".join(_KEYS)).splitlines():
+        for line in source.topic_configs(topics, _KEYS):
             topic, *values = line.split("\t")
             if len(values) == len(_KEYS):
                 self._learn(topic, dict(zip(_KEYS, values, strict=True)))

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from lockgate.plan.model import Backlog, Head, Plan
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 
 Key = tuple[int, str]
 """A split of a query: the index of its source, and its name."""
@@ -65,20 +66,20 @@ class Unread:
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
             start = dict(starts[i])
-            source.log.believe(credible)
+            source.log.begin_plan(credible)
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
             hides = source.log.reads_committed or (source.fixed_at is not None and source.log.asks_before_ends)
             if (
-                hides or source.log.asks_before_ends or not source.log.follows(start)
+                hides or source.log.asks_before_ends or not source.log.has_splits(start)
             ):  # of a split that is gone Kafka answers nothing
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
-            source.log.follow(start)
+            source.log.set_splits(start)
             source.log.before_ends()
             live = source.log.uncommitted_ends() if hides else None
             found = source.ends(start)
             if found.keys() != start.keys():
-                source.log.follow(found)
+                source.log.set_splits(found)
                 begins = source.log.begins()
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
                 live = source.log.uncommitted_ends() if hides else None
@@ -87,7 +88,7 @@ class Unread:
             # topic made anew would pass unnoticed, and its first records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
-            source.log.witness(now, positions[i], ends[i], live, source.fixed_at)
+            source.log.note_ends(now, positions[i], ends[i], live, source.fixed_at)
             if live is not None:
                 live_ends[i] = live
         return cls(sources, positions, ends, live_ends)
@@ -113,9 +114,9 @@ class Unread:
         return self.positions == other.positions and self.ends == other.ends
 
     @property
-    def spent(self) -> bool:
+    def read_budget_spent(self) -> bool:
         """Whether a log was asked for as many single records as a plan should."""
-        return any(source.log.spent for source in self.sources.values())
+        return any(source.log.read_budget_spent for source in self.sources.values())
 
     def backlogs(self) -> dict[Key, Backlog]:
         """What the planner plans."""

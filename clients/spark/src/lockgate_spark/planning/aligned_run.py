@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.group.membership import Membership
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.held_plan import HeldPlans, Timed
 from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait

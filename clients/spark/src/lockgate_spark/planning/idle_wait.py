@@ -13,7 +13,7 @@ after a source of the query that is not aligned. `query.stop()` interrupts the w
 from collections.abc import Callable, Mapping
 
 from lockgate.plan.model import Plan
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 
 STEP_S = 0.1

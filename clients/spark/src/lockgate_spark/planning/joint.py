@@ -21,7 +21,7 @@ from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.group.source_status import SourceStatus
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned
 from lockgate_spark.planning.kept_lags import KeptLags
@@ -148,7 +148,7 @@ class JointPlanner:
             if made.next is not None and made.next.offset == made.end:
                 stops[i][split] = made.next
         for i, source in self._sources.items():
-            source.log.planned(plan.target, stops[i])
+            source.log.remember_plan(plan.target, stops[i])
         self._make_visible(plan, self._drafted, seconds)
         self._last = plan
         if plan.offsets:

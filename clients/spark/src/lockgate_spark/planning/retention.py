@@ -27,7 +27,8 @@ from datetime import timedelta
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.indexed import IndexedSplitLog
-from lockgate_spark.logs.kafka import KafkaSplitLog, Offsets
+from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.telemetry.view import BatchAlignment

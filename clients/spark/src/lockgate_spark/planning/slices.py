@@ -20,7 +20,7 @@ from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.logs.behind import out_of_order
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.torn import ByKey, Seen, Torn
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -198,7 +198,7 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
         return []
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:
-        source.log.follow(read)
+        source.log.set_splits(read)
         begins = source.log.begins()
     except Exception as error:
         log.warning("whether records of the batch that is done again were deleted cannot be known: %s", error)

@@ -21,7 +21,7 @@ from lockgate import watermark
 from lockgate.plan.model import Head
 from lockgate.plan.windows import Windows
 from lockgate_spark.logs.before import highest_before
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 
 ByKey = dict[int, Offsets]

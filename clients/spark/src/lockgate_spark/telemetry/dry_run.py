@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 
 log = logging.getLogger("lockgate")
 

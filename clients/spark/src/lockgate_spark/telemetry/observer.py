@@ -12,7 +12,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Plan
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import spoken
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.telemetry.dry_run import DryRun

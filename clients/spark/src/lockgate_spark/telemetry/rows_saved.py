@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from lockgate.plan.model import Head, Plan
 from lockgate.watermark import MAX
-from lockgate_spark.logs.kafka import Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.query_watermark import KAFKAS, QueryWatermark
 

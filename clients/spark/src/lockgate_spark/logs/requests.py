@@ -1,0 +1,111 @@
+"""Requests to Kafka about all splits of one source at once: each is one call to `KafkaLog.java`.
+
+Long numbers travel as packed bytes, in the order of the splits. This module packs and unpacks them,
+and counts the requests; it remembers nothing else.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from lockgate.plan.model import Head
+from lockgate_spark.event_times import Credible
+from lockgate_spark.logs.crossing import Reading
+from lockgate_spark.logs.jvm import JvmKafkaLog
+
+Offsets = dict[str, int]
+"""Offset by split, the split named as in `KafkaPartitionSplit.split_id`."""
+
+MOST_PASSED = 20_000  # records without a credible event time, in one read
+
+_SAMPLE_MS = 1_000  # the longest wait for a sample
+_PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
+
+
+class KafkaRequests:
+    """Requests about the splits in `order`. `made`: how many there were. Not thread-safe.
+
+    Each method makes one request, and raises what Kafka's client raises.
+    """
+
+    def __init__(self, jvm: JvmKafkaLog) -> None:
+        self.order: list[str] = []
+        self.made = 0
+        self._jvm = jvm
+
+    @cached_property
+    def reads_committed(self) -> bool:
+        """Whether Spark reads committed records alone. The driver is asked once for all plans."""
+        return self._jvm.readsCommitted()
+
+    def set_splits(self, splits: Iterable[str]) -> None:
+        """Sets the splits of all further requests, in this order."""
+        self.order = list(splits)
+        self._jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in self.order))
+
+    def set_credible(self, credible: Credible) -> None:
+        """Sets which event times the reads take for such."""
+        self._jvm.setCredible(credible.earliest, credible.latest)
+
+    def begins(self) -> Offsets:
+        """The first offset of each log."""
+        return self._offsets(self._jvm.begins())
+
+    def uncommitted_ends(self) -> Offsets:
+        """The end of each log, open transactions included."""
+        return self._offsets(self._jvm.uncommittedEnds())
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each log, where Kafka tells."""
+        return self._offsets(self._jvm.sizes())
+
+    def first_at(self, event_time: int) -> dict[str, Head]:
+        """The first record of each log at or above a time (ms), by Kafka's look-up."""
+        return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
+
+    def highest(self) -> dict[str, Head] | None:
+        """The highest record of each log, by Kafka's look-up; None where the brokers have none."""
+        packed = self._jvm.highest()
+        return self._unpacked(packed) if packed else None
+
+    def read(self, ranges: Mapping[str, tuple[int, int]], target: int) -> dict[str, Reading]:
+        """The first credible record in each range of offsets, and where that range passes `target`
+        (ms).
+        """
+        self.made += 1
+        packed = self._jvm.read(self._packed(ranges), target, MOST_PASSED, _PATIENCE_MS)
+        rows = zip(self.order, struct.iter_unpack(">13q", packed), strict=True)
+        return {split: Reading.of(row) for split, row in rows if split in ranges}
+
+    def sample(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
+        """Of some records in each range: disorder, lowest and highest event time (ms), and the
+        offset behind them. Splits without a record are left out.
+        """
+        self.made += 1
+        packed = self._jvm.sample(self._packed(ranges), _SAMPLE_MS)
+        rows = zip(self.order, struct.iter_unpack(">4q", packed), strict=True)
+        return {split: row for split, row in rows if row[0] >= 0}
+
+    def topic_configs(self, topics: Iterable[str], keys: Iterable[str]) -> list[str]:
+        """A line for each topic: its name and the values of these keys, with tabs between."""
+        return self._jvm.configs("\n".join(sorted(topics)), ",".join(keys)).splitlines()
+
+    def close(self) -> None:
+        """Closes the connections to Kafka."""
+        self._jvm.close()
+
+    def _packed(self, ranges: Mapping[str, tuple[int, int]]) -> bytes:
+        asked = [value for split in self.order for value in ranges.get(split, (-1, -1))]
+        return struct.pack(f">{len(asked)}q", *asked)
+
+    def _unpacked(self, packed: bytes) -> dict[str, Head]:
+        self.made += 1
+        values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
+        return {
+            split: Head(offset, time)
+            for split, offset, time in zip(self.order, values, values, strict=True)
+            if offset >= 0
+        }
+
+    def _offsets(self, packed: bytes) -> Offsets:
+        return {split: head.offset for split, head in self._unpacked(packed).items()}
