@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.imports import CHECKOUT, SOURCES
-from support.rooms import downward, shortest
+from support.rooms import PICTURE, arrows, downward, shortest, svg
 
 PAGE = CHECKOUT / "docs/architecture.md"
 PAGES = [*sorted(CHECKOUT.glob("*.md")), *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -73,6 +73,18 @@ def test_every_function_that_the_architecture_page_names_is_in_the_file_it_links
 def _defines(path: Path, name: str) -> bool:
     defined = rf"^\s*(?:async def|def|class) {name}\b|^{name}\b.* ="
     return re.search(defined, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+def test_the_picture_shows_the_rooms_and_arrows_of_the_sources() -> None:
+    remedy = "`PYTHONPATH=tests python -m support.rooms` draws it anew"
+
+    assert PICTURE.read_text(encoding="utf-8") == svg(), remedy
+
+
+def test_no_arrow_of_the_picture_points_up() -> None:
+    assert {package: arrows(package) for package in SOURCES} == {
+        package: downward(arrows(package)) for package in SOURCES
+    }
 
 
 def test_the_picture_leaves_out_arrows_that_a_longer_way_replaces() -> None:

@@ -1,4 +1,8 @@
-"""Sentences stay short."""
+"""Words: sentences stay short, and names of tests are whole claims."""
+
+import ast
+import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +13,7 @@ from support.prose import Measured, measured, of_module, of_page, of_tables, sen
 # guide is older than that rule.
 MOST_WORDS = 25
 MOST_WORDS_OF_THE_GUIDE = 33
+IN_MID_SENTENCE = re.compile(r"test_(nor|and|but|or|of|who|whom|whose|which|that|so|yet|than)_")
 
 
 def test_most_sentences_of_pages_and_docstrings_are_short() -> None:
@@ -22,6 +27,17 @@ def test_most_sentences_of_pages_and_docstrings_are_short() -> None:
 
 def _most(part: Measured) -> int:
     return MOST_WORDS_OF_THE_GUIDE if part.name.startswith("guide") else MOST_WORDS
+
+
+def test_no_name_of_a_test_begins_in_mid_sentence() -> None:
+    assert [f"{path}::{name}" for path, name in _tests() if IN_MID_SENTENCE.match(name)] == []
+
+
+def _tests() -> Iterator[tuple[str, str]]:
+    for path in sorted((CHECKOUT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                yield str(path.relative_to(CHECKOUT)), node.name
 
 
 @pytest.mark.parametrize(
