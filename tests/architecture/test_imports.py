@@ -73,7 +73,7 @@ CLIENT_LAYERS = (
     {"config"},
     {"conf"},
     {"logs", "group"},
-    {"joining", "telemetry"},
+    {"telemetry"},
     {"planning"},
     {"jvm"},
     {"gates"},

@@ -23,7 +23,9 @@ async def test_registering_creates_the_group_with_what_the_reader_was_last_told(
     assert (await api.get("/v1/groups/g")).json()["config"]["expected_sources"] == ["a", "b"]
 
 
-async def test_or_with_the_defaults_and_never_changes_a_group_that_is_there(api: httpx.AsyncClient) -> None:
+async def test_a_registration_without_a_configuration_makes_a_group_of_defaults_and_changes_none_that_is_there(
+    api: httpx.AsyncClient,
+) -> None:
     assert (await registered(api))["lease_ms"] == 30_000
     assert (await registered(api, config={"lease_ms": 777}))["lease_ms"] == 30_000
 

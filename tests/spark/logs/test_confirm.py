@@ -13,7 +13,7 @@ SPLITS = MOST_CONFIRMED + 1
 
 
 @pytest.mark.parametrize(("marker_in", "found_out"), [(SPLITS - 1, True), (1, True), (0, False)])
-def test_of_many_splits_those_furthest_above_the_target_are_looked_at(marker_in: int, found_out: bool) -> None:
+def test_the_splits_furthest_above_the_target_are_confirmed_first(marker_in: int, found_out: bool) -> None:
     records = {f"t-{n:03}": [0, (n + 1) * HOUR_MS] for n in range(SPLITS)}
     log, ends = KafkaSplitLog(JvmLogInMemory(records)), dict.fromkeys(records, 2)
     log.set_splits(records)

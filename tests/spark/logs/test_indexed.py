@@ -114,7 +114,7 @@ def test_a_plan_over_any_log_keeps_its_bound_on_reads_and_stops_each_split_at_th
         assert plan.target + 1 in source.records[split] or not left or left[0] > plan.target
 
 
-def test_of_many_points_those_that_tell_least_are_left_out() -> None:
+def test_the_index_drops_the_points_that_tell_least() -> None:
     points = Points()
     for offset in [*range(1_000), 5_000, 90_000]:
         points.add(Head(offset, 10 * offset))
@@ -213,7 +213,7 @@ def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None
     assert session.disorder == 7_000
 
 
-def test_of_a_disorder_that_nobody_promised_the_plans_go_by_half_of_the_drift_at_most(
+def test_plans_go_by_half_of_the_drift_at_most_where_nobody_promised_a_disorder(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     session = planned(Alignment(max_drift="1 minute", future_bound=None), jitter_ms=50_000)

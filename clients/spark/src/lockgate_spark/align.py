@@ -16,7 +16,7 @@ from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
-from lockgate_spark.joining import check_coordinator, joined
+from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.metrics import spark_gauges

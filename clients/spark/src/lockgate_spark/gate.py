@@ -10,7 +10,7 @@ from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
-from lockgate_spark.joining import check_coordinator
+from lockgate_spark.group.joining import check_coordinator
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:

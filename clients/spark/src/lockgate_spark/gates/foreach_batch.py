@@ -15,7 +15,7 @@ from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
 from lockgate_spark.gates.observed import ObservedGate
 from lockgate_spark.group.client import CoordinatorClient
-from lockgate_spark.joining import joined
+from lockgate_spark.group.joining import joined
 from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
 from lockgate_spark.jvm.metrics import spark_gauges
 from lockgate_spark.jvm.query import QueryRun
