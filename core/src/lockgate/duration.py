@@ -1,8 +1,8 @@
 """Lengths of time, to the nanosecond.
 
-Flink counts a watermark's delay in milliseconds (what is finer is cut off) and an idle timeout in
-nanoseconds (what is longer than 2⁶³ − 1 ns, 292 years, counts as that). Both come from one
-`java.time.Duration`; here from one `Duration`.
+Flink counts a watermark's delay in milliseconds, and cuts off anything finer. It counts an idle
+timeout in nanoseconds, at most 2⁶³ − 1 (292 years). Both come from one `java.time.Duration`; here
+from one `Duration`.
 
 Used by the generators, the idleness timer, the strategies and the text form of a strategy.
 """
@@ -18,8 +18,8 @@ NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in nanoseconds. May be negative: whoever takes one says whether that is
-    allowed.
+    """A length of time in nanoseconds. It may be negative; a function that takes one says whether
+    that is allowed.
     """
 
     nanos: int

@@ -26,9 +26,7 @@ class LockgateError(Exception):
 
 
 class InvalidValue(LockgateError, ValueError):
-    """A value breaks a rule. `field` names it, in the caller's own words; the text says what was
-    expected.
-    """
+    """A value breaks a rule. `field` names it as the caller does; `expectation` is the rule."""
 
     def __init__(self, field: str, expectation: str) -> None:
         super().__init__(f"{field}: {expectation}")
@@ -43,8 +41,8 @@ class UnreadableBytes(InvalidValue):
 
 
 class UnknownName(LockgateError, LookupError):
-    """Nobody registered this. `kind` says what was looked for (channel, output, split, …), `name`
-    what was asked for.
+    """No such thing is registered. `kind` is its kind (channel, output, split, …), `name` the name
+    that was asked for.
     """
 
     def __init__(self, kind: str, name: object, expectation: str) -> None:
@@ -54,8 +52,8 @@ class UnknownName(LockgateError, LookupError):
 
 
 class WrongState(LockgateError, RuntimeError):
-    """The call is not allowed now. The text says in which state the object is and what has to come
-    first.
+    """The call is not allowed now. The text names the state of the object, and the call that has to
+    come first.
     """
 
 
@@ -80,8 +78,8 @@ class Refused(LockgateError):
 
 
 class UnknownGroup(Refused):
-    """No such group: nobody has created it, it was deleted, or the store has lost it. Registering a
-    reader creates it again.
+    """There is no such group: it was never created, was deleted, or the store has lost it. The next
+    registration of a reader creates it again.
     """
 
     def __init__(self, group: str) -> None:
@@ -120,7 +118,7 @@ class StaleEpoch(Refused):
 
 
 class ReaderBusy(Refused):
-    """Another owner's lease on this reader lives. `owner` is whose."""
+    """The lease of another owner, `owner`, on this reader still runs."""
 
     def __init__(self, source: str, subtask: int, owner: str) -> None:
         super().__init__(

@@ -1,12 +1,17 @@
 """The least of many numbers, each under a key of its own, without looking at all of them.
 
 A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the
-least one changes seldom; so each key has one entry in a heap with a *bound*, a number it was once
-at or above. A number that rises leaves its entry alone. Only when the entry comes to the top is it
-looked at: still true, it is the answer; risen, it sinks to its new place; gone, it is dropped. A
-number that falls below its bound gets a new entry. So a rise costs nothing but a store, a fall or a
-removal O(log n), and asking O(log n) on average over the changes that came before. Flink's valve
-and aggregator keep a `HeapPriorityQueue` for this.
+least one seldom changes. So each key has one entry in a heap with a *bound*, a number that its
+value was once at or above. A rise does not touch the entry. Only when the entry comes to the top
+the value is looked at:
+
+* the value is the bound: it is the least number;
+* the value has risen: the entry sinks to its new place;
+* the key is gone: the entry is dropped.
+
+A number that falls below its bound gets a new entry. So a rise costs one store, and a fall or a
+removal costs O(log n). `lowest` costs O(log n) on average over the changes before it. Flink's valve
+and aggregator have a `HeapPriorityQueue` for this.
 
 Used by the valve, the combined status of multiplexer and multi-input operators, the aggregator of
 alignment, and a group's readers.
@@ -17,11 +22,11 @@ from typing import Any, Generic, TypeVar
 
 _SLACK = 64
 _FEW = 64
-"""Up to how many keys are taken from the heap one by one; beyond that all numbers are looked at,
-which is cheaper.
+"""So many keys at most are taken from the heap one by one. For more it is cheaper to look at all
+numbers.
 """
 
-K = TypeVar("K", bound=Any)  # hashable and ordered: equal numbers stand in the order of their keys
+K = TypeVar("K", bound=Any)  # hashable and ordered: equal numbers are in the order of their keys
 
 
 class Lowest(Generic[K]):
@@ -41,7 +46,7 @@ class Lowest(Generic[K]):
         return key in self._values
 
     def set(self, key: K, value: int) -> None:
-        """Put `value` under `key`, in place of what was there."""
+        """Puts `value` under `key`, in the place of its last value."""
         self._values[key] = value
         bound = self._bounds.get(key)
         if bound is None or value < bound:
@@ -51,14 +56,14 @@ class Lowest(Generic[K]):
                 self._rebuild()
 
     def discard(self, key: K) -> None:
-        """Forget `key`, if it is there."""
+        """Removes `key`, if it is there."""
         self._values.pop(key, None)
 
     def lowest(self) -> int | None:
         """The least number, None when there is none."""
         while self._heap:
             bound, key = self._heap[0]
-            if self._bounds.get(key) != bound:  # an entry from before the number fell
+            if self._bounds.get(key) != bound:  # The entry is from before the number fell.
                 heapq.heappop(self._heap)
                 continue
             value = self._values.get(key)
@@ -73,7 +78,7 @@ class Lowest(Generic[K]):
         return None
 
     def first(self, limit: int) -> list[K]:
-        """The keys at the least number, in their order, `limit` at most. O(limit log n)."""
+        """The keys at the least number, in order, `limit` at most. O(limit log n)."""
         lowest = self.lowest()
         return [] if lowest is None else self._taken(lowest, limit)
 
@@ -87,8 +92,8 @@ class Lowest(Generic[K]):
         return [key for _, key in sorted((number, key) for key, number in self._values.items() if number <= value)]
 
     def _taken(self, value: int, limit: int) -> list[K]:
-        """What is at the top is true once `lowest` has been asked, so the entries that are wanted
-        come out one after the other.
+        """The first keys up to `value`, `limit` at most. `lowest` puts a true entry on top each
+        time, so the wanted entries come out in order.
         """
         taken = list[tuple[int, K]]()
         while len(taken) < limit:
@@ -96,15 +101,15 @@ class Lowest(Generic[K]):
             if lowest is None or lowest > value:
                 break
             entry = heapq.heappop(self._heap)
-            if not taken or taken[-1] != entry:  # two of the same: it fell, rose, and fell again
+            if not taken or taken[-1] != entry:  # The same entry twice: the number fell, rose, and fell again.
                 taken.append(entry)
         for entry in taken:
             heapq.heappush(self._heap, entry)
         return [key for _, key in taken]
 
     def fill(self, values: dict[K, int]) -> None:
-        """These numbers in the place of all that were there: cheaper than one by one where most of
-        them have changed. O(n).
+        """Replaces all numbers. This is cheaper than one by one where most of them have changed.
+        O(n).
         """
         self._values = values
         self._rebuild()

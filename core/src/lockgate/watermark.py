@@ -1,11 +1,11 @@
 """Watermark values: 64-bit milliseconds since the Unix epoch, with an end on either side.
 
-A watermark of t says: no record with an event time at or below t is still to come (Flink's
-`Watermark`, seed 003). `MIN` is "no watermark yet", `MAX` is "will never hold anybody back".
-Arithmetic saturates at both ends, and the ends themselves absorb: MAX − 10 minutes is still MAX,
-for "never" does not become a date by subtracting from it.
+A watermark of t means: no record with an event time at or below t is still to come (Flink's
+`Watermark`, seed 003). `MIN` means "no watermark yet", `MAX` means "never limits any reader".
+Arithmetic saturates at both ends, and the ends themselves absorb. So MAX − 10 minutes is still MAX:
+"never" does not become a date by subtraction.
 
-Used by everything: the coordinator's group rules, the planner, the wire codec and the clients.
+Used by all rooms of the core, the coordinator and the clients.
 """
 
 from datetime import datetime, timedelta, timezone

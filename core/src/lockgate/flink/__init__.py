@@ -1,6 +1,6 @@
-"""Flink's event-time classes, checked against traces of real Flink; what each does is listed in
-`docs/flink-parity.md`.
+"""Flink's event-time classes, checked against traces of real Flink. `docs/flink-parity.md` lists
+what each of them does.
 
-No package that ships imports this room yet. Class names here are Flink's own, so some also occur in
-`lockgate.wire`.
+Used by the tests, the conformance replay and an example; no package that ships imports this room
+yet. The class names are Flink's own, so a few of them also occur in `lockgate.wire`.
 """

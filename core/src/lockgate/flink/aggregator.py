@@ -1,9 +1,9 @@
 """The lowest of the last watermarks reported (Flink's `WatermarkAggregator`).
 
-A plain minimum of the last value per key: a value may fall, and then the minimum falls; nothing is
-ever removed; empty is MIN. This is Flink's form, kept exactly. What lockgate's own coordinator
-answers differently (leases, fencing, readers that are lost) is in its group rules, which stand on
-their own.
+It is a plain minimum over the last value of each key. A value may fall, and then the minimum falls.
+Nothing is ever removed. Without any value the minimum is MIN. This is exactly Flink's form.
+lockgate's own coordinator has leases, fencing and lost readers as well; its rules are in
+`lockgate.group`.
 
 Used by `lockgate.flink.announcement`, twice: over the subtasks of a source and over the sources of
 a group.
@@ -27,7 +27,9 @@ class WatermarkAggregator(Generic[K]):
         self.aggregated = MIN
 
     def aggregate(self, key: K, watermark: int) -> int | None:
-        """Take a key's watermark. The new minimum if that changed it, else None. O(log n)."""
+        """Takes a key's watermark. Returns the new minimum, or None where it is unchanged. O(log
+        n).
+        """
         self._watermarks.set(self._places.setdefault(key, len(self._places)), watermark)
         lowest = self._watermarks.lowest()
         if lowest is None or lowest == self.aggregated:
@@ -36,5 +38,5 @@ class WatermarkAggregator(Generic[K]):
         return lowest
 
     def keys(self) -> list[K]:
-        """Everybody who ever reported, in the order of the first report."""
+        """All keys that ever reported, in the order of their first reports."""
         return list(self._places)

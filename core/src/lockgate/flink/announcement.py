@@ -1,24 +1,25 @@
-"""Who may go how far: the alignment half of Flink's `SourceCoordinator`, exactly (seeds 001 and
-003, part 4.2).
+"""The alignment half of Flink's `SourceCoordinator`, exactly: how far each source may read (seeds
+001 and 003, part 4.2).
 
-The subtasks of a source report their watermarks. The minimum over them is the source's; the minimum
-over the sources of a group is the group's; and every so often each source announces to its subtasks
-how far they may read: group minimum + *this source's* drift. The rules that one would not guess:
+The subtasks of a source report their watermarks. The lowest of them is the source's watermark. The
+lowest over the sources of a group is the group's watermark. Each source announces to its subtasks,
+at every interval, how far they may read: the group's watermark + *this source's* drift. The rules
+that a reader would not guess:
 
 1. A sum beyond 64 bits, on either side, is announced as MAX. (This is not `watermark.add`: MIN +
    drift is a number here.)
-2. Announced to every subtask that has ever reported and whose gateway is ready. Nobody reported:
-   nothing is said.
-3. A source enters its group when its own minimum first *changes* from MIN: a silent one, or one
-   whose first report is MIN, holds nobody.
+2. An announcement goes to each subtask that has ever reported and whose gateway is ready. Before
+   the first report nothing is announced.
+3. A source enters its group when its own minimum first *changes* from MIN. A silent source, or one
+   whose first report is MIN, limits no other source.
 4. Sources are known by their operator's name: two of one name overwrite each other. Nothing is ever
-   removed: a subtask that failed, a source that was closed, leaves its last word holding the group.
-   (lockgate's own groups answer this with leases.)
-5. Reports may fall and the announced maximum with them. Idle and finished subtasks report MAX.
+   removed. The last report of a failed subtask, or of a closed source, limits the group for ever.
+   (lockgate's own groups have leases for this.)
+5. Reports may fall, and then the announced maximum falls. Idle and finished subtasks report MAX.
 6. A drift of MAX means that alignment is off: a report is then an error.
-7. The subtask of a report is not checked; the next announcement finds it out.
+7. The subtask of a report is not checked. A wrong one is found by the next announcement.
 
-Used by `lockgate simulate` for Flink's side of a comparison and by the conformance replay.
+Used by the tests and the conformance replay.
 """
 
 from lockgate.errors import UnknownName, WrongState
@@ -27,7 +28,7 @@ from lockgate.watermark import MAX, MIN
 
 
 class CoordinatorStore:
-    """What the sources of one job share: a group's watermarks by operator name (Flink's
+    """The state that the sources of one job share: a group's watermarks by operator name (Flink's
     `CoordinatorStore`).
     """
 
@@ -42,8 +43,8 @@ def max_desired_watermark(group_minimum: int, max_drift_ms: int) -> int:
 
 
 class SourceAlignment:
-    """One source's coordinator, as far as alignment goes. `announce` is called by whoever keeps the
-    period.
+    """One source's coordinator, as far as alignment goes. The caller keeps the interval, and calls
+    `announce`.
     """
 
     def __init__(
@@ -63,28 +64,28 @@ class SourceAlignment:
         return self._group is not None and self._max_drift_ms < MAX
 
     def start(self) -> None:
-        """Before this nothing may be reported and nothing is announced."""
+        """Begins. Before this call no report is allowed and nothing is announced."""
         self._started = True
         if self._group is not None and self.enabled:
             self._store.groups.setdefault(self._group, WatermarkAggregator())
 
     def attempt_ready(self, subtask: int, attempt: int) -> None:
-        """An execution of the subtask can be spoken to. Raises `UnknownName`."""
+        """An attempt of the subtask can receive events. Raises `UnknownName`."""
         self._gateway(subtask).add(attempt)
 
     def attempt_failed(self, subtask: int, attempt: int) -> None:
-        """That execution is gone; its last report stays (rule 4). Raises `UnknownName`."""
+        """The attempt is gone; its last report stays (rule 4). Raises `UnknownName`."""
         self._gateway(subtask).discard(attempt)
 
     def subtask_reset(self, subtask: int) -> None:
-        """The subtask goes back to a checkpoint: nobody to speak to until an attempt is ready.
+        """The subtask goes back to a checkpoint. It receives nothing until an attempt is ready.
         Raises `UnknownName`.
         """
         self._gateway(subtask).clear()
 
     def report(self, subtask: int, watermark: int) -> None:
-        """A subtask's watermark (rules 3, 5, 6, 7). Raises `WrongState` before `start`, and when
-        this source is not aligned.
+        """Takes a subtask's watermark (rules 3, 5, 6, 7). Raises `WrongState` before `start`, and
+        when this source is not aligned.
         """
         if not self._started:
             raise WrongState("the coordinator has not started yet: call start() first")
@@ -95,8 +96,8 @@ class SourceAlignment:
             self._store.groups[self._group].aggregate(self._operator_name, combined)
 
     def announce(self) -> list[tuple[int, int]]:
-        """`(subtask, max desired watermark)` for each one that is to hear it. Raises `UnknownName`
-        for a report out of range.
+        """`(subtask, max desired watermark)` for each subtask that is to receive it. Raises
+        `UnknownName` for a report out of range.
         """
         if not self._started or self._group is None or not self.enabled:
             return []

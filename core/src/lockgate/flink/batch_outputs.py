@@ -1,9 +1,9 @@
 """Event time of bounded execution: timestamps, and nothing else (Flink's
 `NoOpTimestampsAndWatermarks`; seed 003).
 
-A batch has all its records before the first result: watermarks on the way would only cost. So
-records get their event time, and every watermark and idleness, of the reader's own or a
-generator's, is dropped. That the end is reached is said once, by MAX, after the last record (see
+A batch has all its records before the first result, so watermarks on the way would only cost.
+Records get their event time. Every watermark and idleness is dropped, the reader's own and the
+generator's. MAX alone, after the last record, says that the end is reached (see
 `lockgate.flink.propagation.source_task`).
 
 Used by the source operator when `progressive_watermarks` is off.
@@ -47,7 +47,7 @@ class BatchEventTime:
         self._strategy = strategy
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """The reader's output; the listener never hears anything."""
+        """The reader's output. The listener is never called."""
         return _TimestampsOnly(output, self._strategy.assign_timestamp)
 
     def start_periodic_emission(self) -> None:

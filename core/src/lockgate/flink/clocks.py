@@ -1,13 +1,13 @@
 """Clocks and timers, as arguments.
 
-Nothing in this package looks at a wall clock. What needs one takes a `RelativeClock` (nanoseconds
-since some start: only differences mean anything) or a `TimerService` (milliseconds, and calls back
-when a time has come). `VirtualTime` is both, moved by hand: tests and simulations run hours of
-event time in milliseconds, and the same way each time.
+Nothing in this package reads a wall clock. A class that needs time takes a `RelativeClock` or a
+`TimerService`. The clock counts nanoseconds since some start, so only differences have a meaning.
+The timer service counts milliseconds, and calls back when a time has come. `VirtualTime` is both,
+moved by hand: tests run hours of event time in milliseconds, and the same way each time.
 
-A `PausableClock` hides the time during which its owner could not have made progress (Flink's
-`PausableRelativeClock`): a split that alignment holds back, or a source under back pressure, must
-not grow idle for that. Pauses nest: paused twice, it goes on after two resumes.
+A `PausableClock` hides the time in which its owner could make no progress (Flink's
+`PausableRelativeClock`). So a split that alignment pauses, or a source under back pressure, does
+not become idle. Pauses nest: paused twice, the clock goes on after two resumes.
 
 Used by the idleness timer, the event-time logic of a source, the source operator, the SQL assigners
 and the network.
@@ -26,7 +26,7 @@ TimerCallback = Callable[[int], None]
 
 
 class RelativeClock(Protocol):
-    """Time passes: only differences of its answers mean anything."""
+    """A clock. Only differences between its values have a meaning."""
 
     def relative_nanos(self) -> int:
         """Now, in nanoseconds."""
@@ -36,11 +36,11 @@ class Timer(Protocol):
     """A timer that was set."""
 
     def cancel(self) -> None:
-        """It will not fire (again). Cancelling twice does no harm."""
+        """Stops the timer: it does not fire again. A second call changes nothing."""
 
 
 class TimerService(Protocol):
-    """Processing time: what time it is, and calls when a time has come (Flink's
+    """Processing time: the time now, and a callback when a time has come (Flink's
     `ProcessingTimeService`).
     """
 
@@ -48,16 +48,16 @@ class TimerService(Protocol):
         """Processing time in ms."""
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """`callback` once, when `at_ms` has come; at the next occasion when it has passed
-        already.
+        """Calls `callback` once, when `at_ms` has come. A time that has passed is due at the next
+        occasion.
         """
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """`callback` every `period_ms`, first in `period_ms` from now."""
+        """Calls `callback` every `period_ms`, first in `period_ms` from now."""
 
 
 class PausableClock:
-    """A clock over another one that stands still while it is paused."""
+    """A clock over another one. While it is paused, its time does not change."""
 
     __slots__ = ("_base", "_paused_at", "_pauses", "_stood_still")
 
@@ -78,13 +78,13 @@ class PausableClock:
         return self._pauses > 0
 
     def pause(self) -> None:
-        """Stand still. Each pause needs a resume of its own."""
+        """Stops the clock. Each pause needs a resume of its own."""
         if not self._pauses:
             self._paused_at = self._base.relative_nanos()
         self._pauses += 1
 
     def resume(self) -> None:
-        """End one pause. Raises `WrongState` when the clock is running."""
+        """Ends one pause. Raises `WrongState` when the clock is running."""
         if not self._pauses:
             raise WrongState("the clock is running: resume() needs a pause() before it")
         self._pauses -= 1
@@ -123,23 +123,21 @@ class VirtualTime:
         return self._nanos // NANOS_PER_MILLI
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """`callback` once, when `at_ms` has come."""
+        """Calls `callback` once, when `at_ms` has come."""
         return self._push(at_ms, callback, None)
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """`callback` every `period_ms`. Raises `InvalidValue` for a period of 0 or less."""
+        """Calls `callback` every `period_ms`. Raises `InvalidValue` for a period of 0 or less."""
         if period_ms <= 0:
             raise InvalidValue("period_ms", f"must be more than 0, not {period_ms}")
         return self._push(self.now_ms() + period_ms, callback, period_ms)
 
     def advance(self, ms: int) -> None:
-        """Let `ms` pass, timer by timer: during a callback it is the time the timer was set for."""
+        """Lets `ms` pass, timer by timer. During a callback `now_ms` is the time of its timer."""
         self.advance_to(self.now_ms() + ms)
 
     def advance_to(self, at_ms: int) -> None:
-        """Go on to `at_ms`. Raises `InvalidValue` for a time that has passed: this clock does not
-        go back.
-        """
+        """Goes on to `at_ms`, timer by timer. Raises `InvalidValue` for a time that has passed."""
         if at_ms < self.now_ms():
             raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
         while self._timers and self._timers[0].at_ms <= at_ms:
@@ -147,8 +145,8 @@ class VirtualTime:
         self._nanos = at_ms * NANOS_PER_MILLI
 
     def jump_to(self, at_ms: int) -> None:
-        """Be at `at_ms` at once, and fire what is overdue then: a machine that was too busy to fire
-        its timers when they were due.
+        """Goes to `at_ms` at once, and then fires the overdue timers. So does a machine that was
+        too busy to fire them in time.
         """
         if at_ms < self.now_ms():
             raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
@@ -166,7 +164,7 @@ class VirtualTime:
             return
         self._nanos = max(self._nanos, timer.at_ms * NANOS_PER_MILLI)
         due = timer.at_ms
-        # set again before the call, so that the callback may cancel it
+        # Set again before the call, so that the callback may cancel the timer.
         if timer.period_ms is not None:
             timer.at_ms += timer.period_ms
             heapq.heappush(self._timers, timer)

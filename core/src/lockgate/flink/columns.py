@@ -1,13 +1,13 @@
 """Columns of event times: numpy or Arrow in, 64-bit milliseconds out.
 
-A column is a one-dimensional array of integers (milliseconds) or of timestamps of any unit; finer
-ones are cut to the millisecond below, as `floor`, so that the column form gives what the per-event
-form gives. Null values, floating point and numbers beyond 64 bits are refused: an event time that
-is not there would silently be one.
+A column is a one-dimensional array of integers (milliseconds) or of timestamps of any unit. A finer
+unit is cut to the millisecond below, as `floor` does, so the column form gives the same result as
+the per-event form. Null values, floating point and numbers beyond 64 bits are refused. Otherwise a
+missing event time would silently become one.
 
-numpy is an extra (`pip install lockgate[columns]`) and is looked for only when a column comes;
-Arrow arrays bring their own conversion, so that pyarrow is not imported here. Used by the
-generators' `on_column` and by `lockgate.flink.split_columns`.
+numpy is an extra (`pip install lockgate[columns]`), and is imported only when a column comes. Arrow
+arrays bring their own conversion, so pyarrow is not imported here. Used by the generators'
+`on_column` and by `lockgate.flink.split_columns`.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,9 +31,7 @@ class TimeColumn(Protocol):
 
 
 def event_times(column: TimeColumn) -> "NDArray[np.int64]":
-    """The column in milliseconds, without a copy where it is that already. Raises
-    `InvalidValue`.
-    """
+    """The column in milliseconds, without a copy if it already is. Raises `InvalidValue`."""
     import numpy as np
 
     values = _as_numpy(column)
@@ -59,7 +57,7 @@ def _as_numpy(column: TimeColumn) -> "NDArray[Any]":
         raise InvalidValue("event times", f"must be a numpy or an Arrow array, not {type(column).__name__}")
     if nulls:
         raise InvalidValue("event times", f"must not be null, but {nulls} of {len(column)} are")
-    # Arrow's: every array with a null_count has it
+    # An array with a null_count is Arrow's, and has `to_numpy` too.
     to_numpy = column.to_numpy  # type: ignore[attr-defined]
     # A chunked array always copies; asking a plain one not to would fail for timestamps with a time
     # zone.

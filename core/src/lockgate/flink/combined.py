@@ -1,17 +1,17 @@
 """Several watermarks and their idleness into one (Flink's `CombinedWatermarkStatus` and
 `IndexedCombinedWatermarkStatus`).
 
-The combined watermark is the minimum over the parts that are active; when all of them are idle, the
-maximum over all, for there is nobody left to wait for. It only rises. Without any part nothing
-changes: neither the watermark nor whether it is idle.
+The combined watermark is the minimum over the active parts. When all parts are idle it is the
+maximum over all, since there is no part to wait for. It only rises. Without any part neither the
+watermark nor the idleness changes.
 
-This looks like the valve and differs from it: there is no "aligned" here, a part that comes back
-behind the others is in the minimum at once (and simply cannot lower it), and the maximum of the
-all-idle case goes out whoever was last.
+The valve looks alike, and differs in two points. First, no part is "aligned" here: a part that
+comes back behind the others is in the minimum at once, and simply cannot lower it. Second, when all
+parts are idle the maximum goes out, whichever part became idle last.
 
 Used by the multiplexer (parts are splits) and by operators with several inputs (parts are inputs).
-A change costs O(log n). The maximum of all-idle parts is known along the way, for a part never
-falls; only when the highest part has been *removed* the rest is scanned once.
+A change costs O(log n). The maximum is kept along the way, since a part never falls. Only the
+*removal* of the highest part makes one scan of the others necessary.
 """
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -20,7 +20,7 @@ from lockgate.watermark import MIN
 
 
 class PartialWatermark:
-    """One part: its watermark, that only rises, and whether it is idle."""
+    """One part: its watermark, which only rises, and whether it is idle."""
 
     __slots__ = ("_combined", "_key", "idle", "watermark")
 
@@ -31,7 +31,7 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """Take a watermark, which also ends idleness. True if it was above the part's own."""
+        """Takes a watermark, and ends idleness. Returns True if it was above the part's own."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -40,14 +40,14 @@ class PartialWatermark:
         return True
 
     def set_idle(self, idle: bool) -> None:
-        """Become idle, or active."""
+        """Makes the part idle, or active."""
         if self.idle != idle:
             self.idle = idle
             self._combined._toggled(self._key, self)
 
 
 class CombinedWatermarkStatus:
-    """Parts that come and go, and what they come to together as of the last `update`."""
+    """Parts that come and go, with their combined watermark and idleness at the last `update`."""
 
     def __init__(self) -> None:
         self._parts: dict[int, PartialWatermark] = {}
@@ -58,7 +58,7 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """A new part: active, at MIN. It holds the combined watermark but does not lower it."""
+        """A new part: active, at MIN. It keeps the combined watermark from rising."""
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -66,16 +66,14 @@ class CombinedWatermarkStatus:
         return part
 
     def remove(self, part: PartialWatermark) -> None:
-        """Forget a part. It may go on being set, but no longer counts."""
+        """Removes a part. It may still be set, but no longer counts."""
         self._parts.pop(part._key, None)
         self._active.discard(part._key)
         if part.watermark == self._highest:
             self._highest = None
 
     def update(self) -> bool:
-        """Combine. True if the combined watermark rose; whether all are idle is in `idle`
-        afterwards.
-        """
+        """Combines the parts, and sets `idle`. Returns True if the combined watermark rose."""
         if not self._parts:
             return False
         minimum = self._active.lowest()
@@ -107,8 +105,8 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus:
-    """The combined status of an operator with a fixed number of inputs, addressed by index;
-    combined again on every change.
+    """The combined status of an operator with a fixed number of inputs, addressed by index. Each
+    change combines them again.
 
     Raises `InvalidValue` for a negative number of inputs.
     """
@@ -130,14 +128,14 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.idle
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """A watermark on an input. True if the combined one rose. Raises `UnknownName` for an input
-        that does not exist.
+        """Takes a watermark on an input. Returns True if the combined one rose. Raises
+        `UnknownName` for an input that does not exist.
         """
         self._part(index).set_watermark(timestamp)
         return self._combined.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
-        """An input becomes idle or active. True if the combined watermark rose. Raises
+        """Makes an input idle or active. Returns True if the combined watermark rose. Raises
         `UnknownName` as above.
         """
         self._part(index).set_idle(idle)

@@ -1,14 +1,17 @@
-"""What flows in a stream: records, and between them watermarks, statuses, latency markers and
+"""The elements of a stream: records, and between them watermarks, statuses, latency markers and
 record attributes.
 
-A channel carries five kinds of elements in one order (Flink's `StreamElement`, seed 000): a record
-with its event time; a watermark ("no record at or below this is still to come"); a status (IDLE: do
-not wait for me; ACTIVE: wait again); a latency marker, that measures how long the way takes; and
-record attributes, that say whether a source still works off a backlog.
+A channel carries five kinds of elements in one order (Flink's `StreamElement`, seed 000):
 
-Two receivers stand for the two halves of the way. A `WatermarkOutput` is what a generator talks to;
-a `DataOutput` is what takes whole streams. Used by every component that emits: generators,
-multiplexer, valve, source operator, network.
+* a record with its event time;
+* a watermark: no record at or below it is still to come;
+* a status: IDLE (do not wait for this stream) or ACTIVE (wait again);
+* a latency marker, which measures how long the way takes;
+* record attributes, which say whether a source still works off a backlog.
+
+There are two kinds of receivers. A generator writes to a `WatermarkOutput`. A `DataOutput` takes
+whole streams. Used by every component that emits: generators, multiplexer, valve, source operator,
+network.
 """
 
 from dataclasses import dataclass
@@ -37,7 +40,7 @@ class Watermark:
 
 
 class WatermarkStatus(Enum):
-    """Whether a stream is waited for."""
+    """ACTIVE: the stream is waited for. IDLE: it is not."""
 
     ACTIVE = "ACTIVE"
     IDLE = "IDLE"
@@ -45,7 +48,7 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """Sent by a source at `marked_at_ms` of its own clock; operators pass it on in order with the
+    """A source sends it at `marked_at_ms` of its own clock. Operators pass it on in order with the
     records around it.
     """
 
@@ -56,7 +59,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """`backlog`: what follows is old data that is being worked off; throughput counts there, not
+    """`backlog`: the records that follow are old, and are worked off. Throughput counts there, not
     latency.
     """
 
@@ -67,32 +70,32 @@ StreamElement: TypeAlias = Record | Watermark | WatermarkStatus | LatencyMarker 
 
 
 class WatermarkOutput(Protocol):
-    """Where a watermark generator puts what it has to say (Flink's `WatermarkOutput`)."""
+    """The receiver of a generator's watermarks and idleness (Flink's `WatermarkOutput`)."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """A watermark. Whether it rises is the receiver's business."""
+        """Takes a watermark. The receiver drops one that does not rise."""
 
     def mark_idle(self) -> None:
-        """Do not wait for this output until it speaks again."""
+        """Marks the output idle: it is not waited for until its next watermark or `mark_active`."""
 
     def mark_active(self) -> None:
-        """Wait for this output again."""
+        """Marks the output active: it is waited for again."""
 
 
 class DataOutput(Protocol):
-    """Where an operator, a valve or a source puts its stream, in order (Flink's `DataOutput`)."""
+    """The receiver of the stream of an operator, a valve or a source (Flink's `DataOutput`)."""
 
     def emit_record(self, record: Record) -> None:
-        """One record."""
+        """Takes one record."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """One watermark."""
+        """Takes one watermark."""
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """The stream becomes idle or active."""
+        """Takes a status: the stream becomes idle or active."""
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """One latency marker."""
+        """Takes one latency marker."""
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """What the records that follow are."""
+        """Takes the attributes of the records that follow."""

@@ -1,21 +1,21 @@
-"""Watermark generators: from the event times seen to the watermark claimed (Flink's
-`WatermarkGenerator`; seeds 002 and 003).
+"""Watermark generators: from event times to watermarks (Flink's `WatermarkGenerator`; seeds 002 and
+003).
 
-A generator looks at each event and may emit at once (`on_event`), or when it is asked every so
-often (`on_periodic_emit`, every 200 ms by default). What it emits need not rise; the receiver
-filters. The generators here are Flink's:
+A generator looks at each event, and may emit at once (`on_event`). It may also emit at each
+interval (`on_periodic_emit`, every 200 ms by default). Its watermarks need not rise, since the
+receiver drops those that do not. The generators here are Flink's:
 
-- bounded out-of-orderness: an event may come up to `delay` after a later one, so once t has been
-  seen nothing at or below t − delay − 1 is still to come. (− 1: an event *at* t − delay may be.)
-  Periodic; emits on every call, also an unchanged value, and MIN before the first event. The delay
+- bounded out-of-orderness: an event may come up to `delay` after a later one. So after an event at
+  t no event at or below t − delay − 1 is still to come. (− 1: an event *at* t − delay may be.) It
+  emits on every periodic call, an unchanged value too, and MIN before the first event. The delay
   counts in whole milliseconds;
 - ascending (monotonous) timestamps: bounded with a delay of 0;
-- punctuated: an event itself may carry a watermark. Per event;
-- none: never says anything.
+- punctuated: an event itself may carry a watermark. It emits per event;
+- none: it never emits.
 
-Write your own by deriving from `WatermarkGenerator`. `on_column` takes a whole column of event
-times (numpy or Arrow) and does what `on_event` would do row by row; a generator of your own has it
-from its base class, the ones here do it in one go.
+For a generator of your own, derive from `WatermarkGenerator`. `on_column` takes a whole column of
+event times (numpy or Arrow). It does the same as `on_event` for each row; the generators here do it
+in one step.
 
 Used by `lockgate.flink.strategy`, and through it by the event-time logic of sources and by
 assigners in mid-stream.
@@ -30,7 +30,7 @@ from lockgate.errors import InvalidValue
 from lockgate.flink.elements import WatermarkOutput
 from lockgate.watermark import MIN
 
-if TYPE_CHECKING:  # numpy is an extra: only who passes columns needs it
+if TYPE_CHECKING:  # numpy is an extra: only a caller that passes columns needs it
     from lockgate.flink.columns import TimeColumn
 
 
@@ -38,21 +38,21 @@ class WatermarkGenerator(ABC):
     """Turns event times into watermarks."""
 
     only_highest_counts = False
-    """Whether of many events it is enough to be told the one with the highest time. Not if it emits
-    per event, or counts.
+    """Whether the generator needs only the highest of many event times. A generator that emits per
+    event, or counts events, needs all.
     """
 
     @abstractmethod
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Called for each event, after it went on."""
+        """Takes an event, after it went on."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Called every so often."""
+        """Emits the watermark, if any. Called at each interval."""
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """As `on_event` for each row in turn; there are no events to look at, only times: `event`
-        is None.
+        """The same as `on_event` for each row in order. A column has times only, so `event` is
+        None.
         """
         from lockgate.flink.columns import event_times
 
@@ -66,13 +66,13 @@ class NoWatermarks(WatermarkGenerator):
     only_highest_counts = True
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Nothing, whatever the column holds."""
+        """Does nothing."""
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
@@ -86,19 +86,19 @@ class BoundedOutOfOrderness(WatermarkGenerator):
         if delay.nanos < 0:
             raise InvalidValue("delay", f"must be 0 or more, not {delay}")
         self._delay_ms = delay.to_millis("delay")
-        # so that the first emission is MIN and never below it
+        # The first watermark is then MIN, and not below it.
         self.max_timestamp = MIN + self._delay_ms + 1
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Remember the highest event time."""
+        """Remembers the highest event time."""
         self.max_timestamp = max(self.max_timestamp, timestamp)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """The watermark, also if it has not changed."""
+        """Emits the watermark, also if it has not changed."""
         output.emit_watermark(self.max_timestamp - self._delay_ms - 1)
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """The highest event time of the column is all that counts."""
+        """Remembers the highest event time of the column."""
         from lockgate.flink.columns import event_times
 
         times = event_times(timestamps)
@@ -120,18 +120,18 @@ def _its_own_time(event: object, timestamp: int) -> int:
 
 
 class PunctuatedWatermarks(WatermarkGenerator):
-    """Per event: `watermark_of(event, timestamp)` emits what it returns, or nothing for None; by
-    default each event's own time.
+    """Emits per event the watermark that `watermark_of(event, timestamp)` returns, nothing for
+    None. By default this is the event's own time.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] = _its_own_time) -> None:
         self._watermark_of = watermark_of
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """The event's watermark, if it carries one."""
+        """Emits the event's watermark, if it carries one."""
         watermark = self._watermark_of(event, timestamp)
         if watermark is not None:
             output.emit_watermark(watermark)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing: all is said per event."""
+        """Does nothing: this generator emits per event."""

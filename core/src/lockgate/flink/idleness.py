@@ -1,22 +1,22 @@
-"""Idleness: a generator that has seen nothing for long says so, and is no longer waited for
+"""Idleness: a generator without events for long is marked idle, and is no longer waited for
 (Flink's `WatermarksWithIdleness`).
 
-Without it one empty partition holds the event time of a whole job for ever (seeds 003, part 4.1,
-and 004). Rules, as in Flink:
+Without idleness one empty partition stops the event time of a whole job for ever (seeds 003, part
+4.1, and 004). The rules are Flink's:
 
-1. Only the periodic probes look. A probe that finds activity since the last one resets; the first
-   *quiet* probe starts the timer (not the event itself); a later one finds the output idle when
-   strictly more than the timeout has passed since then. So idleness takes at least three probes
-   after an event, two if there never was one.
-2. Idleness is announced once per quiet spell, and the generator within is not asked while it lasts.
+1. Only the periodic probes look at the time. A probe that finds an event since the last probe
+   resets the timer. The first *quiet* probe starts the timer; the event itself does not. A later
+   probe finds the output idle when strictly more than the timeout has passed since the start. So
+   idleness takes at least three probes after an event, two if there never was one.
+2. Idleness is announced once per quiet spell. Meanwhile the inner generator is not asked.
 3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
-4. The clock is one that stands still while the split could not have been read (see
+4. The clock must not run while the split could not have been read (see
    `lockgate.flink.clocks.PausableClock`).
-5. A timer that starts when the clock shows exactly 0 has not started (Flink keeps 0 for "not
-   running"): it starts one probe later.
+5. A timer that starts when the clock shows exactly 0 has not started, since Flink keeps 0 for "not
+   running". It starts one probe later.
 
-Used by `lockgate.flink.strategy` around any generator. The broker-side idleness of splits in an
-alignment group is another thing: there, silence alone proves nothing (see the planner).
+Used by `lockgate.flink.strategy` around any generator. An idle split of an alignment group is
+something else: there silence alone proves nothing (see `lockgate.plan.model`).
 """
 
 from typing import TYPE_CHECKING
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
 
 
 def checked_timeout(timeout: Duration) -> Duration:
-    """`timeout`, if it can be one. Raises `InvalidValue` for 0 or less."""
+    """Returns `timeout`. Raises `InvalidValue` for 0 or less."""
     if timeout.nanos <= 0:
         raise InvalidValue("idle_timeout", f"must be more than 0, not {timeout}")
     return timeout
 
 
 class IdlenessTimer:
-    """Finds out at each probe whether nothing has happened for longer than `timeout` (rules 1 and
-    5).
-    """
+    """Tells at each probe whether there was no event for longer than `timeout` (rules 1 and 5)."""
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
 
@@ -52,11 +50,11 @@ class IdlenessTimer:
         self.start_of_inactivity_nanos = 0  # 0: not running
 
     def activity(self) -> None:
-        """Something happened."""
+        """Notes an event."""
         self._active = True
 
     def check_if_idle(self) -> bool:
-        """One probe."""
+        """One probe. Returns True if the output is idle."""
         if self._active:
             self._active = False
             self.start_of_inactivity_nanos = 0
@@ -68,8 +66,8 @@ class IdlenessTimer:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """`inner`, and idleness after `timeout` on `clock`. Raises `InvalidValue` for a timeout of 0 or
-    less.
+    """The generator `inner`, with idleness after `timeout` on `clock`. Raises `InvalidValue` for a
+    timeout of 0 or less.
     """
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:
@@ -79,12 +77,12 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.only_highest_counts = inner.only_highest_counts
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """The inner generator's turn; the quiet spell is over."""
+        """Gives the event to the inner generator, and ends the quiet spell."""
         self.inner.on_event(event, timestamp, output)
         self._woken()
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """One probe: idle, or the inner generator's turn."""
+        """One probe: marks the output idle, or lets the inner generator emit."""
         if not self.timer.check_if_idle():
             self.inner.on_periodic_emit(output)
         elif not self.is_idle_now:
@@ -92,7 +90,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
             self.is_idle_now = True
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """As `on_event` for each row; an empty column is no activity."""
+        """The same as `on_event` for each row. An empty column is no event."""
         self.inner.on_column(timestamps, output)
         if len(timestamps):
             self._woken()

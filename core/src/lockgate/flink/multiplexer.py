@@ -1,25 +1,25 @@
 """The multiplexer: the watermarks of many splits into one (Flink's `WatermarkOutputMultiplexer`;
 seed 003, 1.5).
 
-Each split has a generator of its own, so that a split that lags holds the source's watermark
-instead of being overtaken by the others. Their watermarks meet here and go on, combined (see
-`lockgate.flink.combined`), to one output below.
+Each split has a generator of its own. So a split that lags limits the source's watermark, and the
+other splits do not overtake it. Their watermarks are combined here (see `lockgate.flink.combined`)
+and go on to one output below.
 
-An output comes in two forms. What is said to an *immediate* one (per-event emission) is combined at
-once; what is said to a *deferred* one (periodic emission) waits for `on_periodic_emit`, so that a
+An output has two forms. A watermark of an *immediate* output (per-event emission) is combined at
+once. A watermark of a *deferred* output (periodic emission) waits for `on_periodic_emit`, so that a
 round over a thousand splits combines once. The rules:
 
-1. `emit_watermark` makes the output active and tells its listener so, every time; then, if it rose,
-   the new watermark. An immediate one then combines, if it rose and lies above the combined
-   watermark.
-2. `mark_idle` and `mark_active` tell the listener every time; an immediate one always combines.
-3. Combining sends the combined watermark if it rose, then `mark_idle` if all are idle, on every
-   combination: nothing is filtered here (the receiver does that). It never sends `mark_active`: a
-   rising watermark is what says it.
-4. Registering and unregistering combine nothing. Without any output the last answer stands: after
-   all were idle, still idle.
-5. The handle of an unregistered output still tells its listener and may still cause a combination;
-   its value no longer counts.
+1. `emit_watermark` makes the output active, and tells its listener so every time. If the watermark
+   rose, the listener gets it next. An immediate output then combines, if the watermark rose and is
+   above the combined one.
+2. `mark_idle` and `mark_active` tell the listener every time. An immediate output always combines.
+3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle. It
+   does so on every combination, since the receiver filters. It never sends `mark_active`: a rising
+   watermark means the same.
+4. `register` and `unregister` combine nothing. Without any output the last combined state remains:
+   after all were idle, it is still idle.
+5. The handle of an unregistered output still tells its listener, and may still cause a combination.
+   Its value no longer counts.
 
 Used by the event-time logic of a source (`lockgate.flink.outputs`), one multiplexer for its splits.
 """
@@ -32,23 +32,23 @@ from lockgate.flink.elements import WatermarkOutput
 
 
 class SplitListener(Protocol):
-    """Hears what a single output says."""
+    """Receives the watermarks and the idleness of a single output."""
 
     def on_watermark(self, timestamp: int) -> None:
-        """Its own watermark rose."""
+        """The output's own watermark rose."""
 
     def on_idle(self, idle: bool) -> None:
-        """It said that it is idle, or active: each time, not only on changes."""
+        """The output was marked idle, or active. Called each time, not only on changes."""
 
 
 class Unheard:
-    """A listener that does not listen."""
+    """A listener that does nothing."""
 
     def on_watermark(self, timestamp: int) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def on_idle(self, idle: bool) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 class _Output:
@@ -131,15 +131,15 @@ class WatermarkOutputMultiplexer:
         return {name: (output.part.watermark, output.part.idle) for name, output in self._outputs.items()}
 
     def register(self, name: str, listener: SplitListener | None = None) -> None:
-        """A new output: active, at MIN, so that it holds the others. Raises `WrongState` if the
-        name is taken.
+        """A new output: active, at MIN, so that the combined watermark waits for it. Raises
+        `WrongState` if the name is taken.
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
         self._outputs[name] = _Output(self._combined.add(), listener or Unheard())
 
     def unregister(self, name: str) -> bool:
-        """Forget an output. False if there is none of this name."""
+        """Removes an output. Returns False if there is none of this name."""
         output = self._outputs.pop(name, None)
         if output is None:
             return False
@@ -147,15 +147,15 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
-        """A handle whose words are combined at once. Raises `UnknownName`."""
+        """A handle whose watermarks are combined at once. Raises `UnknownName`."""
         return _Immediate(self, self._registered(name))
 
     def deferred(self, name: str) -> WatermarkOutput:
-        """A handle whose words wait for `on_periodic_emit`. Raises `UnknownName`."""
+        """A handle whose watermarks wait for `on_periodic_emit`. Raises `UnknownName`."""
         return _Deferred(self._registered(name))
 
     def on_periodic_emit(self) -> None:
-        """Combine what all outputs have said, and pass it on."""
+        """Combines the watermarks of all outputs, and passes the result on."""
         if self._combined.update():
             self._underlying.emit_watermark(self._combined.watermark)
         if self._combined.idle:

@@ -1,27 +1,27 @@
 """The event-time logic of a source: records in, records and watermarks out (Flink's
 `TimestampsAndWatermarks`; seeds 001 and 003).
 
-A source writes to one *main* output or to outputs per *split*; each has a generator and a clock of
-its own. Split outputs meet in a multiplexer; main and splits then meet in one last filter, which
-lets only rising watermarks through. The rules:
+A source writes to one *main* output, or to one output per *split*. Each has a generator and a clock
+of its own. The split outputs meet in a multiplexer. Main and splits then meet in one last filter,
+which lets only rising watermarks through. The rules:
 
-1. A record goes on before the watermark that it causes. The listener hears of a watermark before
+1. A record goes on before the watermark that it causes. The listener receives a watermark before
    the stream does.
-2. Main and split watermarks are not combined to a minimum: the stream's watermark is the highest
-   that either said. (A reader uses one or the other.)
+2. Main and split watermarks are not combined to a minimum. The stream's watermark is the highest of
+   both. (A reader uses one or the other.)
 3. The stream is idle when both "main" and "splits" are, and both start so. An output stops being
    idle by an emission that reaches it, also by one that the last filter drops.
 4. The stream becomes active again by a watermark that rises, or by `mark_active` on the main
-   output. A split that marks itself active, or brings a watermark that does not rise, leaves the
+   output. A split that is marked active, or brings a watermark that does not rise, leaves the
    stream idle.
 5. Periodic emission asks every split's generator, combines once, and then asks the main one's.
-6. Each split's clock stands still while that split is paused and, like the main one, under back
-   pressure.
+6. Each split's clock is paused while that split is. All clocks are paused under back pressure.
 
 Bounded (batch) execution needs no watermarks on the way: `BatchEventTime` assigns timestamps and
 drops everything else.
 
-Used by the source operator; alone by readers that need per-split watermarks without an operator.
+Used by the source operator, and alone by readers that need per-split watermarks without an
+operator.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ from lockgate.flink.strategy import WatermarkStrategy
 
 
 class _SplitUpdates:
-    """One split's words to the listener, with the split's name."""
+    """Passes one split's watermarks and idleness to the listener, with the split's name."""
 
     def __init__(self, listener: WatermarkUpdateListener, split_id: str) -> None:
         self._listener = listener
@@ -102,22 +102,22 @@ class _MainOutput(GeneratingOutput):
 
 
 class EventTimeLogic(Protocol):
-    """What the source operator needs of it."""
+    """The event-time logic as the source operator uses it."""
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """The reader's output, over `output`. Once."""
+        """The reader's output, which writes to `output`. To be called once."""
 
     def start_periodic_emission(self) -> None:
-        """From now on emit every so often."""
+        """Emits at each interval from now on."""
 
     def stop_periodic_emission(self) -> None:
-        """No more of that."""
+        """Ends periodic emission."""
 
     def emit_immediately(self) -> None:
-        """One periodic emission now."""
+        """Makes one periodic emission now."""
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Stop the clocks of some splits, let those of others go on."""
+        """Pauses the clocks of some splits, and resumes those of others."""
 
 
 class TimestampsAndWatermarks:
@@ -149,26 +149,26 @@ class TimestampsAndWatermarks:
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Emit every interval. Raises `WrongState` when it does so already."""
+        """Emits at each interval. Raises `WrongState` when this has begun already."""
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
             self._periodic = self._timers.repeat(self._interval_ms, lambda due: self.emit_immediately())
 
     def stop_periodic_emission(self) -> None:
-        """No more periodic emission; stopping twice does no harm."""
+        """Ends periodic emission. A second call changes nothing."""
         if self._periodic is not None:
             self._periodic.cancel()
             self._periodic = None
 
     def emit_immediately(self) -> None:
-        """Rule 5."""
+        """Makes one periodic emission (rule 5)."""
         if self._main is not None:
             self._main.emit_periodic()
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Rule 6. Raises `UnknownName`, or `WrongState` for a resume without a pause; then no clock
-        was touched.
+        """Pauses and resumes clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for a
+        resume without a pause; then no clock was changed.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]
@@ -181,8 +181,8 @@ class TimestampsAndWatermarks:
             clock.resume()
 
     def back_pressure(self, started: bool) -> None:
-        """All clocks stand still while the stream downstream cannot take more. Saying the same
-        twice changes nothing.
+        """Pauses all clocks while the stream downstream cannot take more. The same call twice
+        changes nothing.
         """
         if started == self._back_pressured:
             return
@@ -194,7 +194,7 @@ class TimestampsAndWatermarks:
                 clock.resume()
 
     def clock_for_split(self, split_id: str) -> PausableClock:
-        """A clock for a new split: standing still if there is back pressure."""
+        """A clock for a new split, paused if there is back pressure."""
         clock = PausableClock(self._clock)
         if self._back_pressured:
             clock.pause()
@@ -202,7 +202,7 @@ class TimestampsAndWatermarks:
         return clock
 
     def forget_clock(self, split_id: str) -> None:
-        """The split is gone. Raises `UnknownName`."""
+        """Removes the clock of a split that is gone. Raises `UnknownName`."""
         self._split_clock(split_id)
         del self._split_clocks[split_id]
 

@@ -1,9 +1,8 @@
-"""One output of a source: a generator behind it, and the filter where all outputs of the source
-meet.
+"""One output of a source with its generator, and the filter where all outputs of the source meet.
 
-The parts that `lockgate.flink.outputs` puts together: what a reader sees (`SourceOutput`,
-`ReaderOutput`), an output with its generator, the pair of halves ("main" and "splits") that are
-idle only together, and the last filter, behind which watermarks only rise.
+`lockgate.flink.outputs` puts these parts together. Readers see `SourceOutput` and `ReaderOutput`.
+Below them are an output with its generator, and a pair of halves ("main" and "splits") that are
+idle only together. Behind the last filter watermarks only rise.
 
 Used by `lockgate.flink.outputs` and `lockgate.flink.batch_outputs`; readers use the two protocols.
 """
@@ -17,45 +16,45 @@ from lockgate.watermark import MIN
 
 
 class WatermarkUpdateListener(Protocol):
-    """Hears what the event-time logic decides, before the stream does."""
+    """Receives the decisions of the event-time logic, before the stream does."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
         """The source's watermark rose."""
 
     def update_idle(self, idle: bool) -> None:
-        """The whole source became idle or active (told after the stream was)."""
+        """The whole source became idle or active. Called after the stream has received it."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
         """A split's own watermark rose."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """A split said that it is idle, or active: each time."""
+        """A split was marked idle, or active. Called each time."""
 
     def split_finished(self, split_id: str) -> None:
         """A split's output was released."""
 
 
 class SourceOutput(Protocol):
-    """Where a reader puts its records (Flink's `SourceOutput`)."""
+    """The receiver of a reader's records (Flink's `SourceOutput`)."""
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """A record, with the timestamp it came with."""
+        """Takes a record, with the timestamp it came with."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """A watermark of the reader's own."""
+        """Takes a watermark of the reader's own."""
 
     def mark_idle(self) -> None:
-        """Nothing to be expected here for now."""
+        """Marks the output idle: it is not waited for."""
 
     def mark_active(self) -> None:
-        """Wait for this output again."""
+        """Marks the output active: it is waited for again."""
 
 
 class ReaderOutput(SourceOutput, Protocol):
-    """The main output, that also makes the outputs per split (Flink's `ReaderOutput`)."""
+    """The main output, which also makes the outputs per split (Flink's `ReaderOutput`)."""
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
-        """The split's output; the same one when asked twice."""
+        """The split's output. Two calls for one split return the same output."""
 
     def release_output_for_split(self, split_id: str) -> None:
         """The split is finished."""
@@ -73,7 +72,7 @@ class RisingWatermarks:
         self._idle = False
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Tell the listener, become active, pass it on: if it rises."""
+        """Passes a watermark on if it rises: first to the listener, last to the stream."""
         if timestamp <= self._highest:
             return
         self._highest = timestamp
@@ -82,24 +81,24 @@ class RisingWatermarks:
         self._output.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        """IDLE, once."""
+        """Sends IDLE, if the stream is active."""
         if not self._idle:
-            self._turn(WatermarkStatus.IDLE)
+            self._become(WatermarkStatus.IDLE)
 
     def mark_active(self) -> None:
-        """ACTIVE, if it was idle."""
+        """Sends ACTIVE, if the stream is idle."""
         if self._idle:
-            self._turn(WatermarkStatus.ACTIVE)
+            self._become(WatermarkStatus.ACTIVE)
 
-    def _turn(self, status: WatermarkStatus) -> None:
+    def _become(self, status: WatermarkStatus) -> None:
         self._output.emit_status(status)
         self._idle = status is WatermarkStatus.IDLE
         self._listener.update_idle(self._idle)
 
 
 class IdleWhenBothAre:
-    """Main, or all splits together: the stream is idle only when the `other` half is too (Flink's
-    `IdlenessManager`).
+    """One half of a stream: main, or all splits together. The stream is idle only when the `other`
+    half is too (Flink's `IdlenessManager`).
     """
 
     def __init__(self, underlying: WatermarkOutput) -> None:
@@ -115,18 +114,18 @@ class IdleWhenBothAre:
         return one, two
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Goes on; this half is not idle, whether it rises or not."""
+        """Passes a watermark on. This half is then not idle, whether the watermark rises or not."""
         self._underlying.emit_watermark(timestamp)
         self._idle = False
 
     def mark_idle(self) -> None:
-        """Half the way to an idle stream; with the other half all of it."""
+        """Makes this half idle, and the stream if the other half is idle too."""
         self._idle = True
         if self.other._idle:
             self._underlying.mark_idle()
 
     def mark_active(self) -> None:
-        """Neither this half nor the stream is idle."""
+        """Makes this half and the stream active."""
         self._idle = False
         self._underlying.mark_active()
 
@@ -149,23 +148,23 @@ class GeneratingOutput:
         self._generator = generator
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """The record goes on, with its event time; then the generator sees it."""
+        """Passes the record on with its event time. Then the generator gets it."""
         event_time = self._assign_timestamp(value, timestamp)
         self.records.emit_record(Record(value, event_time))
         self._generator.on_event(value, event_time, self._on_event)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """The reader's own watermark."""
+        """Takes the reader's own watermark."""
         self._on_event.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        """The reader's own word."""
+        """The reader marks the output idle."""
         self._on_event.mark_idle()
 
     def mark_active(self) -> None:
-        """The reader's own word."""
+        """The reader marks the output active."""
         self._on_event.mark_active()
 
     def emit_periodic(self) -> None:
-        """The generator's turn."""
+        """Lets the generator emit."""
         self._generator.on_periodic_emit(self._periodic)

@@ -1,14 +1,13 @@
-"""Whole columns of several splits, and a watermark every so often: the event-time logic of a
-source, in columns.
+"""The event-time logic of a source in columns: whole columns of several splits, and a watermark at
+each interval.
 
-A reader that gets its rows in columns (Arrow batches, numpy arrays) has them from several splits at
-once, interleaved, and each row arrived at some time. Row by row this is: give the row to its
-split's generator; and whenever the interval has passed, ask every generator and combine. Here a
-batch is cut where the interval passes, and of each piece each generator gets what it needs: one
-that looks only at the highest time gets that, any other one its rows, in the order of all. What
-comes out is the same, in the same order.
+A reader of columns (Arrow batches, numpy arrays) gets rows of several splits at once, interleaved.
+Each row arrived at some time. Row by row, each row goes to the generator of its split, and at each
+interval all generators are asked and combined. Here a batch is cut where the interval passes.
+Generators that need only the highest time get that time for each piece. All others get every row,
+in order. The result is the same, in the same order.
 
-Used by readers that get columns; `make bench-core` measures it. Needs the extra `columns`.
+Used by the tests and `make bench-core`, which measures it. Needs the extra `columns`.
 """
 
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ArrivalClock:
-    """The clock of the rows' arrival: it stands where the last watermark was due."""
+    """The clock of the rows' arrival. It shows the time at which the last watermark was due."""
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
@@ -70,12 +69,12 @@ class SplitColumns:
         self._last_arrival_ms = start_ms
 
     def take(self, splits: "NDArray[np.integer]", timestamps: TimeColumn, arrivals: TimeColumn) -> None:
-        """Rows in the order of their arrival: whose (index into the splits), with which event time,
-        and when they came (ms).
+        """Takes rows in the order of their arrival: the index of each row's split, its event time,
+        and its arrival (ms).
 
         A watermark that is due at the very ms of a row's arrival is emitted before the row. Raises
         `InvalidValue` for columns of different lengths, a split that does not exist, or arrivals
-        that go back; then nothing was taken.
+        that go back; then no row was taken.
         """
         times, came = event_times(timestamps), event_times(arrivals)
         self._check(splits, times, came)
@@ -89,8 +88,8 @@ class SplitColumns:
         self._last_arrival_ms = int(came[-1])
 
     def advance_to(self, now_ms: int) -> None:
-        """No row came until `now_ms`, but watermarks were due. Raises `InvalidValue` for a time
-        that has passed.
+        """Emits the watermarks that are due up to `now_ms`, without a row. Raises `InvalidValue`
+        for a time that has passed.
         """
         if now_ms < self._last_arrival_ms:
             raise InvalidValue("now_ms", f"must not lie before {self._last_arrival_ms}, but is {now_ms}")
@@ -113,7 +112,7 @@ class SplitColumns:
             raise InvalidValue("arrivals", f"must not go back, from {self._last_arrival_ms} on")
 
     def _cut(self, came: "NDArray[np.int64]") -> list[tuple[int, int]]:
-        """Pieces (start, end), with one watermark due between each two."""
+        """Pieces (start, end). One watermark is due between each two."""
         import numpy as np
 
         due = np.arange(self._next_ms, int(came[-1]) + 1, self._interval_ms)
@@ -134,7 +133,7 @@ class SplitColumns:
             highest = np.full(len(self._generators), MIN, dtype=np.int64)
             np.maximum.at(highest, whose, when)
             for split, timestamp in enumerate(highest.tolist()):
-                # MIN may be a time, or nothing at all
+                # MIN may be a row's time, or mean that the split has no row in this piece.
                 if timestamp != MIN or bool((whose == split).any()):
                     self._generators[split].on_event(None, timestamp, self._immediate[split])
 

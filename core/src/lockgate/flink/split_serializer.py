@@ -6,10 +6,10 @@ seed 003, part 3).
     starting    long
     stopping    long, MIN for none                                   all big endian
 
-Modified UTF-8 is Java's: U+0000 takes two bytes (C0 80), and what lies beyond U+FFFF is written as
-its two surrogates, three bytes each. As in Flink, the version given to `deserialize` and anything
-behind the last field are ignored; bytes that end too early, or are no modified UTF-8, are
-`UnreadableBytes`, and offsets that are none `InvalidValue`.
+Modified UTF-8 is Java's: U+0000 takes two bytes (C0 80), and a character beyond U+FFFF is written
+as its two surrogates, three bytes each. As in Flink, `deserialize` ignores the version and any
+bytes behind the last field. Bytes that end too early, or are no modified UTF-8, raise
+`UnreadableBytes`. Invalid offsets raise `InvalidValue`.
 
 Used by the source operator for its events and checkpoints.
 """
@@ -39,8 +39,8 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """The text again. Raises `UnreadableBytes`, naming `field`, for bytes that Java's `readUTF`
-    refuses.
+    """The text of these bytes. Raises `UnreadableBytes`, naming `field`, for bytes that Java's
+    `readUTF` refuses.
     """
     units = bytearray()
     at = 0
@@ -64,8 +64,8 @@ class KafkaPartitionSplitSerializer:
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """The split's bytes. Raises `InvalidValue` for no topic, one of more than 65,535 bytes, or
-        numbers that do not fit.
+        """The split's bytes. Raises `InvalidValue` for no topic, a topic of more than 65,535 bytes,
+        or numbers that do not fit.
         """
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")
@@ -81,7 +81,7 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """The split of these bytes, whatever `version` says. Raises `UnreadableBytes` or
+        """The split of these bytes; `version` is ignored. Raises `UnreadableBytes` or
         `InvalidValue`.
         """
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]

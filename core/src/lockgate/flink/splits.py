@@ -1,19 +1,19 @@
 """Splits: the smallest part of a source that can be read, and paused, by itself.
 
 For Kafka a split is one partition of one topic, from one offset up to another (Flink's
-`KafkaPartitionSplit`, seeds 001 and 003, part 3); its name is `topic-partition`, in the wire
-protocol, in logs and in metrics alike. Offsets are positions, or one of the words below:
+`KafkaPartitionSplit`, seeds 001 and 003, part 3). Its name is `topic-partition`, as in the wire
+protocol, in logs and in metrics. Offsets are positions, or one of these constants:
 
     starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an
                       older state, and read from its position)
     stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever); never EARLIEST
 
 A stopping offset before the starting one is a split without records. While a split is read, its
-`KafkaPartitionSplitState` moves on; at a snapshot it becomes a split again, that starts at the next
-record to read.
+`KafkaPartitionSplitState` moves on. At a snapshot the state becomes a split again, which starts at
+the next record to read.
 
-Used by the Spark client, the planner's callers and the source operator; the bytes of a split are in
-`lockgate.flink.split_serializer`.
+Used by `lockgate.flink.split_serializer`, which writes a split as bytes, the tests and the
+conformance replay.
 """
 
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ _STOPPING_WORDS = (LATEST_OFFSET, COMMITTED_OFFSET, NO_STOPPING_OFFSET)
 
 @dataclass(frozen=True, slots=True, order=True)
 class KafkaPartitionSplit:
-    """One partition of one topic, and what to read of it: by default all.
+    """One partition of one topic, and the offsets to read: by default all.
 
-    Raises `InvalidValue` for an empty topic, a negative partition or an offset that is none. Flink
-    accepts any topic and partition: that form, for splits that come from elsewhere, is `as_flink`.
+    Raises `InvalidValue` for an empty topic, a negative partition or an invalid offset. Flink
+    accepts any topic and partition: `as_flink` does the same, for splits that come from elsewhere.
     """
 
     topic: str
@@ -55,7 +55,7 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Flink's own constructor: it checks the offsets and nothing else. Raises
+        """Flink's own constructor, which checks the offsets and nothing else. Raises
         `InvalidValue`.
         """
         split = object.__new__(cls)
@@ -73,7 +73,7 @@ class KafkaPartitionSplit:
 
     @property
     def stopping_offset(self) -> int | None:
-        """Where to stop, None to read for ever."""
+        """The first offset that is not read, None to read for ever."""
         return None if self.raw_stopping_offset == NO_STOPPING_OFFSET else self.raw_stopping_offset
 
     @property
@@ -99,8 +99,8 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split while it is read. The split it came from stays as it is; `current_offset` moves, and
-    is checked when it becomes a split.
+    """A split while it is read. `split` stays as it is. `current_offset` moves, and is checked when
+    the state becomes a split.
     """
 
     __slots__ = ("current_offset", "split")
@@ -110,8 +110,8 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """The split from the current offset (the next record to read) on. Raises `InvalidValue` if
-        that is no offset.
+        """The split from the current offset (the next record to read) on. Raises `InvalidValue` for
+        an invalid offset.
         """
         split = self.split
         return KafkaPartitionSplit.as_flink(
@@ -119,8 +119,8 @@ class KafkaPartitionSplitState:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Equal to its split, and to a state of an equal one: how far it has been read does not
-        matter (as in Flink).
+        """Equal to its split, and to a state of an equal split. As in Flink, the current offset
+        does not count.
         """
         return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
 

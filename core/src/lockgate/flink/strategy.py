@@ -1,8 +1,8 @@
-"""A watermark strategy: which generator, which event time, when idle, aligned with whom (Flink's
+"""A watermark strategy: the generator, the event time, the idle timeout and the alignment (Flink's
 `WatermarkStrategy`; seed 002).
 
-A strategy is a plan, not a generator: each split of a source gets a generator of its own from it,
-on a clock of its own.
+A strategy makes generators. Each split of a source gets a generator of its own from it, on a clock
+of its own.
 
     strategy =
     WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5)).with_idleness(Duration.of(seconds=60))
@@ -29,17 +29,17 @@ from lockgate.flink.idleness import WatermarksWithIdleness, checked_timeout
 from lockgate.watermark import MAX
 
 TimestampAssigner = Callable[[object, int], int]
-"""`(value, timestamp the record came with) -> event time in ms`."""
+"""`(value, timestamp that the record came with) -> event time in ms`."""
 
 
 def record_timestamp(value: object, timestamp: int) -> int:
-    """The default: the timestamp the record came with, Kafka's for instance."""
+    """The default: the timestamp that the record came with, Kafka's for instance."""
     return timestamp
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentParameters:
-    """With whom a source is aligned, how far it may be ahead, and how often it reports.
+    """The group of a source, how far the source may be ahead, and how often it reports.
 
     Raises `InvalidValue` for a negative drift or an interval of 0 or less. A drift of MAX means:
     not aligned.
@@ -66,7 +66,7 @@ NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """Makes generators. Every `with_…` gives a new strategy and leaves this one as it is."""
+    """Makes generators. Every `with_…` returns a new strategy, and leaves this one as it is."""
 
     make_generator: Callable[[RelativeClock], WatermarkGenerator]
     assign_timestamp: TimestampAssigner = record_timestamp
@@ -75,7 +75,7 @@ class WatermarkStrategy:
 
     @classmethod
     def for_generator(cls, make_generator: Callable[[], WatermarkGenerator]) -> "WatermarkStrategy":
-        """Generators of your own: `make_generator` is called once for each split."""
+        """Uses generators of your own: `make_generator` is called once for each split."""
         return cls(lambda clock: make_generator())
 
     @classmethod
@@ -85,28 +85,28 @@ class WatermarkStrategy:
 
     @classmethod
     def for_monotonous_timestamps(cls) -> "WatermarkStrategy":
-        """Event times never fall within a split."""
+        """For event times that never fall within a split."""
         return cls.for_generator(AscendingTimestamps)
 
     @classmethod
     def for_bounded_out_of_orderness(cls, delay: Duration) -> "WatermarkStrategy":
-        """Events come at most `delay` late. Raises `InvalidValue` here, not at the first split, for
-        a delay that cannot be.
+        """For events that come at most `delay` late. Raises `InvalidValue` for an invalid delay:
+        here, not at the first split.
         """
         BoundedOutOfOrderness(delay)
         return cls.for_generator(lambda: BoundedOutOfOrderness(delay))
 
     @classmethod
     def for_punctuated(cls, watermark_of: Callable[[object, int], int | None]) -> "WatermarkStrategy":
-        """Events carry watermarks."""
+        """For events that carry watermarks."""
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 
     def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
-        """Take event times from the records' values."""
+        """Takes event times from the records' values."""
         return replace(self, assign_timestamp=assign_timestamp)
 
     def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
-        """Splits without an event for longer than `timeout` are not waited for. Raises
+        """Does not wait for splits without an event for longer than `timeout`. Raises
         `InvalidValue` for 0 or less.
         """
         return replace(self, idle_timeout=checked_timeout(timeout))
@@ -114,7 +114,7 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Wait for the slowest source of `group` when more than `max_drift` ahead of it. Raises
+        """Waits for the slowest source of `group` when more than `max_drift` ahead of it. Raises
         `InvalidValue`.
         """
         parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)

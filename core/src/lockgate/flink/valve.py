@@ -1,21 +1,23 @@
 """The valve: many input channels, one watermark and one status (Flink's `StatusWatermarkValve`;
 seeds 000 and 003).
 
-An operator behind a shuffle hears as many channels as there are senders. Its event time may go as
-far as the slowest of them, so it follows the *minimum*; but neither a channel that is idle nor one
-that is back from idleness and still behind may hold it or pull it back. The rules, as in Flink 2.3:
+An operator behind a shuffle has as many channels as there are senders. Its event time may go as far
+as the slowest channel, so it follows the *minimum*. But an idle channel must not hold it. A channel
+that is back from idleness, and still behind, must neither hold it nor pull it back. The rules, as
+in Flink 2.3:
 
-1. A watermark counts if valve and channel are active and it is above the channel's own. What does
-   not count is not remembered.
-2. A channel is *aligned*, i.e. takes part in the minimum, unless it is idle, or was and has not
-   caught up with what the valve has sent since (reaching it exactly is enough).
-3. The valve sends the minimum over its aligned channels when that is above what it sent last.
-   Without an aligned channel: nothing.
-4. A channel becomes idle while others are active: the minimum is taken again only if this channel
-   stood exactly at what was sent last (it may have been the one that held the others).
-5. The last active channel becomes idle: if it stood at what was sent last, the maximum over all
-   channels goes out (nobody is left that would be waited for); then IDLE.
-6. A channel becomes active: this by itself never sends a watermark; ACTIVE goes out if the whole
+1. A watermark counts if valve and channel are active and it is above the channel's own. Any other
+   watermark is dropped.
+2. A channel is *aligned*, i.e. takes part in the minimum, with two exceptions. An idle channel is
+   not aligned. A channel that was idle is aligned again once it has reached the watermark that the
+   valve sent last (exactly is enough).
+3. The valve sends the minimum over its aligned channels when that is above the watermark that it
+   sent last. Without an aligned channel it sends nothing.
+4. A channel becomes idle while others are active. The minimum is taken again only if this channel's
+   watermark is exactly the one that was sent last, for it may have held the others.
+5. The last active channel becomes idle. If its watermark is the one that was sent last, the maximum
+   over all channels goes out, since there is no channel to wait for. Then IDLE goes out.
+6. A channel becomes active. This by itself never sends a watermark. ACTIVE goes out if the whole
    valve was idle.
 
 Used by each input of a task in `lockgate.flink.propagation`. A watermark costs O(log n) of n
@@ -29,8 +31,8 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """`channels` input channels into one output. Raises `InvalidValue` for a negative number of
-    them.
+    """Combines `channels` input channels into one output. Raises `InvalidValue` for a negative
+    number.
     """
 
     def __init__(self, channels: int, output: DataOutput) -> None:
@@ -49,19 +51,19 @@ class StatusWatermarkValve:
 
     def watermark_of(self, channel: int) -> int:
         """The channel's own watermark."""
-        return self._watermarks[self._known(channel)]
+        return self._watermarks[self._checked(channel)]
 
     def is_idle(self, channel: int) -> bool:
         """Whether the channel is idle."""
-        return self._idle[self._known(channel)]
+        return self._idle[self._checked(channel)]
 
     def is_aligned(self, channel: int) -> bool:
         """Whether the channel takes part in the minimum."""
-        return self._known(channel) in self._aligned
+        return self._checked(channel) in self._aligned
 
     def input_watermark(self, channel: int, timestamp: int) -> None:
-        """Rules 1 to 3. Raises `UnknownName` for a channel that does not exist."""
-        self._known(channel)
+        """Takes a watermark (rules 1 to 3). Raises `UnknownName` for an unknown channel."""
+        self._checked(channel)
         if self.last_status is WatermarkStatus.IDLE or self._idle[channel]:
             return
         if timestamp <= self._watermarks[channel]:
@@ -73,11 +75,11 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Rules 4 to 6; the status a channel already has changes nothing. Raises `UnknownName` for
-        an unknown channel.
+        """Takes a status (rules 4 to 6). A status that the channel already has changes nothing.
+        Raises `UnknownName` for a channel that does not exist.
         """
         idle = status is WatermarkStatus.IDLE
-        if self._idle[self._known(channel)] == idle:
+        if self._idle[self._checked(channel)] == idle:
             return
         self._idle[channel] = idle
         if idle:
@@ -117,7 +119,7 @@ class StatusWatermarkValve:
         self.last_status = status
         self._output.emit_status(status)
 
-    def _known(self, channel: int) -> int:
+    def _checked(self, channel: int) -> int:
         if not 0 <= channel < len(self._watermarks):
             raise UnknownName("channel", channel, f"this valve has channels 0 to {len(self._watermarks) - 1}")
         return channel

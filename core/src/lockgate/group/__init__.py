@@ -1,6 +1,6 @@
 """The rules of a group of readers: registration, leases, long waits, and the ceiling that its
 readers keep to.
 
-Used by the coordinator. Theory and proof stand in `lockgate.group.alignment`, and for users in
+Used by the coordinator. Theory and proof are in `lockgate.group.alignment`, and for users in
 `docs/why.md`.
 """

@@ -22,21 +22,22 @@ readers can reach an event time in their next batch, they may read up to it with
 
 **The guarantees**, in whatever order messages come and however late:
 
-1. *No plan is above the ceiling that its reader had last been told*: the planner takes the lower of
+1. *No plan is above the ceiling that its reader received last*: the planner takes the lower of
    that and its own T. Not "above the ceiling as it is now": that falls when somebody reports from
    further behind, and what is logged by then is read as it was logged.
 2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
-   whichever is greater.* A plan up to T ≤ C was told C from words w, R. So T ≤ L + d ≤ w(r) + d, or
+   whichever is greater.* A plan up to T ≤ C got C from reports w, R. So T ≤ L + d ≤ w(r) + d, or
    T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. Over all: T − L is at most d,
    or the tightest of the reaches. An old ceiling is only lower, for within a run w(r) does not fall
    (a new partition with old records aside).
 3. *At commits the same*: when the batch is done r stands at w(r) or above. What r offered it
    redeems in the batch under way or in the next: its budget gets it as far from any later position.
    So after each has planned once more, all can stand at C.
-4. *Nobody waits for ever, and never where strict would let him go*: C ≥ L + d. The lowest reader is
-   not held at all: its first unread record is at L + 1 + disorder, and max_drift > disorder
-   (`planner.Bounds`). If it has nothing unread, its watermark goes with the clock, or it becomes
-   idle, finishes, or loses its lease; `long_waits` is for a reader that takes too long over that.
+4. *No reader waits for ever, and none where strict would let it go*: C ≥ L + d. The lowest reader
+   is not held at all: its first unread record is at L + 1 + disorder, and max_drift > disorder
+   (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark goes with the clock, or
+   it becomes idle, finishes, or loses its lease; `long_waits` is for a reader that takes too long
+   over that.
 
 **What it costs when an offer is not kept.** A reader that dies in its batch: its word counts until
 its lease ends, the others get to R(r) and stop there; then it counts no more, or holds by w(r)

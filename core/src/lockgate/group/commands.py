@@ -1,4 +1,4 @@
-"""What readers may do to their group: register, report, tell progress, leave.
+"""The commands of readers: register, report, report progress, leave.
 
 The rule. A command makes a new group, or raises a `Refused` and changes nothing.
 

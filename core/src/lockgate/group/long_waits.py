@@ -8,12 +8,12 @@ would hold for just as long. A group may say how long is too long, and what foll
   A passed-over reader does not count, and reads as fast as it can under a ceiling far above it. The
   group does not wait for expected sources any longer.
 
-When a reader waits. Each of its reports tells: the reader waits if its watermark is at the ceiling
-or above, so that its next record is not allowed, and another reader is lower. (No reader waits for
-itself.) Readers report every third of a lease at least, so a wait is known that exactly. A wait
-ends with a report from below the ceiling, or with one that parks the reader. It begins anew with
-each report that is above the reader's last: a reader that gets on, at whatever pace, is not
-stopped. It stands still in an outage (`leases`), when no reader could get on.
+When a reader waits. Each of its reports decides: the reader waits if its watermark is at the
+ceiling or above, so that its next record is not allowed, and another reader is lower. (No reader
+waits for itself.) Readers report every third of a lease at least, so a wait is known that exactly.
+A wait ends with a report from below the ceiling, or with one that parks the reader. It begins anew
+with each report that is above the reader's last: a reader that gets on, at whatever pace, is not
+stopped. An outage (`leases`) does not count as waiting, since no reader could get on.
 
 Which readers hold it. Those whose watermark plus the drift is not above the waiting reader's, and
 that do not wait themselves. A passed-over reader counts again as soon as it reports from within the

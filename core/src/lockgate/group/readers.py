@@ -193,23 +193,21 @@ class Readers(Mapping[ReaderKey, Reader]):
         return found + state.lost.up_to(watermark) if with_lost else found
 
     def first_heard(self) -> int | None:
-        """When the one was last heard who has a lease that runs, is not parked, and is silent for
-        longest.
-        """
+        """The earliest `heard_at` of the readers with a running lease, parked ones left out."""
         return self._reached().heard.lowest()
 
     def heard_until(self, time: int) -> list[ReaderKey]:
-        """Those whose lease runs, who are not parked, and who were not heard after this time.
-        O(found).
+        """The readers with a running lease that have not reported after `time`, parked ones left
+        out. O(found).
         """
         return self._reached().heard.up_to(time)
 
     def first_parked(self) -> int | None:
-        """Until when the first of those that are parked is."""
+        """The earliest end of parking; None: no reader is parked."""
         return self._reached().parked.lowest()
 
     def parked_until(self, time: int) -> list[ReaderKey]:
-        """Those that are parked until this time at most. O(found)."""
+        """The readers whose parking ends at `time` or before. O(found)."""
         return self._reached().parked.up_to(time)
 
     def first_held(self) -> int | None:

@@ -134,7 +134,7 @@ class Draft(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """What this draft and the ones before it teach the next one; None: nothing was measured."""
+        """The curve for the next draft, by this one and those before; None: none has measured."""
         measured = [(event_time, self._use(heads)) for event_time, (_, heads) in self._cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
@@ -239,7 +239,7 @@ class Draft(Generic[Split]):
             return Limit.BUDGET
         return Limit.HORIZON if self._cut(own.target) else Limit.END
 
-    # -- what the logs say --
+    # -- look-ups --
 
     def _ask_heads(self) -> Mapping[Split, Head]:
         if not any(backlog.offsets for backlog in self._backlogs.values()):

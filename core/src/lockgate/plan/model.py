@@ -39,8 +39,8 @@ with the credible record behind them. The `SplitLog` leaves them out. A split wi
 unread record has no first record. Its watermark is h(s), and it is read by the rest of the budget,
 in proportion, as Spark would natively.
 
-**Look-ups.** `T` is looked for by asking the log where every split stands at one event time
-(`lockgate.plan.search`), beginning with what the last plans taught. A plan asks
+**Look-ups.** The search for `T` asks the log for the position of every split at one event time
+(`lockgate.plan.search`). It begins with the curve of the last plans. A plan asks
 `draft.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
 Where that does not find `T`, the batch is smaller than it could be; it is never uneven, and never
 empty for it.
@@ -103,7 +103,7 @@ class SplitLog(Protocol[Split]):
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has asked so much that it should end its search."""
+        """True once this plan has asked so much that it should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:
         """The first unread record of each split."""
@@ -131,7 +131,8 @@ class Bounds:
             # A split's watermark lies 1 ms + disorder below its first unread record, and a ceiling
             # max_drift above a watermark.
             raise InvalidValue(
-                "max_drift", f"must be greater than disorder ({self.disorder} ms), or nobody could read a first record"
+                "max_drift",
+                f"must be greater than disorder ({self.disorder} ms), or no split could read a first record",
             )
 
 

@@ -113,7 +113,7 @@ class ProducerLag:
 
     @property
     def hidden_since(self) -> int | None:
-        """As told at the last look."""
+        """Since when (wall clock, ms) records are hidden behind the end, as of the last look."""
         return self._hidden_since
 
     def is_active(self, now: int) -> bool:

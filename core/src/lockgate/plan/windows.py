@@ -1,20 +1,25 @@
-"""Where windows of event time begin and end, by the clock on the wall of a time zone.
+"""The begins and ends of event-time windows, by the local time of a time zone.
 
-**The rule.** A window is a part of a day that divides it, counted from local midnight; a day,
-midnight to midnight; or a week, from Monday on. So it holds what a table by `date_trunc`, `hour` or
-a date holds in one place, in that zone. Days have 23 or 25 hours where clocks are changed, and one
-of 24 can be missing.
+**The rule.** A window is one of three:
 
-**Where clocks go back** an hour comes twice under one name. A batch that ended between the two
-would write the second over the first. So windows end only where no later instant bears a name that
-was there before: the hour that comes twice is one window of two hours. Of half hours all four are
-one window.
+* a part of a day, counted from local midnight, whose size divides the day;
+* a day, midnight to midnight;
+* a week, from Monday on.
 
-**Without a zone** a window is a multiple of its size since 1970-01-01T00:00Z, whatever its size: as
-Spark's `window()` counts, and Flink's.
+So a window has the rows that a table partitioned by `date_trunc`, `hour` or a date has in one
+partition, in that zone. Where clocks are changed, days have 23 or 25 hours, and an hour of the day
+can be missing.
 
-Used by `lockgate.plan.slices`. Which zone, and what is known of it, is the caller's: no tables of
-zones are read here.
+**Where clocks go back** an hour comes twice under one name. If a batch ended between the two, the
+next batch would overwrite the first hour by the second. So a window ends only where no later
+instant has a name that was there before. The hour that comes twice is one window of two hours. With
+windows of half an hour all four are one window.
+
+**Without a zone** a window of any size is a multiple of its size since 1970-01-01T00:00Z, as in
+Spark's `window()` and in Flink.
+
+Used by `lockgate.plan.slices`. The caller gives the zone's changes; this module reads no tables of
+zones.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,7 +34,7 @@ _MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """What the clocks of a zone show. `offset`: how far (ms) they are ahead of UTC before the first
+    """The local time of a zone. `offset`: how far (ms) it is ahead of UTC before the first
     change; `changes`: (instant in ms, offset from then on), in order. No zone was ever more than 18
     hours from UTC.
     """
@@ -38,7 +43,7 @@ class Zone:
     changes: tuple[tuple[int, int], ...] = ()
 
     def local(self, instant: int) -> int:
-        """What the clocks show at an instant: ms since their own 1970-01-01T00:00."""
+        """Local time at an instant: ms since 1970-01-01T00:00 of the same clocks."""
         return instant + self._offset(bisect_right(self.changes, instant, key=_instant))
 
     def first(self, local: int) -> int:
@@ -51,8 +56,8 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """From when to when clocks go a second time where they pass `local` twice; None where they
-        pass it once.
+        """The stretch of local times that comes twice (begin, end), if `local` is inside it; else
+        None.
         """
         near = range(
             bisect_left(self.changes, local - DAY, key=_instant), bisect_right(self.changes, local + DAY, key=_instant)
@@ -64,7 +69,7 @@ class Zone:
         return None
 
     def _offset(self, at: int) -> int:
-        """Before the change number `at`."""
+        """The offset before the change number `at`."""
         return self.changes[at - 1][1] if at else self.offset
 
 
@@ -84,7 +89,7 @@ class Windows:
             raise InvalidValue("size", f"of {self.size} ms: expected what divides a day, a day, or a week")
 
     def begin(self, event_time: int) -> int:
-        """Where the window begins in which an event time (ms) lies."""
+        """The begin of the window in which an event time (ms) lies."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) - monday
         while (again := zone.twice(local)) is not None:
@@ -92,7 +97,7 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """Where the window ends in which an event time (ms) lies: the next one begins there."""
+        """The end of the window in which an event time (ms) lies: the next one begins there."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:

@@ -35,7 +35,7 @@ from lockgate.wire.events import (
 from lockgate.wire.fields import Fields, Json
 
 BATCH_LIMIT = 10_000
-"""How many reports one batch may carry."""
+"""The most reports that one batch may carry."""
 
 
 def config_to_json(config: GroupConfig) -> Json:
@@ -53,7 +53,7 @@ def config_to_json(config: GroupConfig) -> Json:
 
 
 def config_from_json(value: object) -> GroupConfig:
-    """What is absent has its default; what is unknown is a fault."""
+    """An absent field has its default. An unknown field is a fault."""
     taken = Fields(value)
     config = _config(taken)
     taken.finish()
@@ -98,8 +98,8 @@ def reports_to_json(reports: Sequence[tuple[str, ReportedWatermarkEvent]]) -> Js
 
 
 def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    """Each report of a batch is judged alone: what is wrong with one stands in its place. A batch
-    that is none raises.
+    """The reports of a batch, each judged alone. A faulty report is replaced by its faults. Raises
+    `InvalidMessage` for a body that is no batch.
     """
     taken = Fields(value)
     items = taken.objects("reports", limit=BATCH_LIMIT)
@@ -214,8 +214,8 @@ def answer_from_json(value: object) -> RegistrationAnswer:
 
 
 def _config(taken: Fields) -> GroupConfig:
-    """With every fault noted the defaults stand in, for they break no rule; the caller's `finish`
-    raises then.
+    """The configuration, or the default where there are faults: `GroupConfig` itself would raise
+    for one fault alone. The caller's `finish` raises for all.
     """
     default = GroupConfig()
     numbers = {

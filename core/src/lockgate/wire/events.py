@@ -3,7 +3,7 @@
 They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`:
 `ReaderRegistrationEvent`, `ReportedWatermarkEvent`, `WatermarkAlignmentEvent`. Flink's events carry
 one number each. These carry an epoch as well: over HTTP only the epoch tells a reader from its
-predecessor. And they carry the numbers that show a person which reader holds which.
+predecessor. They also carry the numbers that show a person which reader waits for which.
 
 This module has values only: `codec` has their JSON form, `lockgate.group` the rules. Times are
 milliseconds since the Unix epoch, `watermark.MIN` to `watermark.MAX`. Used by the coordinator and
@@ -44,9 +44,7 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxHold(str, Enum):
-    """What follows when a reader has waited for longer than `max_hold_ms`: a warning, or it goes
-    on.
-    """
+    """The effect of a wait that is longer than `max_hold_ms`: a warning, or the reader goes on."""
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -74,7 +72,7 @@ CONFIG_FLOORS: Mapping[str, int] = {"max_drift_ms": 0, "update_interval_ms": 10,
 """
 
 MAX_HOLD_FLOOR = 50
-"""The least `max_hold_ms` of a group: each wait that ends is a commit and a line in the log."""
+"""The least `max_hold_ms` of a group. Each end of a wait is a commit and a line in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +107,8 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """One split in a report. `position` is the next offset to read, `end` the log's end, `rows`
-    what was read so far.
+    """One split in a report. `position`: the next offset to read; `end`: the log's end; `rows`: the
+    number of rows read so far.
     """
 
     watermark: int
@@ -122,12 +120,12 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
-    """A reader's combined watermark. An idle or finished reader holds no other one, whatever its
-    `watermark`.
+    """A reader's combined watermark. An idle or finished reader limits no other reader, whatever
+    its `watermark`.
 
     `reach`: the event time that the reader's next batch would reach without the group's ceiling.
-    `park_ms`: for so long the reader will be silent, and counts all the same: a scheduled run has
-    ended, and the next one goes on from there.
+    `park_ms`: the reader will be silent for so long, and still counts. A scheduled run has ended,
+    and the next one goes on from there.
     """
 
     subtask: int
@@ -152,8 +150,8 @@ class SplitProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressEvent:
-    """An executor's word in the middle of a batch. `(batch_id, attempt)` orders what is said about
-    one split.
+    """A report of an executor's task in the middle of a batch. `(batch_id, attempt)` orders the
+    reports about one split.
     """
 
     subtask: int
@@ -167,8 +165,8 @@ class ProgressEvent:
 class ReaderRegistrationEvent:
     """A reader opens a new epoch of itself and fences every older one.
 
-    `config` and `ceiling` are what it was last told, if anything: after an outage a group is built
-    again from them.
+    `config` and `ceiling` are the last ones that the reader received, if any. After a loss of the
+    store the group is built again from them.
     """
 
     subtask: int
@@ -181,9 +179,7 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldBy:
-    """One reader that determines the group's minimum, and its lowest split if it has told about
-    splits.
-    """
+    """One reader that determines the group's minimum, and its lowest split if it reports splits."""
 
     source: str
     subtask: int
@@ -193,11 +189,11 @@ class HeldBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
-    """What the coordinator broadcasts. In mode `observe` `would_be` is the ceiling that `enforce`
-    would set.
+    """The coordinator's broadcast. In mode `observe` `would_be` is the ceiling that `enforce` would
+    set.
 
-    `config_version` is another one after each change of the group's configuration; None from a
-    coordinator that does not tell.
+    `config_version` rises with each change of the group's configuration; None from a coordinator
+    that does not send it.
     """
 
     group: str
@@ -211,8 +207,8 @@ class WatermarkAlignmentEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationAnswer:
-    """The answer to a `ReaderRegistrationEvent`: the epoch that is now the newest, and how often to
-    be heard.
+    """The answer to a `ReaderRegistrationEvent`: the reader's new epoch, its lease, and the
+    interval of reports.
     """
 
     subtask: int

@@ -1,8 +1,8 @@
 """Reads one JSON object strictly, and names every fault.
 
 A message that is half understood is worse than a refused one. `{"epoch": true}` is not epoch 1.
-`{"watermark": 1.0}` has been a double and may have lost its last digits. Beyond 64 bits there is no
-time. So each field is checked for its exact type and range, and nothing is converted. One
+`{"watermark": 1.0}` has been a double, and may have lost its last digits. No time has more than 64
+bits. So each field is checked for its exact type and range, and nothing is converted. One
 `InvalidMessage` carries all faults of a message.
 
 Used by `codec` alone.
@@ -93,7 +93,7 @@ class Fields:
         return self.name(key)
 
     def names(self, key: str, *, default: tuple[str, ...]) -> tuple[str, ...]:
-        """A list of names; the first of twice the same one is kept."""
+        """A list of names. A name that occurs twice is kept once, in its first place."""
         value = self._take(key, default)
         if not isinstance(value, (list, tuple)):
             self._wrong(key, value, "a list of names")
@@ -133,7 +133,7 @@ class Fields:
         return {item: Fields(inner, f"{self._path}{key}.{item}.", self._faults) for item, inner in value.items()}
 
     def objects(self, key: str, *, limit: int | None = None) -> list[object]:
-        """A list of anything, each item to be judged by itself."""
+        """A list of anything. The caller judges each item."""
         value = self._take(key, REQUIRED)
         if not isinstance(value, list):
             self._wrong(key, value, "a list")
@@ -154,7 +154,7 @@ class Fields:
         return Fields(value, f"{self._path}{key}[{index}].", self._faults)
 
     def refuse_others(self) -> None:
-        """Every field that nobody has taken is a fault."""
+        """Notes each field that was not taken as a fault."""
         for key in self._values:
             if key not in self._taken:
                 self._fault(str(key), f"is not known here; known are {', '.join(sorted(self._taken))}")
@@ -184,7 +184,9 @@ class Fields:
 
 
 def is_text(value: object) -> bool:
-    """A string that UTF-8 can carry: a lone surrogate, which JSON can spell, is none."""
+    """Whether a value is a string that UTF-8 can carry. JSON can spell a lone surrogate, UTF-8
+    cannot carry it.
+    """
     if type(value) is not str:
         return False
     try:

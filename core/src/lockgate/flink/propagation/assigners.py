@@ -1,10 +1,11 @@
 """Operators that assign event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`, and
 SQL's; seeds 000, 002).
 
-From here on the stream has the event time of *this* strategy. What came from upstream is replaced:
-timestamps are assigned anew, watermarks are dropped but for MAX (the end of the input, which must
-not be lost), statuses are dropped. What comes out only rises. A periodic interval of 0 asks the
-generator per event only. `PreserveWatermarks` assigns nothing: all goes on as it is.
+From here on the stream has the event time of *this* strategy, in the place of the one from
+upstream. Timestamps are assigned anew. Watermarks from upstream are dropped, except MAX: it is the
+end of the input and must not be lost. Statuses from upstream are dropped. The watermarks that go
+out only rise. With a periodic interval of 0 the generator is asked per event only.
+`PreserveWatermarks` assigns nothing: all goes on as it is.
 
 Used in networks (`lockgate.flink.propagation.network`).
 """
@@ -21,8 +22,8 @@ from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 
 
-class _Unheard:
-    """Nobody listens to the watermarks of an assigner but the stream."""
+class _NoListener:
+    """Only the stream receives the watermarks of an assigner."""
 
     def update_current_effective_watermark(self, watermark: int) -> None: ...
 
@@ -36,7 +37,7 @@ class _Unheard:
 
 
 class TimestampsAndWatermarksOperator(Operator):
-    """Assigns by a strategy. Raises `InvalidValue` for a negative interval."""
+    """Assigns event time by a strategy. Raises `InvalidValue` for a negative interval."""
 
     def __init__(
         self, strategy: WatermarkStrategy, *, clock: RelativeClock, timers: TimerService, interval_ms: int = 200
@@ -50,32 +51,32 @@ class TimestampsAndWatermarksOperator(Operator):
         self._interval_ms = interval_ms
 
     def setup(self, output: DataOutput) -> None:
-        """With the filter that lets only rising watermarks through."""
+        """Adds the filter that lets only rising watermarks through."""
         super().setup(output)
-        self._rising = RisingWatermarks(output, _Unheard())
+        self._rising = RisingWatermarks(output, _NoListener())
 
     def open(self) -> None:
-        """Emit every interval from now on."""
+        """Emits at each interval from now on."""
         if self._interval_ms:
             self._processing_time.repeat(self._interval_ms, lambda due: self._generator.on_periodic_emit(self._rising))
 
     def process(self, index: int, record: Record) -> None:
-        """The record goes on with its new event time; then the generator sees it."""
+        """Passes the record on with its new event time. Then the generator gets it."""
         timestamp = self._assign_timestamp(record.value, record.timestamp)
         self.output.emit_record(Record(record.value, timestamp))
         self._generator.on_event(record.value, timestamp, self._rising)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Dropped, but for MAX."""
+        """Drops the watermark, unless it is MAX."""
         if timestamp == MAX:
             self._rising.emit_watermark(MAX)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Dropped: whether this stream is idle its own generator says."""
+        """Drops the status. The stream is idle when its own generator says so."""
 
 
 class PreserveWatermarksOperator(Operator):
-    """Assigns nothing."""
+    """Assigns nothing, and passes everything on."""
 
     def __init__(self, strategy: PreserveWatermarks | None = None) -> None:
         super().__init__()
@@ -101,7 +102,7 @@ class SqlWatermarkAssignerOperator(Operator):
         self._idle_timeout_ms = idle_timeout_ms
 
     def setup(self, output: DataOutput) -> None:
-        """With its assigner."""
+        """Makes the assigner."""
         super().setup(output)
         self._assigner = WatermarkAssigner(
             self._watermark_of,
@@ -113,19 +114,19 @@ class SqlWatermarkAssignerOperator(Operator):
         )
 
     def open(self) -> None:
-        """Start the assigner's timer."""
+        """Starts the assigner's timer."""
         self._assigner.open()
 
     def process(self, index: int, record: Record) -> None:
-        """To the assigner."""
+        """Gives the record to the assigner."""
         self._assigner.process_element(record)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """To the assigner."""
+        """Gives the watermark to the assigner."""
         self._assigner.process_watermark(timestamp)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """To the assigner."""
+        """Gives the status to the assigner."""
         self._assigner.process_status(status)
 
 
@@ -137,10 +138,10 @@ class MiniBatchAssignerOperator(Operator):
         self._interval_ms = interval_ms
 
     def setup(self, output: DataOutput) -> None:
-        """With its assigner."""
+        """Makes the assigner."""
         super().setup(output)
         self._assigner = RowtimeMiniBatchAssigner(self._interval_ms, output)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """To the assigner."""
+        """Gives the watermark to the assigner."""
         self._assigner.process_watermark(timestamp)

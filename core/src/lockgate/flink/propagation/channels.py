@@ -1,10 +1,10 @@
 """Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`;
 seed 003, 1.5).
 
-A channel keeps what was put into it in order. A record goes to the channels that its partitioner
-names, one of them as a rule, all for a broadcast; a watermark and a status go to *every* channel,
-for each receiver has to know; a latency marker goes to one, in turn. A status that has been
-announced is not announced again, and an output that is idle announces no watermark.
+A channel keeps its elements in order. A record goes to the channels that its partitioner names: to
+one as a rule, to all for a broadcast. A watermark and a status go to *every* channel, since each
+receiver needs them. A latency marker goes to one channel, the next one each time. A status that was
+announced is not announced again. An idle output announces no watermark.
 
 Used by `lockgate.flink.propagation.network`.
 """
@@ -25,21 +25,21 @@ from lockgate.flink.elements import (
 
 Channel: TypeAlias = deque[StreamElement]
 Partitioner: TypeAlias = Callable[[Record, int], Iterable[int]]
-"""`(record, number of channels) -> the channels it goes to`."""
+"""`(record, number of channels) -> the channels that it goes to`."""
 
 
 def forward(record: Record, channels: int) -> Iterable[int]:
-    """To the first channel: for a connection one to one."""
+    """Names the first channel: for a connection one to one."""
     return (0,)
 
 
 def to_all(record: Record, channels: int) -> Iterable[int]:
-    """To every channel: a broadcast."""
+    """Names every channel: a broadcast."""
     return range(channels)
 
 
 def by(key: Callable[[object], int]) -> Partitioner:
-    """To the channel of its key: `key(value)` modulo the number of channels."""
+    """Names the channel of the record's key: `key(value)` modulo the number of channels."""
     return lambda record, channels: (key(record.value) % channels,)
 
 
@@ -53,28 +53,28 @@ class ChannelOutput:
         self._next_marker = 0
 
     def emit_record(self, record: Record) -> None:
-        """To the channels that the partitioner names."""
+        """Sends a record to the channels that the partitioner names."""
         for channel in self._partition(record, len(self._channels)):
             self._channels[channel].append(record)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """To every channel, unless the output is idle."""
+        """Sends a watermark to every channel, unless the output is idle."""
         if self._announced is WatermarkStatus.ACTIVE:
             self._to_all(Watermark(timestamp))
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """To every channel, if it is news."""
+        """Sends a status to every channel, if it has changed."""
         if status is not self._announced:
             self._announced = status
             self._to_all(status)
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """To one channel, in turn."""
+        """Sends a marker to one channel, the next one each time."""
         self._channels[self._next_marker % len(self._channels)].append(marker)
         self._next_marker += 1
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """To every channel."""
+        """Sends attributes to every channel."""
         self._to_all(attributes)
 
     def _to_all(self, element: StreamElement) -> None:
@@ -83,32 +83,32 @@ class ChannelOutput:
 
 
 class Outputs:
-    """All connections of an operator: what it emits goes to each of them."""
+    """All connections of an operator. Each of them gets all that the operator emits."""
 
     def __init__(self) -> None:
         self.connections: list[DataOutput] = []
 
     def emit_record(self, record: Record) -> None:
-        """To each connection."""
+        """Sends a record to each connection."""
         for output in self.connections:
             output.emit_record(record)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """To each connection."""
+        """Sends a watermark to each connection."""
         for output in self.connections:
             output.emit_watermark(timestamp)
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """To each connection."""
+        """Sends a status to each connection."""
         for output in self.connections:
             output.emit_status(status)
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """To each connection."""
+        """Sends a marker to each connection."""
         for output in self.connections:
             output.emit_latency_marker(marker)
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """To each connection."""
+        """Sends attributes to each connection."""
         for output in self.connections:
             output.emit_record_attributes(attributes)

@@ -1,12 +1,11 @@
 """A network of operators, run in one thread and in a known order (seeds 000, 002 part 4.4.3, and
 003 part 2).
 
-Each task runs one operator. Between tasks lie channels, one from each sender to each receiver; each
-input of a task has a valve over its channels. What comes out of a channel: a record goes to the
-operator; a watermark or a status goes to the valve, which decides what the operator hears of it; a
-latency marker goes to the operator past the valve. The order within a channel is kept, always;
-which channel is next is a choice (`choose`), by default each in turn, and event time must come out
-the same for any choice.
+Each task runs one operator. Between tasks lie channels, one from each sender to each receiver. Each
+input of a task has a valve over its channels. Records, latency markers and record attributes go
+from the channel to the operator. Watermarks and statuses go to the valve, which decides what the
+operator receives. The order within a channel is always kept. The next channel is a choice
+(`choose`), by default one after the other. Event time must be the same for any choice.
 
     network = Network()
     left, right = network.source("left"), network.source("right")
@@ -15,9 +14,9 @@ the same for any choice.
     network.connect([right], [joined], index=1)
     left.output.emit_watermark(29)
     right.output.emit_watermark(14)
-    network.run()                                   # joined.operator hears 14
+    network.run()                                   # joined.operator gets 14
 
-Used by `lockgate simulate` and the plain readers; a source operator feeds it through
+Used by the tests and `examples/broadcast_watermarks.py`. A source operator feeds a network through
 `lockgate.flink.propagation.source_task`.
 """
 
@@ -40,7 +39,7 @@ from lockgate.flink.valve import StatusWatermarkValve
 
 
 class _IntoOperator:
-    """What a valve lets through goes to its input of the operator."""
+    """Passes what a valve lets through to the valve's input of the operator."""
 
     def __init__(self, operator: Operator, index: int) -> None:
         self._operator = operator
@@ -75,14 +74,14 @@ class Task:
         operator.setup(self.output)
 
     def open(self) -> None:
-        """All channels are there: put the valves over them."""
+        """Puts the valves over the channels, which are all there by now."""
         self._valves = [
             StatusWatermarkValve(len(channels), into) for channels, into in zip(self.channels, self._into, strict=True)
         ]
         self.operator.open()
 
     def waiting(self) -> list[tuple[int, int]]:
-        """`(input, channel)` of each channel that holds something."""
+        """`(input, channel)` of each channel that is not empty."""
         return [
             (index, at)
             for index, channels in enumerate(self.channels)
@@ -91,7 +90,7 @@ class Task:
         ]
 
     def take(self, index: int, at: int) -> None:
-        """Take one element out of a channel."""
+        """Takes one element out of a channel."""
         self._dispatch(index, at, self.channels[index][at].popleft())
 
     def _dispatch(self, index: int, at: int, element: StreamElement) -> None:
@@ -108,7 +107,7 @@ class Task:
 
 
 Choice = Callable[[Sequence[tuple[Task, int, int]]], tuple[Task, int, int]]
-"""Of the channels that hold something, the one to take from next."""
+"""Chooses the next channel out of those that are not empty."""
 
 
 class Network:
@@ -119,8 +118,8 @@ class Network:
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """A task. Raises `InvalidValue` for a name that is taken, `WrongState` once the network
-        runs.
+        """Adds a task. Raises `InvalidValue` for a name that is taken, `WrongState` once the
+        network runs.
         """
         self._not_started()
         if name in self.tasks:
@@ -129,14 +128,14 @@ class Network:
         return task
 
     def source(self, name: str) -> Task:
-        """A task whose output is fed from outside (`task.output`)."""
+        """Adds a task whose output is fed from outside (`task.output`)."""
         return self.add(name, Operator())
 
     def connect(
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
-        """A channel from each sender to input `index` of each receiver. Raises `UnknownName`, or
-        `WrongState` once the network runs.
+        """Adds a channel from each sender to input `index` of each receiver. Raises `UnknownName`,
+        or `WrongState` once the network runs.
         """
         self._not_started()
         for receiver in receivers:
@@ -149,21 +148,21 @@ class Network:
             sender.output.connections.append(ChannelOutput(channels, partition))
 
     def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
-        """What these tasks emit goes out of the network, too."""
+        """Sends the output of these tasks out of the network, too."""
         for sender in senders:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Work until every channel is empty; what is emitted on the way included."""
+        """Works until every channel is empty, with all that is emitted on the way."""
         self.start()
-        turn = 0
+        taken = 0
         while waiting := [(task, *channel) for task in self.tasks.values() for channel in task.waiting()]:
-            task, index, at = waiting[turn % len(waiting)] if choose is None else choose(waiting)
-            turn += 1
+            task, index, at = waiting[taken % len(waiting)] if choose is None else choose(waiting)
+            taken += 1
             task.take(index, at)
 
     def start(self) -> None:
-        """Open every task, once; `run` does it by itself."""
+        """Opens every task, once. `run` calls it."""
         if not self._started:
             self._started = True
             for task in self.tasks.values():

@@ -1,12 +1,11 @@
 """The task around a source operator (Flink's `SourceOperatorStreamTask`; seed 003).
 
-It lets the operator emit while there is something; and it says the last word: when the data has
-come to its end, or the source was stopped with drain, MAX goes out after the last record, so that
-every timer downstream fires. Stopped without drain, nothing does: the job will go on from a
-savepoint, and event time with it. Bounded execution has this MAX as its only watermark.
+It lets the operator emit as long as there are records. When the data has ended, or the source was
+stopped with drain, it emits MAX after the last record. So every timer downstream fires. Stopped
+without drain it emits nothing more: the job will go on from a savepoint, and event time with it. In
+bounded execution this MAX is the only watermark.
 
-Used with `lockgate.flink.propagation.network`, whose task's output it feeds, by the plain readers
-and `lockgate simulate`.
+Used by the tests; a `lockgate.flink.propagation.network` takes the task's output.
 """
 
 from typing import Generic, TypeVar
@@ -28,13 +27,13 @@ class SourceTask(Generic[S]):
         self._output = output
 
     def run(self) -> DataInputStatus:
-        """Emit until there is nothing for now (then `operator.availability()` says when there is),
-        or nothing ever.
+        """Emits until there is no record for now, or no more at all. In the first case
+        `operator.availability()` says when there is one.
         """
         while True:
             status = self._operator.emit_next(self._output)
             if status is DataInputStatus.END_OF_DATA:
-                # an idle output lets no watermark through, and this one must not be lost
+                # An idle output lets no watermark through, and this one must not be lost.
                 if self._operator.idle:
                     self._output.emit_status(WatermarkStatus.ACTIVE)
                 self._output.emit_watermark(MAX)

@@ -2,11 +2,11 @@
 004).
 
 A timer is set for an event time, under a key and a namespace (the operator's own distinction, a
-window for instance). When the watermark reaches that time the timer fires: due ones in the order of
-their times, each once, all of them *before* the watermark goes on, so that whatever a timer emits
-is not late downstream. The same timer set twice is one timer. A timer that is set while others
-fire, and is due already, fires in the same round. Of equal times Flink leaves the order open; here
-it is the order in which they were set.
+window for instance). It fires when the watermark reaches its time. Due timers fire in the order of
+their times, each once. All fire *before* the watermark goes on, so that nothing they emit is late
+downstream. The same timer set twice is one timer. A timer that is set while others fire, and is due
+already, fires in the same round. Flink leaves the order of equal times open; here it is the order
+in which they were set.
 
 Used by the operators of `lockgate.flink.propagation`.
 """
@@ -48,8 +48,8 @@ class EventTimers:
         return len(self._set)
 
     def set(self, timer: EventTimer) -> None:
-        """Set a timer; one that is set already stays as it is. One whose time has passed fires at
-        the next watermark.
+        """Sets a timer. A timer that is set already stays as it is. A timer whose time has passed
+        fires at the next watermark.
         """
         if timer not in self._set:
             self._set[timer] = self._sequence
@@ -57,15 +57,15 @@ class EventTimers:
             self._sequence += 1
 
     def delete(self, timer: EventTimer) -> None:
-        """Forget a timer; one that is not set does no harm."""
+        """Removes a timer, if it is set."""
         self._set.pop(timer, None)
 
     def advance(self, watermark: int) -> None:
-        """Fire what is due at `watermark`."""
+        """Fires the timers that are due at `watermark`."""
         self.watermark = watermark
         while self._heap and self._heap[0].timestamp <= watermark:
             entry = heapq.heappop(self._heap)
-            # not deleted since, nor deleted and set again
+            # The timer was not deleted since, nor deleted and set again.
             if self._set.get(entry.timer) == entry.sequence:
                 del self._set[entry.timer]
                 self._on_event_time(entry.timer)

@@ -1,5 +1,5 @@
-"""A source's splits in a checkpoint: each one's bytes behind the version that wrote them (Flink's
-`SimpleVersionedSerialization`).
+"""A source's splits in a checkpoint: each split's bytes, behind the version that wrote them
+(Flink's `SimpleVersionedSerialization`).
 
     int version │ int length │ the split's bytes          big endian
 
@@ -19,13 +19,15 @@ _HEADER = struct.Struct(">ii")
 
 
 def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[bytes, ...]:
-    """One entry a split."""
+    """The entries of a checkpoint, one for each split."""
     entries = ((serializer.version, serializer.serialize(split)) for split in splits)
     return tuple(_HEADER.pack(version, len(data)) + data for version, data in entries)
 
 
 def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
-    """The splits again. Raises `UnreadableBytes` for an entry that is not as long as it says."""
+    """The splits of these entries. Raises `UnreadableBytes` for an entry of another length than its
+    header says.
+    """
     splits = []
     for position, entry in enumerate(state):
         if len(entry) < _HEADER.size:

@@ -1,9 +1,9 @@
 """The operator that runs a source (Flink's `SourceOperator`; seeds 001 and 003).
 
 It polls a reader, gives the records their event time and watermarks, and obeys its coordinator.
-Alignment acts on two levels, which do not know of each other: each *split* that is ahead is paused
-in the reader (`lockgate.flink.source.pausing`); and the *whole source* waits when its own
-watermark, as sampled, is ahead. The operating modes:
+Alignment acts on two levels, which do not know of each other. Each *split* that is ahead is paused
+in the reader (`lockgate.flink.source.pausing`). The *whole source* waits when its own watermark, as
+sampled, is ahead. The operating modes:
 
     OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
              │                                   │  │                                │
@@ -12,14 +12,14 @@ watermark, as sampled, is ahead. The operating modes:
              ▼                                      ▼
     SOURCE_DRAINED or SOURCE_STOPPED ──emit_next──► DATA_FINISHED
 
-While it waits it does not poll and is not available; a record that was polled already still goes
-out. Every alignment interval it takes a sample, checks both levels, and then reports its *latest*
-watermark (not the oldest sample): MAX if idle, nothing while there is none. It obeys alignment
-events even if its own strategy does not ask for alignment; then it does not report. Once its data
-is finished each further call reports MAX.
+While it waits it does not poll, and it is not available. A record that was polled already still
+goes out. At each alignment interval it takes a sample, checks both levels, and then reports its
+*latest* watermark, not the oldest sample. It reports MAX if it is idle, and nothing while it has no
+watermark. It obeys alignment events even if its own strategy does not ask for alignment; then it
+does not report. Once its data is finished each further call reports MAX.
 
-Used by `lockgate.flink.propagation.source_task` and the plain readers. Time, timers and the way to
-the coordinator are arguments.
+Used by `lockgate.flink.propagation.source_task`. Time, timers and the way to the coordinator are
+arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,8 +54,8 @@ S = TypeVar("S", bound=SourceSplit)
 
 
 class SourceOperator(Generic[S]):
-    """Runs the reader that `make_reader` gives. `send` is the way to the coordinator;
-    `may_emit_more` lets one call emit a batch.
+    """Runs the reader that `make_reader` makes. `send` sends an event to the coordinator.
+    `may_emit_more` lets one call emit several records.
     """
 
     def __init__(
@@ -101,15 +101,15 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Before `open`: the splits of a snapshot. Raises `UnreadableBytes`, or `WrongState` after
-        `open`.
+        """Takes the splits of a snapshot, before `open`. Raises `UnreadableBytes`, or `WrongState`
+        after `open`.
         """
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)
 
     def init_reader(self) -> None:
-        """Make the reader, if it is not there yet."""
+        """Makes the reader, if there is none yet."""
         if self._reader is None:
             options = self._options
             self._reader = self._make_reader(
@@ -117,7 +117,7 @@ class SourceOperator(Generic[S]):
             )
 
     def open(self) -> None:
-        """Make the reader, give it what was restored, register, start."""
+        """Makes the reader, gives it the restored splits, registers, and starts."""
         self.init_reader()
         if self._restored:
             self._add_splits(self._restored)
@@ -126,8 +126,8 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """No more data, at once, also while waiting. Draining means that the end of event time is
-        reached downstream.
+        """Ends the data at once, also while waiting. With `drain` event time reaches its end
+        downstream.
         """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
@@ -138,16 +138,16 @@ class SourceOperator(Generic[S]):
         return self.finished
 
     def finish(self) -> None:
-        """All data has been processed."""
+        """Ends the operator: all data has been processed."""
         self._stop_services()
         self.finished.set()
 
     def close(self) -> None:
-        """The end, also after a failure."""
+        """Releases everything, also after a failure."""
         self._stop_services()
-        if (
-            self._reports is not None
-        ):  # until here a source that has ended goes on reporting MAX, so that it holds nobody
+        # Until here a source that has ended goes on reporting MAX, so that it limits no other
+        # source.
+        if self._reports is not None:
             self._reports.cancel()
         if self._reader is not None:
             self._reader.close()
@@ -167,7 +167,7 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Poll the reader, if that is to be done now. Raises `WrongState` for another output than
+        """Polls the reader, if the mode allows it. Raises `WrongState` for another output than
         before.
         """
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
@@ -177,7 +177,7 @@ class SourceOperator(Generic[S]):
         return self._emit_next_not_reading(output)
 
     def availability(self) -> Signal:
-        """Set when `emit_next` has something to do."""
+        """A signal that is set when `emit_next` has something to do."""
         if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
             return self._or_woken(self._waiting)
         if self.mode in RUNNING:
@@ -185,8 +185,8 @@ class SourceOperator(Generic[S]):
         return AVAILABLE
 
     def back_pressure(self, started: bool) -> None:
-        """The stream downstream takes no more, or does again: clocks of idleness stand still
-        meanwhile.
+        """The stream downstream takes no more, or takes records again. The clocks of idleness are
+        paused in between.
         """
         if self._progressive is not None:
             self._progressive.back_pressure(started)
@@ -194,8 +194,8 @@ class SourceOperator(Generic[S]):
     # -- the coordinator --
 
     def handle_event(self, event: object) -> None:
-        """An event from the coordinator. Raises `InvalidValue` for one that is none, `CannotPause`,
-        `UnreadableBytes`.
+        """Obeys an event from the coordinator. Raises `InvalidValue` for anything else,
+        `CannotPause`, `UnreadableBytes`.
         """
         if isinstance(event, WatermarkAlignmentEvent):
             self.max_desired_watermark = event.max_watermark
@@ -215,7 +215,7 @@ class SourceOperator(Generic[S]):
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
-        """Whether the whole source has to wait, or may read again."""
+        """Makes the whole source wait, or read again, as its oldest sample demands."""
         clock = self._progressive.main_clock if self._progressive is not None else None
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
@@ -229,10 +229,10 @@ class SourceOperator(Generic[S]):
             self._waiting.set()
 
     def check_split_watermark_alignment(self) -> None:
-        """Which splits have to pause, and which may go on: told the reader in one call."""
+        """Pauses and resumes splits, with one call to the reader."""
         self._obey(self.splits.check(self.max_desired_watermark))
 
-    # -- what the event-time logic tells --
+    # -- calls from the event-time logic --
 
     def update_current_effective_watermark(self, watermark: int) -> None:
         """The source's watermark rose."""
@@ -244,12 +244,12 @@ class SourceOperator(Generic[S]):
         self.idle = idle
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """A split's own watermark rose: it may have to be paused."""
+        """A split's own watermark rose. Pauses the split, if it is ahead now."""
         self.splits.rose(split_id, watermark)
         self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """A split said that it is idle, or active."""
+        """A split was marked idle, or active."""
         self.splits.set_idle(split_id, idle)
         if not idle:
             self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
@@ -289,7 +289,7 @@ class SourceOperator(Generic[S]):
             self._latency = self._timers.repeat(options.latency_interval_ms, self._mark_latency)
         self._output = output
         self._main_output = self._event_time.create_main_output(output, self)
-        for split_id in self.splits.samplers:  # those that came before there was an output
+        for split_id in self.splits.samplers:  # splits that came before the output
             self._main_output.create_output_for_split(split_id)
         self.mode = OperatingMode.READING
 
@@ -358,8 +358,8 @@ class SourceOperator(Generic[S]):
             self._latency.cancel()
 
     def _or_woken(self, signal: Signal) -> Signal:
-        """`signal`, or the operator's own wake-up (by `stop`). One wake-up serves until it is set,
-        however often one asks.
+        """`signal`, or the operator's own wake-up (by `stop`). One wake-up serves all calls until
+        it is set: otherwise each call would add a callback to `signal`.
         """
         if signal.is_set:
             return AVAILABLE

@@ -20,7 +20,7 @@ class SourceSplit(Protocol):
 
     @property
     def split_id(self) -> str:
-        """Its name, unique within the source."""
+        """The split's name, unique within the source."""
 
 
 S = TypeVar("S", bound=SourceSplit)
@@ -42,7 +42,7 @@ class SplitSerializer(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class ReaderRegistrationEvent:
-    """A subtask's reader is there."""
+    """Flink's: a subtask's reader is there."""
 
     subtask: int
     host: str
@@ -74,19 +74,19 @@ class AddSplitEvent(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class NoMoreSplitsEvent:
-    """What the reader has is all that it will get."""
+    """The reader gets no more splits."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignmentEvent:
-    """Nobody shall read beyond `max_watermark`."""
+    """Flink's: no subtask may read beyond `max_watermark`."""
 
     max_watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedWatermarkEvent:
-    """How far this subtask is; MAX if it is idle or finished."""
+    """Flink's: the subtask's watermark, MAX if it is idle or finished."""
 
     watermark: int
 

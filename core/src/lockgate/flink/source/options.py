@@ -1,5 +1,5 @@
-"""The settings of a source operator, and the modes it goes through (drawn in
-`lockgate.flink.source.operator`, which uses them).
+"""The settings of a source operator, and its modes. `lockgate.flink.source.operator` uses both, and
+draws the modes.
 """
 
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class OperatingMode(Enum):
-    """What `emit_next` does."""
+    """The modes of a source operator. The mode decides what `emit_next` does."""
 
     OUTPUT_NOT_INITIALIZED = "OUTPUT_NOT_INITIALIZED"
     READING = "READING"
@@ -25,8 +25,8 @@ class SourceOptions:
     """Flink's settings that matter here, with Flink's defaults.
 
     `buffer_size`: samples per split and for the source. `allow_unaligned_splits`: a reader that
-    cannot pause is no error. `latency_interval_ms` 0: no latency markers. `progressive_watermarks`
-    off: bounded (batch) execution.
+    cannot pause splits is no error. `latency_interval_ms`: 0 for no latency markers.
+    `progressive_watermarks`: off for bounded (batch) execution.
     """
 
     auto_watermark_interval_ms: int = 200

@@ -1,19 +1,19 @@
 """Which splits of a source are paused: the decision, without the act (Flink's `SourceOperator` and
 `WatermarkSampler`; seed 003, part 2b).
 
-A split is ahead when its watermark is above the maximum that the coordinator announced. So that one
-jump does not pause it at once, the watermark is sampled every alignment interval into a ring of
-`buffer_size` samples, all MIN at first, and it is the *oldest* sample that counts; a ring of 0
-means the latest value. The rules:
+A split is ahead when its watermark is above the maximum that the coordinator announced. One jump of
+the watermark must not pause the split at once. So the watermark is sampled at each alignment
+interval into a ring of `buffer_size` samples, all MIN at first. The *oldest* sample counts; with a
+ring of 0 the latest value does. The rules:
 
-1. A split is paused when its oldest sample is above the maximum (equal goes on), and resumed when
-   it no longer is.
-2. An idle split is neither paused nor resumed. When it stops being idle it may be paused at once;
-   being resumed waits for the next check.
-3. All that changes is told the reader in one call.
+1. A split is paused when its oldest sample is above the maximum (equal goes on). It is resumed when
+   its oldest sample no longer is.
+2. An idle split is neither paused nor resumed. When it stops being idle it may be paused at once.
+   It is resumed at the next check at the earliest.
+3. The reader gets all changes in one call.
 
-One deviation from Flink: a split that finishes is forgotten whole. Flink forgets its samples but
-not that it was paused; the same split, given back later, is then never paused, and the first
+One deviation from Flink: all state of a finished split is dropped. Flink drops its samples, and
+keeps that it was paused. The same split, given back later, is then never paused, and the first
 attempt to resume it fails the task.
 
 Used by `lockgate.flink.source.operator`: it asks for a `PauseOrResume`, obeys it, and only then
@@ -42,7 +42,7 @@ class WatermarkSampler:
         return self._samples[0] if self._samples else self.latest
 
     def sample(self) -> None:
-        """One sample: the oldest one goes."""
+        """Adds a sample, and drops the oldest one."""
         self._samples.append(self.latest)
 
 
@@ -71,34 +71,34 @@ class SplitAlignment:
         self.idle: set[str] = set()
 
     def add(self, split_id: str) -> None:
-        """A new split; one that is there starts anew."""
+        """Adds a split. A split that is there begins anew."""
         self.samplers[split_id] = WatermarkSampler(self._buffer_size)
 
     def finish(self, split_id: str) -> None:
-        """Forget a split."""
+        """Removes a split."""
         self.samplers.pop(split_id, None)
         self.paused.discard(split_id)
         self.idle.discard(split_id)
 
     def rose(self, split_id: str, watermark: int) -> None:
-        """A split's watermark rose."""
+        """Takes a split's watermark, which rose."""
         if split_id in self.samplers:
             self.samplers[split_id].latest = watermark
 
     def set_idle(self, split_id: str, idle: bool) -> None:
-        """A split became idle, or active."""
+        """Makes a split idle, or active."""
         if idle:
             self.idle.add(split_id)
         else:
             self.idle.discard(split_id)
 
     def sample(self) -> None:
-        """One sample of every split."""
+        """Takes one sample of every split."""
         for sampler in self.samplers.values():
             sampler.sample()
 
     def check(self, maximum: int) -> PauseOrResume:
-        """What has to change for all splits (rules 1 and 2)."""
+        """The changes for all splits (rules 1 and 2)."""
         ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
         awake = self.samplers.keys() - self.idle
         return PauseOrResume(
@@ -107,7 +107,7 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """Whether this one split has to be paused."""
+        """The change that pauses this one split, if it is ahead."""
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum
         return (
@@ -115,6 +115,6 @@ class SplitAlignment:
         )
 
     def apply(self, change: PauseOrResume) -> None:
-        """It has been done."""
+        """Notes that the reader has made a change."""
         self.paused.update(change.pause)
         self.paused.difference_update(change.resume)

@@ -1,13 +1,12 @@
-"""The reader that a source operator runs, and how it says that it has nothing now (Flink's
-`SourceReader`; seed 003).
+"""The reader that a source operator runs, and its signal for new records (Flink's `SourceReader`;
+seed 003).
 
-`poll_next` gives at most one record to the output and says what comes: more, nothing for now, or
-nothing ever. After "nothing for now" the operator asks for `availability`: a `Signal` that the
-reader sets once it has something. A reader that cannot be woken (one that polls) says in
-`ask_again_ms` when to try again instead.
+`poll_next` gives at most one record to the output. Its result says whether there are more records,
+none for now, or none ever. After "none for now" the operator asks for `availability`: a `Signal`
+that the reader sets once it has a record. A reader that cannot be woken sets `ask_again_ms`, the
+time until the next try.
 
-Used by `lockgate.flink.source.operator`; implemented by whoever reads: the plain readers, and
-tests.
+Used by `lockgate.flink.source.operator`; the tests implement it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from lockgate.flink.source_output import ReaderOutput
 
 
 class InputStatus(Enum):
-    """What a reader says after a poll."""
+    """The result of a reader's poll."""
 
     MORE_AVAILABLE = "MORE_AVAILABLE"
     NOTHING_AVAILABLE = "NOTHING_AVAILABLE"
@@ -28,7 +27,7 @@ class InputStatus(Enum):
 
 
 class DataInputStatus(Enum):
-    """What the operator says to its task."""
+    """The result of the operator's `emit_next`, for its task."""
 
     MORE_AVAILABLE = "MORE_AVAILABLE"
     NOTHING_AVAILABLE = "NOTHING_AVAILABLE"
@@ -38,7 +37,7 @@ class DataInputStatus(Enum):
 
 
 class Signal:
-    """Set once; then everybody who waits is called, in the order in which they came."""
+    """An event that happens once, and then calls its callbacks, in the order in which they came."""
 
     __slots__ = ("_waiting", "ask_again_ms", "is_set")
 
@@ -48,14 +47,14 @@ class Signal:
         self._waiting: list[Callable[[], None]] = []
 
     def set(self) -> None:
-        """It has happened. A second time changes nothing."""
+        """Notes that it has happened, and calls the callbacks. A second call changes nothing."""
         self.is_set = True
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback()
 
     def then(self, callback: Callable[[], None]) -> None:
-        """`callback` when it has happened: now, if it has."""
+        """Calls `callback` when it has happened: now, if it has."""
         if self.is_set:
             callback()
         else:
@@ -69,9 +68,7 @@ S = TypeVar("S", bound=SourceSplit)
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """What a reader may know and say: its place among the subtasks, and the way to its
-    coordinator.
-    """
+    """A reader's place among the subtasks, and its way to the coordinator."""
 
     subtask: int
     parallelism: int
@@ -79,11 +76,11 @@ class ReaderContext:
     send: Callable[[ToCoordinator], None]
 
     def request_split(self) -> None:
-        """Ask for a split."""
+        """Asks for a split."""
         self.send(RequestSplitEvent(self.host))
 
     def send_source_event(self, event: object) -> None:
-        """An event of the source's own, to its enumerator."""
+        """Sends an event of the source's own to its enumerator."""
         self.send(SourceEventWrapper(event))
 
 
@@ -91,38 +88,36 @@ class SourceReader(Protocol, Generic[S]):
     """Reads splits."""
 
     def start(self) -> None:
-        """Called once, after registration."""
+        """Begins. Called once, after registration."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
-        """Give at most one record to `output`."""
+        """Gives at most one record to `output`."""
 
     def availability(self) -> Signal:
-        """Set when there is something to poll; otherwise it says when to ask again, or will be
-        set.
+        """A signal that is set when there is a record to poll. Otherwise it is set later, or says
+        when to ask again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None:
-        """Read these too."""
+        """Adds these splits."""
 
     def notify_no_more_splits(self) -> None:
-        """There will be no others."""
+        """No more splits will be added."""
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
-        """Stop reading some splits, go on with others. Raises `CannotPause` if this reader
-        cannot.
-        """
+        """Pauses some splits, and resumes others. Raises `CannotPause` if this reader cannot."""
 
     def handle_source_event(self, event: object) -> None:
-        """An event of the source's own, from its enumerator."""
+        """Takes an event of the source's own, from its enumerator."""
 
     def snapshot(self, checkpoint_id: int) -> Sequence[S]:
-        """The splits that are not finished, each from the next record on."""
+        """The unfinished splits, each from its next record on."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """The checkpoint is there to stay: offsets may be committed."""
+        """The checkpoint is complete, so its offsets may be committed."""
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """That checkpoint will not be."""
+        """The checkpoint was given up."""
 
     def close(self) -> None:
-        """No more calls."""
+        """Releases everything. No more calls follow."""

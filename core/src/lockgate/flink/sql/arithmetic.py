@@ -1,8 +1,8 @@
 """Java's 64-bit arithmetic, where SQL's watermark operators depend on it.
 
-They compute with plain longs: a sum beyond 64 bits wraps around, a remainder has the sign of the
-dividend. Everything else in this package saturates (`lockgate.watermark.add`); these are used by
-the operators in `lockgate.flink.sql` alone.
+These operators compute with plain longs: a sum beyond 64 bits wraps around, and a remainder has the
+sign of the dividend. All other arithmetic of this package saturates (`lockgate.watermark.add`).
+Used by `lockgate.flink.sql` alone.
 """
 
 

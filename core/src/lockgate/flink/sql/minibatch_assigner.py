@@ -1,9 +1,10 @@
 """SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
 
-Where operators work on small batches of rows, a watermark is the signal to work one off; so
-watermarks are thinned out to one an interval of event time. The watermark held is the highest so
-far, from 0; it goes on, as it is, when it reaches the end of the current window, start + interval −
-1. `finish` always sends it. After MAX every further watermark sends MAX again, as in Flink.
+Where operators work on small batches of rows, a watermark is the signal to work one off. So
+watermarks are thinned out to one for each interval of event time. The assigner keeps the highest
+watermark so far, from 0 on. It passes this watermark on, as it is, when it reaches the end of the
+current window, start + interval − 1. `finish` always sends it. After MAX every further watermark
+sends MAX again, as in Flink.
 
 Used by `lockgate.flink.propagation` as an operator in mid-stream, and by the conformance replay.
 """
@@ -26,11 +27,11 @@ class RowtimeMiniBatchAssigner:
         self._next = self._window_end(0)
 
     def process_element(self, record: Record) -> None:
-        """Rows go on as they are."""
+        """Passes a row on as it is."""
         self._output.emit_record(record)
 
     def process_watermark(self, timestamp: int) -> None:
-        """From upstream."""
+        """Takes a watermark from upstream."""
         if timestamp == MAX and self._current != MAX:
             self._current = MAX
             self._output.emit_watermark(MAX)
@@ -42,7 +43,7 @@ class RowtimeMiniBatchAssigner:
             self._next = end if end > self._current else wrapped(end + self._interval_ms)
 
     def finish(self) -> None:
-        """The end of the input: what is held goes on."""
+        """Ends the input, and sends the last watermark."""
         self._output.emit_watermark(self._current)
 
     def _window_end(self, timestamp: int) -> int:

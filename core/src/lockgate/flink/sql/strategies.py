@@ -1,17 +1,18 @@
 """SQL's watermark strategies, as seed 002 (4.4.2) names them: three ways to have watermarks in a
 table.
 
-Periodic (`PeriodicWatermarkAssigner`): every so often, by time *or* by count, whichever comes
-first; for either alone waits too long when rows are few, or many.
-- `AscendingTimestamps`: the highest time seen − 1 (a row *at* that time may still come);
-- `BoundedOutOfOrderTimestamps`: the highest time seen − delay. There is no − 1: a row exactly
-  `delay` late counts as late. Per event (`PunctuatedWatermarkAssigner`): each row may bring one;
-  right away, and many. `PreserveWatermarks`: none of its own; what the stream already carries goes
-  on.
+* Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first. Time alone
+  waits too long when there are many rows, and a count alone when there are few.
+  - `AscendingTimestamps`: the highest time seen − 1. (A row *at* that time may still come.)
+  - `BoundedOutOfOrderTimestamps`: the highest time seen − delay. There is no − 1: a row exactly
+    `delay` late counts as late.
+* Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark. They come at once, and
+  there are many.
+* `PreserveWatermarks`: no watermarks of its own. The stream keeps those that it carries.
 
-Each is a generator like any other (`lockgate.flink.generators`), so that a source or an assigner in
-mid-stream runs it; a count is kept by the generator itself, the time by whoever calls
-`on_periodic_emit`. Used by `lockgate.flink.sql.text` and `lockgate.flink.propagation.assigners`.
+Each is a generator like any other (`lockgate.flink.generators`), so a source or an assigner in
+mid-stream can run it. The generator itself counts the rows; the caller of `on_periodic_emit` keeps
+the time. Used by `lockgate.flink.sql.text` and `lockgate.flink.propagation.assigners`.
 """
 
 from abc import abstractmethod
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 
 class PeriodicWatermarks(WatermarkGenerator):
-    """By time (when asked) and by count: every `every_rows` rows, None for never. Raises
-    `InvalidValue` for a count below 1.
+    """Emits by time (`on_periodic_emit`) and by count: after `every_rows` rows, None for never.
+    Raises `InvalidValue` for a count below 1.
     """
 
     def __init__(self, every_rows: int | None = None) -> None:
@@ -43,22 +44,22 @@ class PeriodicWatermarks(WatermarkGenerator):
 
     @abstractmethod
     def watermark(self, highest: int) -> int:
-        """The watermark when `highest` is the highest time seen (MIN: none)."""
+        """The watermark after `highest` as the highest time seen (MIN: none)."""
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Remember the highest time; emit if enough rows have come."""
+        """Remembers the highest time, and emits if enough rows have come."""
         self._highest = max(self._highest, timestamp)
         self._rows += 1
         if self._rows == self._every_rows:
             self.on_periodic_emit(output)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit, and count anew."""
+        """Emits, and begins the count again."""
         self._rows = 0
         output.emit_watermark(max(MIN, self.watermark(self._highest)))
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """As row by row: one emission after every `every_rows` rows."""
+        """The same as row by row: one emission after every `every_rows` rows."""
         from lockgate.flink.columns import event_times
 
         times = event_times(timestamps)
@@ -77,7 +78,7 @@ class AscendingTimestamps(PeriodicWatermarks):
     """The highest time seen − 1."""
 
     def watermark(self, highest: int) -> int:
-        """See above."""
+        """The highest time − 1."""
         return highest - 1
 
 
@@ -91,13 +92,13 @@ class BoundedOutOfOrderTimestamps(PeriodicWatermarks):
         self._delay_ms = delay.to_millis("delay")
 
     def watermark(self, highest: int) -> int:
-        """See above."""
+        """The highest time − delay."""
         return highest - self._delay_ms
 
 
 class Punctuated(PunctuatedWatermarks):
-    """Each row whose time is above all before it brings a watermark of its own time; or what
-    `watermark_of` says instead.
+    """Each row whose time is above all before it brings a watermark of its own time. `watermark_of`
+    replaces this rule.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:
@@ -112,6 +113,6 @@ class Punctuated(PunctuatedWatermarks):
 
 
 class PreserveWatermarks:
-    """No generator: the stream keeps the watermarks that it has. An assigner given this passes
-    everything on.
+    """No generator: the stream keeps the watermarks that it has. An assigner with this strategy
+    passes everything on.
     """

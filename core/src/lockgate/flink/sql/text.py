@@ -9,10 +9,10 @@
     column   = a name, `anything` in back quotes, or a path of them with dots for nested columns
 
 The delay counts as SQL counts it: a row exactly that late *is* late
-(`lockgate.flink.sql.strategies`). What this form cannot say (other expressions, another column) is
-refused, with the place where it stopped making sense.
+(`lockgate.flink.sql.strategies`). Anything else (other expressions, another column) is refused, and
+the error shows the place.
 
-Used wherever a strategy comes as text: options, `lockgate simulate`, a gate's event time.
+Used by the tests; meant for every strategy that comes as text.
 """
 
 import re
@@ -47,7 +47,7 @@ class SqlBoundedOutOfOrderness:
         self._event_time = event_time
 
     def watermark_of(self, record: Record) -> int:
-        """Raises `InvalidValue` for a row without a time."""
+        """The watermark of a row. Raises `InvalidValue` for a row without a time."""
         timestamp = self._event_time(record)
         if timestamp is None:
             raise InvalidValue("event time", "must not be null: convert the column to one that never is")
@@ -56,14 +56,14 @@ class SqlBoundedOutOfOrderness:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkClause:
-    """What the text says: the column (a path) and the delay."""
+    """The content of a clause: the column (a path) and the delay."""
 
     column: tuple[str, ...]
     delay: Duration
 
     def event_time(self, row: object) -> int | None:
         """The column's value in a row (a mapping, or an object with fields). Raises `InvalidValue`
-        if it is not there or no number.
+        if it is missing or no number.
         """
         value: object = row
         for name in self.column:
@@ -83,7 +83,7 @@ class WatermarkClause:
         return generators.with_timestamp_assigner(self._assign)
 
     def row_watermark(self) -> SqlBoundedOutOfOrderness:
-        """The same for SQL's watermark assigner in mid-stream."""
+        """The same clause for SQL's watermark assigner in mid-stream."""
         return SqlBoundedOutOfOrderness(self.delay.to_millis("delay"), lambda record: self.event_time(record.value))
 
     def _assign(self, value: object, timestamp: int) -> int:
@@ -94,7 +94,7 @@ class WatermarkClause:
 
 
 def parse_watermark_clause(text: str) -> WatermarkClause:
-    """The clause in `text`. Raises `InvalidValue` that shows where it stopped making sense."""
+    """The clause in `text`. Raises `InvalidValue`, which shows the place that cannot be read."""
     return _Parser(text).clause()
 
 
@@ -103,7 +103,7 @@ def _missing(column: tuple[str, ...], row: object) -> object:
 
 
 class _Parser:
-    """One token ahead, left to right."""
+    """Reads the clause from left to right, and looks one token ahead."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,19 +1,20 @@
 """SQL's watermark assigner: event time from a column, in the middle of a table plan (Flink's
 `WatermarkAssignerOperator`; seed 002).
 
-It replaces the watermarks that come from upstream by those of its own expression. The rules:
+It replaces the watermarks from upstream by those of its own expression. The rules:
 
-1. A row's watermark is what the expression says (for `ts - INTERVAL …`: time − delay, *without* the
-   − 1 of the DataStream form, and wrapping around below 64 bits). The row goes on before it.
-2. Watermarks start at 0: a negative one never comes out. They only rise.
-3. One is emitted with a row when it is more than an interval above the last one (the timer may be
-   late under load), else by the timer. An interval of 0 emits at every rise.
-4. The timer fires every interval, or as often as idleness needs: the smaller of the two if they are
-   more than five times apart, else a fifth of the smaller one, at least 1 ms.
-5. Idle when no row came for `idle_timeout` or longer (*not* strictly: unlike the DataStream form),
-   on a clock that stands still under back pressure; a row ends it. Statuses from upstream go on,
-   and count.
-6. Of the watermarks from upstream only MAX goes on, once: the end of the input. `finish` says it
+1. The expression gives a row's watermark. For `ts - INTERVAL …` this is time − delay, *without* the
+   − 1 of the DataStream form, and it wraps around below 64 bits. The row goes on before it.
+2. Watermarks start at 0, so a negative one is never emitted. They only rise.
+3. A row emits a watermark that is more than an interval above the last one, since the timer may be
+   late under load. Any other watermark waits for the timer. With an interval of 0 every rise emits.
+4. Of interval and idle timeout, if only one is above 0, that is the timer's period. If the two are
+   more than five times apart, the smaller one is. Otherwise it is a fifth of the smaller one, at
+   least 1 ms.
+5. The stream is idle when no row came for `idle_timeout` or longer (*not* strictly longer, unlike
+   the DataStream form). The clock is paused under back pressure. A row ends idleness. Statuses from
+   upstream go on, and count.
+6. Of the watermarks from upstream only MAX goes on, once: the end of the input. `finish` sends it
    too.
 
 Used by `lockgate.flink.propagation` as an operator in mid-stream, and by the conformance replay.
@@ -28,11 +29,11 @@ from lockgate.flink.elements import DataOutput, Record, WatermarkStatus
 from lockgate.watermark import MAX
 
 RowWatermark = Callable[[Record], int | None]
-"""The watermark a row brings, None for none."""
+"""The watermark that a row brings, None for none."""
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
-    """Rule 4. Raises `InvalidValue` when neither is above 0: then there is nothing to time."""
+    """The timer's period (rule 4). Raises `InvalidValue` when neither is above 0."""
     positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
     if not positive:
         raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
@@ -71,15 +72,15 @@ class WatermarkAssigner:
         self._last_activity_ms = 0
 
     def open(self) -> None:
-        """Start the timer, if there is something to time."""
+        """Starts the timer, if it is needed."""
         self._last_emission_ms = self._timers.now_ms()
         self._last_activity_ms = self._active_ms()
         if self._interval_ms > 0 or self._idle_timeout_ms > 0:
             self._set_timer()
 
     def process_element(self, record: Record) -> None:
-        """A row (rules 1 to 3, 5). Raises what the expression raises; then the row does not go
-        on.
+        """Takes a row (rules 1 to 3, 5). Raises what the expression raises; then the row does not
+        go on.
         """
         self._rows += 1
         self._end_idleness()
@@ -91,23 +92,23 @@ class WatermarkAssigner:
             self._advance()
 
     def process_watermark(self, timestamp: int) -> None:
-        """From upstream (rule 6)."""
+        """Takes a watermark from upstream (rule 6)."""
         if timestamp == MAX and self._current != MAX:
             self._end_idleness()
             self._current = MAX
             self._output.emit_watermark(MAX)
 
     def process_status(self, status: WatermarkStatus) -> None:
-        """From upstream: goes on, and is ours from now on."""
+        """Takes a status from upstream, which becomes the status of this stream."""
         self._status = status
         self._output.emit_status(status)
 
     def finish(self) -> None:
-        """The end of the input."""
+        """Ends the input."""
         self.process_watermark(MAX)
 
     def back_pressure(self, started: bool) -> None:
-        """The clock of idleness stands still meanwhile."""
+        """Pauses the clock of idleness, or resumes it."""
         if started == self._back_pressured:
             return
         self._back_pressured = started
