@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import support
 from lockgate_spark import align
-from lockgate_spark.jvm.metrics import SparkGauges, metrics_system
+from lockgate_spark.jvm.spark_gauges import SparkGauges, metrics_system
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker

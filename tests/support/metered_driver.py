@@ -23,7 +23,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, Coordinator, align, alignment_of
-from lockgate_spark.jvm.metrics import metrics_system
+from lockgate_spark.jvm.spark_gauges import metrics_system
 from lockgate_testbed.spark import session
 from support.answers import wait_for
 from support.drivers import Order

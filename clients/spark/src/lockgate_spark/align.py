@@ -19,9 +19,9 @@ from lockgate_spark.gates.gate import Gate
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import LateRows
-from lockgate_spark.jvm.metrics import spark_gauges
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.relation import with_tables
+from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.jvm.stream import Table
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.aligned_run import AlignedRun

@@ -17,8 +17,8 @@ from lockgate_spark.gates.observed import ObservedGate
 from lockgate_spark.group.client import CoordinatorClient
 from lockgate_spark.group.joining import joined
 from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
-from lockgate_spark.jvm.metrics import spark_gauges
 from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 

@@ -1,3 +1,4 @@
-"""Spark's and Kafka's JVM side: the py4j proxies and the few internals of Spark that they lean
-on.
+"""Spark's side in the JVM: py4j proxies around Spark's Kafka source, and the internals they need.
+Used by `align`, `gates` and the client's root; Spark itself calls the proxies of `stream`.
+The way of a plan through them stands in docs/architecture.md; which call decides, in `jvm.stream`.
 """

@@ -1,5 +1,5 @@
-"""A batch in the hands of foreachBatch: its event times, and a wait on its thread that
-`query.stop()` ends.
+"""A batch inside foreachBatch: its event times, and a wait on its thread that `query.stop()`
+ends.
 """
 
 from collections.abc import Iterator
@@ -24,16 +24,16 @@ py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.
 class Stopped(Exception):
     """`query.stop()` was called.
 
-    Spark takes it for that, does not commit the batch and ends the query without an error, because
-    it finds in the text what py4j says of an InterruptedException. py4j's own error would do as
-    well, but for the Java stack in it: over so long a text the regular expression that Spark looks
-    with (`StreamExecution.PROXY_ERROR`) overflows its stack.
+    Spark then does not commit the batch, and ends the query without an error. It recognises a stop
+    by py4j's words for an InterruptedException, which this error's text repeats. py4j's own error
+    will not do, since its text has a Java stack: over so long a text Spark's regular expression
+    (`StreamExecution.PROXY_ERROR`) overflows the stack.
     """
 
 
 class Looked(NamedTuple):
-    """What a batch holds. `span`: None where no row has an event time that takes part; `left_out`:
-    rows beyond the bounds.
+    """The event times of a batch. `span`: None where no row has a credible one; `left_out`: the
+    number of rows beyond the bounds.
     """
 
     span: Span | None
@@ -63,8 +63,8 @@ def look(batch: DataFrame, event_time: str, credible: Credible) -> Looked:
 
 @contextmanager
 def persisted(batch: DataFrame) -> Iterator[None]:
-    """The batch is read from its source once, however often it is looked at; one that is persisted
-    already is left as it is.
+    """Keeps the batch, so that several passes over it read its source once. A batch that is
+    persisted already is left as it is.
     """
     level = batch.storageLevel
     ours = not level.useMemory and not level.useDisk
@@ -79,8 +79,8 @@ def persisted(batch: DataFrame) -> Iterator[None]:
 
 @contextmanager
 def stoppable(run: Run) -> Iterator[None]:
-    """What fails in here because the query was told to stop (Spark cancels its jobs) fails as
-    `Stopped`.
+    """Raises `Stopped` in the place of an error that comes after `query.stop()`, which cancels
+    Spark's jobs.
     """
     try:
         yield
@@ -91,13 +91,13 @@ def stoppable(run: Run) -> Iterator[None]:
 
 
 def check_running(spark: Any, run: Run) -> None:
-    """Raises `Stopped` where the query of the calling thread was told to stop. Where Python's
-    threads are not pinned to the JVM's, no interrupt shows here, and the run alone tells.
+    """Raises `Stopped` after `query.stop()`, for the query of the calling thread. Where Python's
+    threads are not pinned to the JVM's, no interrupt shows here, and only the run's state does.
     """
     if not run.is_active():
         raise Stopped(_STOPPED)
     try:
-        # py4j answers a callback on Spark's thread, which stop() interrupts
+        # py4j runs a callback on Spark's thread, which stop() interrupts
         spark._jvm.java.lang.Thread.sleep(1)
     except Py4JJavaError as error:
         if error.java_exception.getClass().getName() != "java.lang.InterruptedException":

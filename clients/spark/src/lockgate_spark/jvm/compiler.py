@@ -1,7 +1,7 @@
 """Compiles the client's Java classes in the driver, by the Janino that Spark brings for its own
 generated code.
 
-So Kafka is asked for all splits by one call from Python, with no jar to build, ship or match to a
+So one call from Python asks Kafka for all splits, and there is no jar to build, ship or match to a
 Scala version.
 """
 
@@ -26,8 +26,8 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
     """An object of the class `kind`, whose source is in the Python `package`, made by its only
     constructor, of one argument.
 
-    Its class is loaded beside the Java object `beside`, and sees what that one sees. `shading`:
-    what stands before the names of Kafka's classes.
+    Its class is loaded by the class loader of the Java object `beside`, and sees the same classes.
+    `shading`: the prefix of Kafka's class names.
     """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone, so every class loader gets a name of its
@@ -41,8 +41,8 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
 
 
 def _shading(params: Any) -> str:
-    """What a vendor has put before the names of Kafka's classes (`kafkashaded.org.apache.kafka…`).
-    The connector's own params have it, in the name of the class that reads keys.
+    """A vendor's prefix of Kafka's class names (`kafkashaded.org.apache.kafka…`). The connector's
+    own params show it, in the name of the class that reads keys.
     """
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
     return before if kafka else ""

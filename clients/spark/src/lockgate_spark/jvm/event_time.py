@@ -2,9 +2,9 @@
 on single records.
 
 Spark itself resolves, checks and optimises the expression, in a plan over an empty table with the
-source's columns; no job runs. What comes out is compiled as in any query, with the session's time
-zone and ANSI mode, and `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of
-a record. So it gives in the driver what it gives in the query.
+source's columns; no job runs. The result is compiled as in any query, with the session's time zone
+and ANSI mode. `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of a
+record. So the driver and the query compute the same event time.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.jvm.names import class_name
 
-# a type that is event time, and whether it is in microseconds
+# the types of an event time, and whether each is in microseconds
 _UNITS = {"timestamp": True, "long": False}
 _HINTS = {
     "timestamp_ntz": "a TIMESTAMP_NTZ says no time zone: cast it to TIMESTAMP",
@@ -46,7 +46,7 @@ class EventTime:
         """The expression `text` over the columns of Spark's Kafka table; None where that is Kafka's
         own timestamp.
 
-        Raises `ConfigurationError` where it is not fit to be event time, and says why.
+        Raises `ConfigurationError`, with the reason, where it cannot be event time.
         """
         jvm, schema = spark._jvm, table.schema()
         rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)
@@ -70,13 +70,13 @@ class EventTime:
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
-        """`kafka_log`, a `KafkaLog` in the JVM, with this as the event time of what it reads."""
+        """`kafka_log`, a `KafkaLog` in the JVM, with this expression as its event time."""
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
         """The event time (ms) of the rows of any DataFrame with the source's columns; null where
-        the expression gives none, or fails.
+        the expression is null or fails.
         """
         parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(self.text)
         unless_it_fails = self.jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)

@@ -1,12 +1,14 @@
-"""Rows that are behind Spark's watermark, counted as they are read: before any aggregation, by
-split.
+"""Counts by split the rows that are behind Spark's watermark as they are read, before any
+aggregation.
 
-Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL
-expression gives that one. So the plan compares each row's event time with a literal, an array of
-one element, which is written before each batch: Spark optimises the plan of each batch anew, and
-finds there what was written. What is behind is counted by `DataFrame.observe`, with a histogram
-that has a bin for every split: such a histogram is exact. It looks at the rows as the source has
-made them, and none is copied; those that are not behind cost a comparison.
+Spark filters a batch with the watermark that is logged with the batch *before* it. No SQL
+expression gives that watermark. So the plan compares each row's event time with a literal: an array
+of one element, which is overwritten before each batch. Spark optimises the plan of each batch anew,
+and reads the new value.
+
+`DataFrame.observe` counts the rows behind, in a histogram with a bin for every split; such a
+histogram is exact. It sees the rows as the source has made them, and copies none. A row that is not
+behind costs one comparison.
 """
 
 import itertools
@@ -26,7 +28,7 @@ from lockgate_spark.jvm.query import QueryRun
 log = logging.getLogger("lockgate")
 
 MOST_SPLITS = 10_000
-"""With late rows in more splits of one batch the histogram would merge neighbours."""
+"""If more splits of one batch had late rows, the histogram would merge neighbours."""
 
 _CODE = "CAST(crc32(CAST(topic AS BINARY)) * 1048576L + partition AS DOUBLE)"  # below 2^53: exact
 
@@ -47,11 +49,10 @@ class LateRows:
         self._spark, self._event_time = spark, event_time if micros else f"timestamp_millis({event_time})"
         self._name = f"lockgate_late_rows_{next(_numbers)}"
         longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 1)
-        self._below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(
-            longs
-        )  # microseconds
+        # microseconds
+        self._below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)
         self._run: QueryRun | None = None
-        self._counted = -1  # the last batch that was
+        self._counted = -1  # the last batch whose rows were counted
         self.last: dict[str, int] = {}
         self.total: Counter[str] = Counter()
 
@@ -66,7 +67,7 @@ class LateRows:
 
     def begin(self, checkpoint: str) -> None:
         """Counts for the run that opens the source with this checkpoint. Raises `UnsupportedQuery`
-        while another one is under way: the watermark is a query's own.
+        while another run is active: each query has a watermark of its own.
         """
         run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
@@ -78,12 +79,12 @@ class LateRows:
         self.expect()
 
     def expect(self) -> None:
-        """To be called before a batch: notes which watermark it is filtered with."""
+        """Notes the watermark that filters the next batch. To be called before each batch."""
         assert self._run is not None
         self._below.setLong(0, 1000 * self._run.late_below())
 
     def take(self, splits: Iterable[str]) -> None:
-        """To be called after a batch: takes what was counted in it. `splits`: those of the
+        """Takes the counts of a batch. To be called after each batch. `splits`: those of the
         batch.
         """
         observed = None if self._run is None else self._run.observed(self._name)
@@ -96,15 +97,15 @@ class LateRows:
             log.warning(
                 "batch %d: %s rows were behind Spark's watermark when they were read: %s",
                 *observed[:1],
-                *self._told(self.last),
+                *self._summary(self.last),
             )
         self.total.update(self.last)
 
     def sum_up(self) -> None:
-        """Logs how many there were."""
+        """Logs how many rows of the run were late, if any."""
         if self.total:
-            log.warning("%s rows were behind Spark's watermark when they were read: %s", *self._told(self.total))
+            log.warning("%s rows were behind Spark's watermark when they were read: %s", *self._summary(self.total))
 
     @staticmethod
-    def _told(rows: dict[str, int]) -> tuple[int, str]:
+    def _summary(rows: dict[str, int]) -> tuple[int, str]:
         return sum(rows.values()), ", ".join(f"{split} {n}" for split, n in sorted(rows.items()))

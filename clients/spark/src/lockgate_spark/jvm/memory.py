@@ -6,8 +6,8 @@ FOLDER = "lockgate"
 
 
 class CheckpointMemory:
-    """Files `0` and `1` in `<checkpoint>/lockgate`, each behind `name`, written in turn: one of
-    them is always whole, so that no rename has to be atomic.
+    """Files `<name>0` and `<name>1` in `<checkpoint>/lockgate`, written alternately. One of them is
+    always whole, so no rename has to be atomic.
     """
 
     def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:
@@ -18,12 +18,12 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """What the files hold."""
+        """The texts of the files that exist."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Writes one of them."""
+        """Writes the file of an even or an odd `number`."""
         out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())

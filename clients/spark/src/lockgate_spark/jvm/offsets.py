@@ -1,9 +1,10 @@
-"""Where the sources of a run stand, read off Spark's offset log and its progress.
+"""The offsets of a run's sources, from Spark's offset log and its progress.
 
-Spark numbers a query's sources as it meets them in the plan, or goes by their names, where all have
-been given one (source evolution, from 4.2 on). Its log has offsets by place in the plan (format 1),
-where a source that is used twice has two places, or by an id (format 2, `OffsetMap`): the name,
-else one of those places.
+Spark numbers a query's sources in the order of the plan. Where all sources have names (source
+evolution, from 4.2 on), it uses the names. The log has two formats:
+
+* format 1 has offsets by place in the plan; a source that is used twice has two places;
+* format 2 (`OffsetMap`) has offsets by an id: the source's name, else one of its places.
 """
 
 from functools import cached_property
@@ -37,8 +38,8 @@ class SourceOffsets:
         logged = entry._2()
         if class_name(logged) == "OffsetMap":
             by_id = logged.offsetsMap()
-            found = [option(by_id.get(each)) for each in self._ids(stream) if by_id.contains(each)]
-            return found[0] if found else None
+            offsets_of_stream = [option(by_id.get(each)) for each in self._ids(stream) if by_id.contains(each)]
+            return offsets_of_stream[0] if offsets_of_stream else None
         offsets, place = logged.offsets(), self._places(stream)[0]
         return option(offsets.apply(place)) if place < offsets.size() else None
 
@@ -58,23 +59,22 @@ class SourceOffsets:
         return dict(enumerate(_each(self._execution.sources().distinct())))
 
     def _same(self, one: Any, other: Any) -> bool:
-        number = (
-            self._jvm.java.lang.System.identityHashCode
-        )  # py4j asks a proxy for `equals` in Python, where Java objects have other names
-        return bool(number(one) == number(other))
+        # py4j calls a proxy's `equals` in Python, where Java objects have other names
+        identity = self._jvm.java.lang.System.identityHashCode
+        return bool(identity(one) == identity(other))
 
 
 def metadata(entry: Any) -> Any | None:
-    """What an entry of the log says of its batch; None where it says nothing. Spark's versions have
-    it under several names.
+    """The metadata of the batch in an entry of the log; None without any. Spark's versions name it
+    differently, so it is taken by its place.
     """
-    found = entry.productElement(1)
-    return found if class_name(entry) == "OffsetMap" else option(found)
+    element = entry.productElement(1)
+    return element if class_name(entry) == "OffsetMap" else option(element)
 
 
 def _each(scala: Any) -> list[Any]:
     iterator = scala.iterator()
-    found = []
+    elements = []
     while iterator.hasNext():
-        found.append(iterator.next())
-    return found
+        elements.append(iterator.next())
+    return elements

@@ -1,11 +1,11 @@
-"""The run of a streaming query, read off Spark's `StreamExecution` on the JVM.
+"""The run of a streaming query, read from Spark's `StreamExecution` in the JVM.
 
-It is known by the checkpoint of the source that it opens, and by the batch that it hands out. Spark
-also tells, by local properties of the thread that it runs on, which query that is; but these can be
-read from Python only where Python's threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the
-default), so that py4j answers a callback on the same thread. Without, and on threads that a user
-has started inside foreachBatch, a batch is known by its session, of which Spark makes one for each
-run.
+A run is identified by the checkpoint of a source that it opens, or by a batch that it hands out.
+
+Spark also names the query in local properties of the thread that runs it. Python can read them only
+where its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default), so that py4j runs a
+callback on the same thread. Without pinning, and on threads that a user has started inside
+foreachBatch, a batch is identified by its session: Spark makes one for each run.
 """
 
 import json
@@ -91,7 +91,7 @@ class QueryRun:
 
     @property
     def batch_id(self) -> int:
-        """Of the batch that runs, or ran last."""
+        """The number of the batch that runs, or ran last."""
         return int(self.execution.lastExecution().currentBatchId())
 
     @property
@@ -112,19 +112,19 @@ class QueryRun:
 
     @property
     def available_now(self) -> bool:
-        """Whether the run ends when it has read what was there at its start."""
+        """Whether the run ends once it has read all that existed at its start."""
         return class_name(self.execution.trigger()) == "AvailableNowTrigger"
 
     @property
     def interval_s(self) -> float:
-        """How far apart its triggers are: `ProcessingTime`'s interval; 0 where one follows the
-        other.
+        """The time between two triggers: `ProcessingTime`'s interval; 0 where batches follow each
+        other at once.
         """
         trigger = self.execution.trigger()
         return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
 
     def is_active(self) -> bool:
-        """False once the query was told to stop."""
+        """False once `query.stop()` was called."""
         return bool(self.execution.isActive())
 
     def failed(self) -> bool:
@@ -132,35 +132,35 @@ class QueryRun:
         return bool(self.execution.exception().isDefined())
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for the end of the run, for that long at most; whether it has come. Not on the
-        query's own thread.
+        """Waits for the end of the run, for so long at most. Returns whether it has ended. Must
+        not be called on the query's own thread.
         """
         try:
             return bool(self.execution.awaitTermination(max(1, int(seconds * 1000))))
         except (Py4JJavaError, PySparkException):
-            return True  # with an error
+            return True  # it has ended with an error
 
     def logged_offsets(self, source: int) -> Offsets | None:
-        """Where the checkpoint's last batch ends for this source; None without one."""
+        """Where the checkpoint's last batch ends in this source; None without one."""
         logged = self._sources.logged(source)
         return None if logged is None else parse(logged.json())
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Where Spark has the next batch of this source start; None where it reads the source for
-        the first time.
+        """Where Spark starts the next batch of this source; None where it reads the source for the
+        first time.
         """
         started = self._sources.started(source)
         return None if started is None else parse(started.json())
 
     def memory(self, name: str = "") -> CheckpointMemory:
-        """What is kept beside the checkpoint, under this name."""
+        """The files of this name beside the checkpoint."""
         return CheckpointMemory(self.execution, self.jvm, name)
 
     def logged_watermark(self) -> int | None:
         """Spark's own watermark (ms) in the checkpoint; None without one."""
         entry = option(self.execution.offsetLog().getLatest())
-        told = None if entry is None else metadata(entry._2())
-        return None if told is None else int(told.batchWatermarkMs()) or None
+        batch = None if entry is None else metadata(entry._2())
+        return None if batch is None else int(batch.batchWatermarkMs()) or None
 
     def late_below(self) -> int:
         """The watermark (ms) at or below which Spark drops rows of the next batch: the one that is
@@ -173,8 +173,8 @@ class QueryRun:
         done = option(self.execution.commitLog().getLatestBatchId())
         # a batch that was not committed is replayed
         entry = option(log.get(logged if done == logged else logged - 1))
-        told = None if entry is None else metadata(entry)
-        return 0 if told is None else int(told.batchWatermarkMs())
+        batch = None if entry is None else metadata(entry)
+        return 0 if batch is None else int(batch.batchWatermarkMs())
 
     def watermarks(self) -> list[QueryWatermark]:
         """The query's own `withWatermark`s."""
@@ -189,22 +189,22 @@ class QueryRun:
         return query_watermarks(self.execution.logicalPlan(), self.jvm)
 
     def observed(self, name: str) -> tuple[int, str] | None:
-        """The last batch that ran, and what its `DataFrame.observe` of this name gave: JSON. None
-        where there is nothing yet.
+        """The number of the last batch, and the result of its `DataFrame.observe` of this name, as
+        JSON. None before there is one.
         """
         last = self.execution.lastExecution()
-        found = None if last is None else option(last.observedMetrics().get(name))
-        return None if found is None else (int(last.currentBatchId()), str(found.json()))
+        row = None if last is None else option(last.observedMetrics().get(name))
+        return None if row is None else (int(last.currentBatchId()), str(row.json()))
 
     def takes_highest(self) -> bool:
-        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, as
-        the checkpoint has it.
+        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, by
+        the configuration in the checkpoint.
         """
         return str(self.execution.sparkSessionForStream().conf().get(POLICY)).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        """The clocks of a time zone; None: of the session in which the query runs, as it was when
-        that was started.
+        """The clocks of a time zone. None: the zone of the query's session, as it was when the
+        query was started.
         """
         return zone_of(self.jvm, name or str(self.execution.sparkSessionForStream().conf().get(SESSION_ZONE)))
 
@@ -222,18 +222,18 @@ def query_id_of(batch: Any) -> str | None:
     other DataFrame.
     """
     spark = batch.sparkSession
-    told = spark.sparkContext.getLocalProperty(QUERY_ID)
-    if told is not None:
-        return str(told)
+    query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
+    if query_id is not None:
+        return str(query_id)
     execution = _running(spark, lambda one: one.sparkSessionForStream().equals(spark._jsparkSession))
     return None if execution is None else str(execution.id().toString())
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """The one of the application's queries that fits."""
+    """The first running query of the application that fits; None without one."""
     running = spark._jsparkSession.sharedState().activeStreamingQueries()
-    found = (running.get(query_id) for query_id in list(running))  # a query may end meanwhile
-    return next((one for one in found if one is not None and fits(one)), None)
+    executions = (running.get(query_id) for query_id in list(running))  # None: the query has ended meanwhile
+    return next((one for one in executions if one is not None and fits(one)), None)
 
 
 def parse(offsets: str) -> Offsets:
@@ -246,9 +246,9 @@ def parse(offsets: str) -> Offsets:
 
 
 def render(offsets: Offsets) -> str:
-    """The other way round."""
-    found: dict[str, dict[str, int]] = {}
+    """Offsets by split name, as Spark's JSON of Kafka offsets: the inverse of `parse`."""
+    by_topic: dict[str, dict[str, int]] = {}
     for split, offset in offsets.items():
         topic, _, partition = split.rpartition("-")
-        found.setdefault(topic, {})[partition] = offset
-    return json.dumps(found)
+        by_topic.setdefault(topic, {})[partition] = offset
+    return json.dumps(by_topic)

@@ -1,5 +1,5 @@
-"""Finds the Kafka sources in a streaming DataFrame's plan and puts an aligned table in their
-place.
+"""Finds the Kafka sources in a streaming DataFrame's plan, and replaces each by an aligned
+table.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Decorate = Callable[[Any], Any]
 """Makes an aligned table (a proxy) out of Spark's."""
 
 Over = Callable[[Any, Any], Any]
-"""Given the aligned table and the plan that reads it: that plan with what is to stand over it."""
+"""Takes the aligned table and the plan that reads it. Returns the plan to use in its place."""
 
 
 def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
@@ -22,8 +22,7 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
     source, or where there is none.
     """
     plan = _Rewriter(gateway, decorate, over).rewrite(df._jdf.queryExecution().analyzed())
-    # but for its leaves it is what Spark has analysed; all of it at once would take a deeper stack
-    # than node by node
+    # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
     plan.setAnalyzed()
     dataset = gateway.jvm.org.apache.spark.sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
     return DataFrame(dataset, df.sparkSession)
@@ -36,8 +35,8 @@ class _Rewriter:
         self._done = gateway.jvm.java.util.LinkedHashMap()
 
     def rewrite(self, plan: Any) -> Any:
-        """The plan may be hundreds of nodes deep, so Spark walks it, twice: to its leaves, and to
-        put others in their place.
+        """Replaces the sources. The plan may be hundreds of nodes deep, so Spark walks it, not
+        Python: once to find the leaves, and once to replace them.
         """
         leaves = plan.collectLeaves().iterator()
         while leaves.hasNext():
@@ -50,15 +49,14 @@ class _Rewriter:
             _check(leaf, self._gateway.jvm)
             if not self._done.containsKey(leaf):
                 self._done.put(leaf, self._aligned(leaf))
-        elif (
-            class_name(leaf) != "CTERelationRef" and leaf.isStreaming()
-        ):  # what that stands for is elsewhere in the same plan
+        # a CTERelationRef refers to a part of the same plan, whose leaves are walked there
+        elif class_name(leaf) != "CTERelationRef" and leaf.isStreaming():
             raise UnsupportedQuery(_not_kafka(leaf))
 
     def _aligned(self, relation: Any) -> Any:
         fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
         fields["table"] = table = self._decorate(relation.table())
-        # Without it Spark cannot fall back to Kafka's V1 source, which nobody could align.
+        # Without it Spark cannot fall back to Kafka's V1 source, which cannot be aligned.
         fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()
         values = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy
         for value in fields.values():

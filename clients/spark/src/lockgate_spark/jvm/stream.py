@@ -1,14 +1,15 @@
 """Spark's own Kafka source with one method decided in Python: where the next batch ends.
 
 Every class here is a py4j proxy that forwards each call to Spark's object. Only
-`Stream.latestOffset` answers itself. The readers, the `kafka.*` options and the checkpoint's format
-stay Spark's own, so that a checkpoint goes from native to aligned and back.
+`Stream.latestOffset` decides in Python. The readers, the `kafka.*` options and the checkpoint's
+format stay Spark's own, so that a checkpoint goes from native to aligned and back.
 """
 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -30,7 +31,7 @@ from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")
 
-_LENT = 64  # more than the threads of Java that ask one proxy at once
+_LENT = 64  # more than the threads of Java that call one proxy at once
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
@@ -39,8 +40,8 @@ OpenSession = Callable[[str], AlignedRun]
 
 
 class _Forward:
-    """Forwards to the Java object. py4j asks a proxy for default methods too, so everything must
-    answer.
+    """Forwards to the Java object. py4j calls a proxy for an interface's default methods too, so
+    every method is forwarded.
     """
 
     def __init__(
@@ -61,12 +62,12 @@ class _Forward:
         method = getattr(self.__dict__["_java"], name)
         return lambda *arguments: self._lend(method(*arguments))
 
-    def _lend(self, answer: Any) -> Any:
-        """An answer for Java, which is kept for a while: py4j lets Java forget an object once
-        Python has, and where that is before Java has looked the answer up, Java gets null.
+    def _lend(self, result: Any) -> Any:
+        """Returns a result to Java, and keeps it for a while. py4j drops Java's reference as soon
+        as Python drops its own; if Java has not fetched the result yet, it gets null.
         """
-        self._lent.append(answer)
-        return answer
+        self._lent.append(result)
+        return result
 
     def toString(self) -> str:
         return f"aligned {self._java.toString()}"
@@ -107,7 +108,7 @@ class Scan(_Forward):
         implements = (_CONNECTOR + "read.Scan",)
 
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
-        with _Told():
+        with _errors_logged():
             session = self._open_session(checkpoint)
             try:
                 return self._opened(session, checkpoint)
@@ -140,7 +141,7 @@ class Scan(_Forward):
         return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
-        with _Told():
+        with _errors_logged():
             raise UnsupportedQuery(
                 "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
             )
@@ -175,7 +176,7 @@ class Stream(_Forward):
         self._fixed_ends: Offsets | None = None
 
     def latestOffset(self, start: Any, limit: Any) -> Any:
-        with _Told():
+        with _errors_logged():
             end = self._decide(start, limit)
             if self.late is not None and end is not None and not end.equals(start):
                 self.late.expect()
@@ -191,38 +192,37 @@ class Stream(_Forward):
         except Exception:
             if self._session.run.is_active():
                 raise
-            return start  # the query was told to stop, and our calls into the JVM were interrupted
-        return (
-            self._java.deserializeOffset(render(end)) if end else None
-        )  # no topic matches: Spark is to wait, and not to run a batch
+            return start  # `query.stop()` was called, which interrupts the calls into the JVM
+        # Without an end no topic matches: for None Spark waits, and runs no batch.
+        return self._java.deserializeOffset(render(end)) if end else None
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.fixed_at = int(time.time() * 1000)
         self._java.prepareForTriggerAvailableNow()
 
     def metrics(self, latest_consumed: Any) -> Any:
-        found = self._gateway.jvm.java.util.HashMap()
+        metrics = self._gateway.jvm.java.util.HashMap()
         try:
-            found.putAll(self._java.metrics(latest_consumed))
+            metrics.putAll(self._java.metrics(latest_consumed))
         except Py4JJavaError as error:
-            # Spark 4.1 has no metrics before the first latestOffset; a batch that is replayed at
-            # the start must not die of that.
+            # Spark 4.1 has no metrics before the first latestOffset. A batch that is replayed at
+            # the start must not fail because of that.
             log.debug("no source metrics yet: %s", error)
         try:
             for name, value in self._own_metrics(latest_consumed).items():
-                found.put(name, value)
+                metrics.put(name, value)
         except Exception as error:
-            # it tells, and must not stop what it tells of
+            # a metric only informs: its failure must not stop the query
             log.debug("no metrics of the alignment: %s", error)
-        return self._lend(found)
+        return self._lend(metrics)
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
-        told = self._session.tell_progress(self._index)
+        metrics = self._session.tell_progress(self._index)
         if self.late is not None:
             self.late.take(parse(latest_consumed.get().json()) if latest_consumed.isPresent() else ())
-            told |= late_metrics(self.late.last)
+            metrics |= late_metrics(self.late.last)
             self._session.tell_late(self._index, self.late.total.total())
-        return told
+        return metrics
 
     def stop(self) -> None:
         try:
@@ -243,30 +243,33 @@ class Stream(_Forward):
         if self._fixed_ends is not None:
             return self._fixed_ends
         self.log.count_look_up()
-        # Spark's object is the one to ask: it finds new partitions, fixes the end under
-        # AvailableNow, and its metrics need the answer.
+        # The ends come from Spark's object: it finds new partitions, fixes the ends under
+        # AvailableNow, and needs them for its own metrics.
         ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))
         self._fixed_ends = None if self.fixed_at is None else ends
         return ends
 
 
 def _offsets(java: Any) -> Offsets:
-    """Of Spark's Kafka source, which knows no offset where no topic matches its pattern."""
+    """The offsets by split; empty where no topic matches the source's pattern, since Spark's source
+    then has no offset.
+    """
     return {} if java is None else parse(java.json())
 
 
-class _Told:
-    """Logs what goes wrong in a callback: Spark shows of a Python error little more than its last
-    line.
+@contextmanager
+def _errors_logged() -> Iterator[None]:
+    """Logs the errors of a callback. Spark shows little more than the last line of a Python
+    error.
     """
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, AlignmentError):
-            log.error("%s", error)
-        elif error is not None:
-            log.error("planning failed", exc_info=error)
+    try:
+        yield
+    except AlignmentError as error:
+        log.error("%s", error)
+        raise
+    except BaseException as error:
+        log.error("planning failed", exc_info=error)
+        raise
 
 
 def _most_rows(limit: Any) -> int | None:
@@ -285,7 +288,7 @@ def _most_rows(limit: Any) -> int | None:
             f"the source's batches are limited by {name}, which is no number of offsets: set "
             "maxOffsetsPerTrigger instead"
         )
-    return None  # everything, or a lower bound
+    return None  # no upper bound: all that is available, or at least so many
 
 
 def _least_rows(limit: Any) -> Least | None:

@@ -5,8 +5,8 @@ from typing import Any
 
 
 class Watch:
-    """`KafkaWatch.java`, opened when it is first needed: a query that never idles has none.
-    `open_`: makes it.
+    """A lazy `KafkaWatch.java`: a query that never waits for records opens none. `open_`: makes
+    one.
     """
 
     def __init__(self, open_: Callable[[], Any]) -> None:
@@ -15,8 +15,8 @@ class Watch:
         self._ends: Mapping[str, int] | None = None
 
     def comes(self, ends: Mapping[str, int], seconds: float) -> bool:
-        """Whether a record comes at or beyond the ends of the splits; waits for it as long as that.
-        Raises what the JVM raises.
+        """Waits for a record at or beyond the ends of the splits, for so many seconds at most.
+        Returns whether one has come. Raises the JVM's errors.
         """
         if self._java is None:
             self._java = self._open()

@@ -1,8 +1,8 @@
-"""The query's own `withWatermark`s, read off its plan, and what their columns are made of.
+"""The query's own `withWatermark`s, read from its plan, and the source columns behind them.
 
-A column is followed down to the source by Catalyst's expression ids, through projections, aliases,
-unions and joins, so that a renamed `timestamp` is still Kafka's (`PlanColumns.java`). What an
-expression makes of it is something else.
+`PlanColumns.java` follows a column down to its source by Catalyst's expression ids, through
+projections, aliases, unions and joins. So a renamed `timestamp` is still Kafka's. The result of an
+expression over it is not.
 """
 
 import json
@@ -13,11 +13,11 @@ from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 
-_NAMED_BY = ("subscribe", "subscribePattern", "assign")  # Kafka's options that say what is read
+_NAMED_BY = ("subscribe", "subscribePattern", "assign")  # the options that select Kafka's topics
 
 
 def query_watermarks(plan: Any, jvm: Any) -> list[QueryWatermark]:
-    """All of a running query's logical plan."""
+    """All watermarks in the logical plan of a running query."""
     columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
     return [_watermark(node, columns, jvm) for node in columns.watermarks()]
 
@@ -31,15 +31,15 @@ def _watermark(node: Any, columns: Any, jvm: Any) -> QueryWatermark:
 
 
 NAMED = 2**32
-"""From here on the indices are those of sources with names."""
+"""The lowest index of a source with a name."""
 
 
 def source_index(checkpoint: str) -> int:
-    """The index of a source, by the place of its checkpoint: `<checkpoint>/sources/<index>`, or
-    `…/<name>` for one that was given a name.
+    """The index of a source, by the path of its checkpoint: `<checkpoint>/sources/<index>`, or
+    `…/<name>` for a source with a name.
 
-    A name gives the same index in each run, whatever sources stand beside it: in a group a reader
-    is known by it.
+    A name gives the same index in each run, whatever other sources the query has. In a group the
+    index identifies the reader.
     """
     name = checkpoint.rstrip("/").rpartition("/")[2]
     number = int(name) if name.isdecimal() else NAMED
@@ -47,7 +47,7 @@ def source_index(checkpoint: str) -> int:
 
 
 def _column(leaf: Any, name: str, jvm: Any) -> Origin:
-    """Of a leaf of the plan. `leaf`: None where the column could not be followed to one."""
+    """The origin of a leaf's column. `leaf`: None where the column could not be followed to one."""
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
     if not class_name(leaf).startswith("StreamingDataSourceV2"):
@@ -59,7 +59,9 @@ def _column(leaf: Any, name: str, jvm: Any) -> Origin:
 
 
 def _reader(leaf: Any, stream: Any) -> str | None:
-    """What makes a Kafka source, as far as it says what is read; None for what is not Kafka."""
+    """The code that makes a Kafka source, with the option that selects its topics; None for other
+    sources.
+    """
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
     options = leaf.relation().options()
@@ -71,7 +73,7 @@ def _reader(leaf: Any, stream: Any) -> str | None:
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """What an expression makes of several columns belongs to the sources of all of them."""
+    """The origin of an expression: the sources of all its columns together."""
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}

@@ -1,4 +1,4 @@
-"""A time zone as Spark's own functions know it: out of the JVM's tables, so that a slice and
+"""A time zone from the JVM's own tables, which Spark's functions use too, so that a slice and
 `date_trunc` never differ.
 """
 

@@ -1,8 +1,7 @@
-"""A query's gauges in Spark's own metrics system, so that any sink that is configured there has
-them.
+"""A query's gauges in Spark's own metrics system, for any sink that is configured there.
 
-They are there where Spark's own gauges of a streaming query are: where
-`spark.sql.streaming.metricsEnabled` is set.
+They exist where Spark's own gauges of a streaming query do: if `spark.sql.streaming.metricsEnabled`
+is set.
 """
 
 import logging
@@ -19,8 +18,8 @@ _SWITCH = "spark.sql.streaming.metricsEnabled"
 
 def metrics_system(jvm: Any) -> Any:
     """Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
-    # By method handles: py4j looks at all methods of a class before it calls one, and some of
-    # SparkEnv's name classes that are not in PySpark 4.3.
+    # Method handles, since py4j resolves all methods of a class before it calls one. Some methods
+    # of SparkEnv name classes that are not in PySpark 4.3.
     load, handles, typed = (
         jvm.java.lang.Class.forName,
         jvm.java.lang.invoke.MethodHandles,
@@ -33,13 +32,15 @@ def metrics_system(jvm: Any) -> Any:
 
 
 class SparkGauges:
-    """The gauges of one run. A metrics system that refuses costs a warning and no query."""
+    """The gauges of one run. If the metrics system refuses them, the query goes on, with a
+    warning.
+    """
 
     def __init__(self, run: QueryRun, gateway: Any) -> None:
         self._run, self._refused = run, False
         self._system = metrics_system(gateway.jvm)
-        # Spark removes a source by the beginning of its name: with an end of its own it is no other
-        # query's.
+        # Spark removes all sources whose names begin with this one's. The ending keeps the sources
+        # of other queries, whose names may begin with this query's name.
         name = f"lockgate.{run.name or run.query_id}.alignment"
         self._source = new_java(gateway.jvm, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
         self._system.registerSource(self._source)
@@ -57,16 +58,15 @@ class SparkGauges:
             log.debug("the gauges of the alignment: %s", error)
 
     def _warn(self, error: Exception) -> None:
-        if (
-            not self._refused and self._run.is_active()
-        ):  # else the query was told to stop, and our calls into the JVM were interrupted
+        # in a run that is not active, `query.stop()` has interrupted the calls into the JVM
+        if not self._refused and self._run.is_active():
             self._refused = True
             log.warning("the metrics system refuses gauges of the alignment, and the query goes on without: %s", error)
 
 
 def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
-    """The gauges of a run, registered; None where they are not wanted, or the metrics system cannot
-    be had.
+    """The registered gauges of a run; None where they are switched off, or the metrics system
+    cannot be reached.
     """
     try:
         if str(run.execution.sparkSessionForStream().conf().get(_SWITCH)).lower() != "true":

@@ -1,0 +1,117 @@
+"""The ceiling's rule, without a network: which events count, and which ones only make the query
+report.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.watermark import MIN
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate_spark.group.ceiling import Ceiling
+
+LEASE_S = 30.0
+VERSION = 7
+
+
+def event(revision: int, ceiling: int, version: int | None = VERSION) -> Event:
+    return Event(group="g", revision=revision, group_watermark=0, max_desired_watermark=ceiling, config_version=version)
+
+
+def answered(revision: int, ceiling: int, version: int | None = VERSION) -> Ceiling:
+    """A query whose report of second 0 was answered so."""
+    made = Ceiling()
+    made.asks()
+    made.answered(event(revision, ceiling, version), asked_at=0.0)
+    return made
+
+
+def test_before_the_first_answer_the_ceiling_is_min_and_no_news_count() -> None:
+    ceiling = Ceiling()
+    assert not ceiling.hear(event(5, 1_000), now=0.0, lease_s=LEASE_S)
+    assert (ceiling.value, ceiling.event) == (MIN, None)
+
+
+def test_an_answer_is_the_ceiling_and_its_lease_begins_when_the_report_was_sent() -> None:
+    ceiling = answered(5, 1_000)
+    assert (ceiling.value, ceiling.version, ceiling.answered_at) == (1_000, VERSION, 0.0)
+
+
+def test_higher_news_of_the_same_configuration_count_within_the_lease() -> None:
+    ceiling = answered(5, 1_000)
+    assert not ceiling.hear(event(6, 2_000), now=LEASE_S - 0.1, lease_s=LEASE_S)
+    assert ceiling.value == 2_000
+
+
+@pytest.mark.parametrize(
+    ("version", "now"),
+    [(VERSION, LEASE_S), (VERSION + 1, 0.0), (None, 0.0)],
+    ids=["the lease has ended", "the group was made anew", "the coordinator announces no version"],
+)
+def test_higher_news_that_cannot_be_trusted_only_make_the_query_report(version: int | None, now: float) -> None:
+    ceiling = answered(5, 1_000)
+    assert ceiling.hear(event(6, 2_000, version), now, LEASE_S)
+    assert ceiling.value == 1_000
+
+
+def test_news_without_a_version_are_not_trusted_after_an_answer_without_one() -> None:
+    ceiling = answered(5, 1_000, version=None)
+    assert ceiling.hear(event(6, 2_000, version=None), now=0.0, lease_s=LEASE_S)
+    assert ceiling.value == 1_000
+
+
+@pytest.mark.parametrize(("version", "now"), [(VERSION, LEASE_S), (VERSION + 1, 0.0), (None, 0.0)])
+def test_lower_news_always_count_and_make_the_query_report_where_they_cannot_be_trusted(
+    version: int | None, now: float
+) -> None:
+    ceiling = answered(5, 1_000)
+    assert ceiling.hear(event(6, 500, version), now, LEASE_S)
+    assert ceiling.value == 500
+
+
+@pytest.mark.parametrize("revision", [4, 5])
+def test_news_that_are_no_newer_are_passed_over(revision: int) -> None:
+    ceiling = answered(5, 1_000)
+    assert not ceiling.hear(event(revision, 500), now=0.0, lease_s=LEASE_S)
+    assert ceiling.value == 1_000
+
+
+def test_news_that_overtake_an_answer_stay_the_ceiling() -> None:
+    ceiling = answered(5, 1_000)
+    ceiling.asks()
+    ceiling.hear(event(7, 500), now=1.0, lease_s=LEASE_S)
+    ceiling.answered(event(6, 2_000), asked_at=1.0)
+    assert (ceiling.value, ceiling.answered_at) == (500, 1.0)
+
+
+def test_an_answer_of_a_lower_revision_counts_where_no_news_came_since_its_report() -> None:
+    ceiling = answered(5, 1_000)
+    ceiling.hear(event(7, 500), now=1.0, lease_s=LEASE_S)
+    ceiling.asks()
+    # the coordinator lost its memory, and counts from the beginning
+    ceiling.answered(event(1, 800, VERSION + 1), asked_at=2.0)
+    assert (ceiling.value, ceiling.version) == (800, VERSION + 1)
+
+
+news = st.builds(event, st.integers(1, 20), st.integers(-5_000, 5_000), st.sampled_from([None, VERSION, VERSION + 1]))
+
+
+@given(st.lists(st.tuples(news, st.floats(0, 2 * LEASE_S))))
+def test_no_sequence_of_news_lifts_the_ceiling_above_the_trusted_events(heard: list[tuple[Event, float]]) -> None:
+    ceiling, highest = answered(5, 1_000), 1_000
+    for each, now in heard:
+        if now < LEASE_S and each.config_version == VERSION:
+            highest = max(highest, each.max_desired_watermark)
+        ceiling.hear(each, now, LEASE_S)
+        assert ceiling.value <= highest
+
+
+@given(st.lists(st.tuples(news, st.floats(0, 2 * LEASE_S))))
+def test_news_without_a_reason_to_report_leave_the_newest_event_as_the_ceiling(
+    heard: list[tuple[Event, float]],
+) -> None:
+    ceiling = answered(5, 1_000)
+    for each, now in heard:
+        if not ceiling.hear(each, now, LEASE_S):
+            assert ceiling.event is not None
+            assert each.revision <= ceiling.event.revision
