@@ -4,6 +4,9 @@ services/coordinator   __main__ → server → app → api → service → store
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
 clients/spark          align | gate | progress → gates → jvm → planning  ─┘
                          → telemetry → group | logs → config
+
+An import for types alone is an arrow too, and so is an import inside a function: a reader follows
+them all the same. Only `test_the_core_loads_without_its_extra` asks when an import is made.
 """
 
 import sys
@@ -17,7 +20,6 @@ ARROWS = {
     "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
     "lockgate_spark": {"lockgate", "lockgate_spark"},
 }
-# the core's column forms take them as an extra; its event-by-event forms need nothing
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
     "lockgate_coordinator": {"wire", "group"},
@@ -25,6 +27,7 @@ ROOMS = {
     "lockgate_testbed": set[str](),
 }
 BETWEEN_ROOMS = {"wire": set[str](), "group": {"wire"}, "plan": set[str](), "flink": set[str]()}
+# An extra of the core: its column forms need them, and its event-by-event forms do not.
 COLUMNS = {"numpy", "pyarrow"}
 
 # The client's outermost modules, one for each way to use it.
@@ -45,7 +48,7 @@ KNOWN_TO = {
             "lockgate_coordinator.telemetry.traces",
         ),
         "prometheus_client": ("lockgate_coordinator.telemetry.metrics", "lockgate_coordinator.telemetry.group_metrics"),
-        "opentelemetry": ("lockgate_coordinator.telemetry.traces",),
+        "opentelemetry": ("lockgate_coordinator.telemetry.traces", "lockgate_coordinator.app"),
         "uvicorn": ("lockgate_coordinator.server", "lockgate_coordinator.intake"),
         "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
         "httpx": ("lockgate_coordinator.operate.client",),
@@ -81,7 +84,6 @@ CLIENT_LAYERS = (
     {"gate", "progress"},
     {"__init__"},
 )
-TYPES_TOO = {"lockgate_spark"}  # packages whose imports for types alone count as arrows
 APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other
 LAYERS: tuple[set[str], ...] = (
     {"fast.redis_link", "fast.group_cache", "fast.decoding"},
@@ -101,11 +103,6 @@ LAYERS: tuple[set[str], ...] = (
 def root(module: str) -> str:
     """The package that a module belongs to."""
     return module.split(".")[0]
-
-
-def is_arrow(each: Import) -> bool:
-    """Whether an import counts. One for types alone does in the client, and not elsewhere."""
-    return each.when is not When.TYPED or root(each.importer) in TYPES_TOO
 
 
 def is_column_form(module: str) -> bool:
@@ -172,9 +169,7 @@ def test_the_core_loads_without_its_extra() -> None:
 def test_a_library_is_known_to_its_own_modules_alone(package: str, library: str) -> None:
     may = KNOWN_TO[package][library]
 
-    assert [
-        i for i in imports_of(package) if root(i.imported) == library and is_arrow(i) and not inside(i.importer, *may)
-    ] == []
+    assert [i for i in imports_of(package) if root(i.imported) == library and not inside(i.importer, *may)] == []
 
 
 def test_inside_the_coordinator_imports_point_down() -> None:
@@ -204,7 +199,6 @@ def test_each_module_of_the_client_has_one_floor_and_no_floor_is_empty() -> None
 
 
 def test_inside_the_client_imports_point_down() -> None:
-    """Imports for types alone count too: a reader follows them all the same."""
     between = [i for i in imports_of("lockgate_spark") if root(i.imported) == "lockgate_spark"]
 
     assert [i for i in between if client_floor(i.imported) > client_floor(i.importer)] == []
@@ -240,7 +234,7 @@ def test_inside_the_client_the_ways_in_are_known_to_each_other_alone() -> None:
 def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
     edges: dict[str, set[str]] = {}
     for each in imports_of(package):
-        if is_arrow(each) and each.imported in modules():
+        if each.imported in modules():
             edges.setdefault(each.importer, set()).add(each.imported)
     open_, closed = [], set[str]()
 

@@ -58,8 +58,8 @@ class PauseOrResume:
 
 
 class SplitAlignment:
-    """Samples, pauses and idleness of each split. Raises `InvalidValue` for a negative buffer
-    size.
+    """The state of alignment of each split: samples, pauses and idleness. Raises `InvalidValue` for
+    a negative buffer size.
     """
 
     def __init__(self, buffer_size: int) -> None:

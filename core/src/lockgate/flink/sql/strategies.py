@@ -75,7 +75,9 @@ class PeriodicWatermarks(WatermarkGenerator):
 
 
 class AscendingTimestamps(PeriodicWatermarks):
-    """The highest time seen − 1."""
+    """SQL's ascending timestamps: the highest time seen − 1. The DataStream API's have the same
+    name in `lockgate.flink.generators`.
+    """
 
     def watermark(self, highest: int) -> int:
         """The highest time − 1."""
