@@ -19,7 +19,7 @@ def test_adding_never_wraps_and_never_leaves_64_bits(watermark: int, millisecond
 
 @settings(deadline=None)
 @given(WATERMARKS, WATERMARKS, WATERMARKS)
-def test_what_is_earlier_stays_earlier(one: int, other: int, milliseconds: int) -> None:
+def test_the_earlier_watermark_stays_the_earlier_one(one: int, other: int, milliseconds: int) -> None:
     if not {one, other} & {MIN, MAX}:
         assert (add(min(one, other), milliseconds)) <= add(max(one, other), milliseconds)
 

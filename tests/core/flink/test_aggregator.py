@@ -11,7 +11,7 @@ REPORTS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9) | st.sam
 
 @settings(deadline=None)
 @given(REPORTS)
-def test_it_is_the_minimum_of_the_last_watermark_of_each_key(reports: list[tuple[str, int]]) -> None:
+def test_the_result_is_the_minimum_of_the_last_watermark_of_each_key(reports: list[tuple[str, int]]) -> None:
     aggregator: WatermarkAggregator[str] = WatermarkAggregator()
     last: dict[str, int] = {}
     before = MIN

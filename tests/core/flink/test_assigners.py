@@ -33,7 +33,7 @@ def through(operator: Operator) -> tuple[Network, Task, Written]:
     return network, source, out
 
 
-def test_what_came_from_upstream_is_replaced_but_for_max() -> None:
+def test_event_time_from_upstream_is_replaced_but_for_max() -> None:
     time = VirtualTime()
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=5)).with_timestamp_assigner(
         lambda value, timestamp: int(str(value))

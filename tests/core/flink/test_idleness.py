@@ -30,7 +30,7 @@ def test_idleness_takes_three_probes_after_an_event() -> None:
     assert quiet(VirtualTime(1), 3) == [False, False, True]
 
 
-def test_it_takes_strictly_more_than_the_timeout() -> None:
+def test_idleness_takes_strictly_more_than_the_timeout() -> None:
     assert quiet(VirtualTime(1), 3, step_ms=10) == [False, False, False]
 
 
@@ -60,7 +60,7 @@ class _Counting(PunctuatedWatermarks):
         self.asked += 1
 
 
-def test_what_stands_still_does_not_grow_idle() -> None:
+def test_a_paused_clock_brings_no_idleness() -> None:
     time = VirtualTime(1)
     clock = PausableClock(time)
     timer = IdlenessTimer(clock, TIMEOUT)

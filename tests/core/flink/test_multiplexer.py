@@ -39,7 +39,9 @@ def say(made: WatermarkOutputMultiplexer, name: str, kind: str, what: int | str)
 
 @settings(deadline=None)
 @given(SAYINGS)
-def test_what_goes_on_only_rises_and_is_never_above_an_active_output(sayings: list[tuple[str, str, int | str]]) -> None:
+def test_the_combined_watermark_only_rises_and_is_never_above_an_active_output(
+    sayings: list[tuple[str, str, int | str]],
+) -> None:
     made, out = multiplexer("a", "b", "c")
     for saying in sayings:
         before = len(out.all)

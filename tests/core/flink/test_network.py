@@ -215,7 +215,7 @@ def test_the_order_in_which_active_channels_are_read_does_not_matter_in_the_end(
     assert ends[0] == ends[1]
 
 
-def test_what_cannot_be_connected_is_refused() -> None:
+def test_an_impossible_connection_is_refused() -> None:
     network = Network()
     source, task = network.source("source"), network.add("task", Operator())
     with pytest.raises(InvalidValue, match="there is a task 'task' already"):

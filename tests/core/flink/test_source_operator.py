@@ -75,7 +75,7 @@ class Source:
         return [event.watermark for event in self.sent if isinstance(event, ReportedWatermarkEvent)]
 
 
-def test_it_registers_before_the_reader_starts_and_gives_it_what_comes() -> None:
+def test_the_operator_registers_before_the_reader_starts_and_gives_it_each_event() -> None:
     source = Source(open_it=False, host="here", subtask=2)
     source.operator.init_reader()
     source.operator.open()
@@ -137,7 +137,7 @@ def test_a_jump_counts_only_when_it_has_gone_through_the_samples() -> None:
     assert source.reports() == [10, 10]
 
 
-def test_it_reports_every_interval_max_when_idle_and_nothing_before_the_first_watermark() -> None:
+def test_the_operator_reports_every_interval_max_when_idle_and_nothing_before_the_first_watermark() -> None:
     source = Source(lambda output: record(None, 5)(output))
     source.time.advance(3_000)
     assert source.reports() == []
@@ -327,7 +327,7 @@ def test_splits_that_are_there_already_are_refused_and_none_of_them_taken() -> N
     assert source.reader.told == ["start", ("add", ["a-0"])]
 
 
-def test_what_comes_at_the_wrong_time_is_refused() -> None:
+def test_a_call_at_the_wrong_time_is_refused() -> None:
     closed = Source(open_it=False)
     with pytest.raises(WrongState, match=r"call open\(\) first"):
         closed.operator.snapshot(1)

@@ -66,7 +66,7 @@ def test_modified_utf8_is_javas(text: str, hexadecimal: str) -> None:
 
 
 @pytest.mark.parametrize("garbled", ["80", "c3", "c361", "e4b8", "f09f9880", "ff"])
-def test_what_java_would_not_read_is_refused(garbled: str) -> None:
+def test_bytes_that_java_would_not_read_are_refused(garbled: str) -> None:
     topic = bytes.fromhex(garbled)
     with pytest.raises(UnreadableBytes, match="topic: is no modified UTF-8: byte 0 is 0x"):
         SERIALIZER.deserialize(0, struct.pack(">H", len(topic)) + topic + bytes(20))
@@ -77,7 +77,7 @@ def test_offsets_that_are_none_are_refused() -> None:
         SERIALIZER.deserialize(0, b"\0\1t" + struct.pack(">iqq", 1, -4, 5))
 
 
-def test_what_does_not_fit_the_layout_is_refused() -> None:
+def test_a_split_that_does_not_fit_the_layout_is_refused() -> None:
     with pytest.raises(InvalidValue, match="at most 65535 bytes, not 65536"):
         SERIALIZER.serialize(KafkaPartitionSplit("t" * 65_536, 0))
     with pytest.raises(InvalidValue, match="topic: must not be null"):

@@ -39,7 +39,7 @@ def test_offsets_are_positions_or_words(start: int, stop: int) -> None:
         (("orders", 0, 0, NO_STOPPING_OFFSET + 1), "stopping_offset"),
     ],
 )
-def test_what_is_no_split_is_refused(arguments: tuple[str, int], message: str) -> None:
+def test_an_invalid_split_is_refused(arguments: tuple[str, int], message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         KafkaPartitionSplit(*arguments)
 

@@ -23,7 +23,7 @@ def test_sqls_bounded_form_has_no_minus_1_and_its_ascending_form_has() -> None:
         assert out.all == [MIN, watermark]
 
 
-def test_by_count_a_watermark_comes_after_so_many_rows_and_by_time_the_count_begins_anew() -> None:
+def test_a_count_of_rows_brings_a_watermark_and_the_timer_begins_the_count_anew() -> None:
     out = Written()
     generator = AscendingTimestamps(every_rows=3)
     for timestamp in (1, 2, 3, 4):
@@ -43,7 +43,7 @@ def test_each_time_that_rises_brings_a_watermark() -> None:
     assert out.all == [5, 6]
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_an_impossible_count_or_delay_is_refused() -> None:
     with pytest.raises(InvalidValue, match="every_rows: must be 1 or more, or None, not 0"):
         AscendingTimestamps(every_rows=0)
     with pytest.raises(InvalidValue, match="delay: must be 0 or more, not -1 ms"):
@@ -89,7 +89,7 @@ def test_a_strategy_can_be_written_as_sql_writes_it(text: str, column: tuple[str
         ("FOR ts AS ts, x", "`- INTERVAL …` or the end", 12),
     ],
 )
-def test_what_makes_no_sense_is_shown_where_it_stops_making_sense(text: str, expected: str, at: int) -> None:
+def test_the_error_shows_the_place_where_a_clause_cannot_be_read(text: str, expected: str, at: int) -> None:
     with pytest.raises(InvalidValue) as refused:
         parse_watermark_clause(text)
     message = str(refused.value)

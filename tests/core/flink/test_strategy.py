@@ -63,6 +63,6 @@ def test_alignment_is_off_until_asked_for() -> None:
         (lambda: AlignmentParameters("group", 1, 0), "update_interval_ms: must be more than 0, not 0"),
     ],
 )
-def test_what_cannot_be_is_refused_when_the_strategy_is_made(make: object, message: str) -> None:
+def test_an_impossible_value_is_refused_when_the_strategy_is_made(make: object, message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         make()  # type: ignore[operator]

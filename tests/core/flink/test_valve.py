@@ -109,7 +109,7 @@ def test_watermarks_only_rise_and_statuses_alternate(inputs: list[Input]) -> Non
 
 @settings(deadline=None)
 @given(INPUTS)
-def test_what_is_sent_is_never_above_an_active_and_aligned_channel(inputs: list[Input]) -> None:
+def test_the_sent_watermark_is_never_above_an_active_and_aligned_channel(inputs: list[Input]) -> None:
     valve = StatusWatermarkValve(3, Written())
     for channel, what in inputs:
         send(valve, channel, what)

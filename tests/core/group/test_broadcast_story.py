@@ -34,7 +34,7 @@ def test_without_watermarks_on_the_broadcast_side_nothing_ever_comes_out(story: 
 
 
 @pytest.mark.parametrize(("variant", "period"), [("every X", X), ("every x", SMALL_X)])
-def test_with_one_every_so_often_a_result_comes_up_to_that_much_later(
+def test_a_watermark_at_each_interval_delays_a_result_by_one_interval_at_most(
     story: ModuleType, variant: str, period: int
 ) -> None:
     lateness = late(story, variant)
@@ -46,7 +46,7 @@ def test_with_one_every_so_often_a_result_comes_up_to_that_much_later(
 
 
 @pytest.mark.parametrize("variant", ["MAX", "idleness"])
-def test_with_max_or_idleness_the_events_alone_decide(story: ModuleType, variant: str) -> None:
+def test_the_events_alone_decide_where_the_other_side_is_idle_or_at_max(story: ModuleType, variant: str) -> None:
     lateness = late(story, variant)
     assert set(lateness) == {T}
     assert len(lateness) == 1_800 - T

@@ -74,7 +74,7 @@ def test_a_reader_that_never_registered_is_unknown_by_source_or_by_subtask(group
         commands.evict(group, "a", 1)
 
 
-def test_what_the_older_epoch_reported_counts_until_the_newer_ones_first_report(group: Group) -> None:
+def test_the_report_of_the_older_epoch_counts_until_the_newer_ones_first_report(group: Group) -> None:
     group = registered(reported(group, 5), NOW + 1, owner="q")
     assert decide(group, NOW + 1).group_watermark == 5
     assert decide(reported(group, 9, NOW + 1), NOW + 1).group_watermark == 9

@@ -47,7 +47,7 @@ def test_a_silent_live_split_holds_the_others_at_drift_above_its_last_record_or_
     assert made.slowest == "slow"
 
 
-def test_what_a_silent_split_holds_is_let_go_by_the_clock_ms_by_ms_and_no_later() -> None:
+def test_the_clock_releases_records_held_by_a_silent_split_ms_by_ms_and_no_later() -> None:
     logs = live(behind=10**6)
     last = NOW - 1
     # the wall clock at which the horizon is the last record of the other

@@ -220,7 +220,7 @@ def test_a_split_with_nothing_credible_stands_at_the_clock_and_is_read_by_what_t
     assert made.plan(ceiling=watermark.MIN).offsets == 0
 
 
-def test_where_nothing_at_all_is_credible_everything_is_read_on_in_proportion() -> None:
+def test_splits_without_any_credible_record_are_read_in_proportion() -> None:
     logs = LogsInMemory.from_start(a=[FAR] * 75, b=[FAR] * 25)
     logs.incredible = frozenset({FAR})
     read = []

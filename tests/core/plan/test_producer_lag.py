@@ -31,7 +31,7 @@ def test_nothing_is_known_of_a_split_that_has_brought_nothing_and_its_bound_is_t
     assert lag.silent_since is None
 
 
-def test_what_was_shown_is_the_clock_of_the_look_before_less_the_event_time() -> None:
+def test_the_shown_lag_is_the_clock_of_the_look_before_less_the_event_time() -> None:
     lag = seen((5_000, 20_000))
     assert lag.known
     assert (lag.shown, lag.shown_at) == (20_000, T + 6_000)
@@ -39,7 +39,7 @@ def test_what_was_shown_is_the_clock_of_the_look_before_less_the_event_time() ->
 
 
 @pytest.mark.parametrize(("position", "end_before"), [(3, 4), (4, 3)])
-def test_what_had_come_before_the_look_or_was_jumped_over_shows_nothing(position: int, end_before: int) -> None:
+def test_a_record_from_before_the_look_or_one_that_was_jumped_over_shows_no_lag(position: int, end_before: int) -> None:
     lag = ProducerLag(HOUR)
     lag.look(T, 3, end_before, None)
     assert lag.look(T + 1_000, position, 9, Head(position, T - HOUR)) is None
@@ -74,7 +74,7 @@ def test_a_lag_beyond_the_limit_holds_while_the_split_is_active_and_is_remembere
     assert (once.bound(later, DRIFT), twice.bound(later, DRIFT)) == (DRIFT - GRACE_MS, HOUR)
 
 
-def test_what_an_open_transaction_hides_is_as_late_as_it_is_open() -> None:
+def test_records_hidden_by_an_open_transaction_are_as_late_as_it_is_open() -> None:
     lag = seen()
     lag.look(T + MINUTE, 0, 0, None, hidden_since=T)
     assert lag.bound(T + MINUTE, DRIFT) == 75_000

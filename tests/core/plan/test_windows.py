@@ -67,7 +67,7 @@ def test_windows_follow_each_other_without_a_gap_and_each_instant_lies_in_its_ow
 
 @settings(max_examples=300, deadline=None)
 @given(anywhere, st.integers(0, 3 * DAY), st.sampled_from(SIZES))
-def test_what_a_table_holds_under_one_name_lies_in_one_window(place: tuple[str, int], later: int, size: int) -> None:
+def test_rows_of_one_name_in_a_table_lie_in_one_window(place: tuple[str, int], later: int, size: int) -> None:
     name, event_time = place
     windows = Windows(size, zone(name))
     if name_of(event_time, size, name) == name_of(event_time + later, size, name):

@@ -102,7 +102,7 @@ REPORT = {"subtask": 0, "epoch": 1, "watermark": 5}
 
 
 @pytest.mark.parametrize(("events", "out", "back"), PAIRS)
-def test_what_goes_out_comes_back_exactly_through_json_text(
+def test_a_message_comes_back_exactly_through_json_text(
     events: st.SearchStrategy[Any], out: Callable[[Any], Any], back: Callable[[Any], Any]
 ) -> None:
     @given(events)
