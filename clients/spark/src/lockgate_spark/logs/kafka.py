@@ -24,6 +24,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import nlargest
 
 from lockgate.planner import Head
@@ -83,6 +84,11 @@ class KafkaSplitLog:
             self.credible = credible
             self.jvm.setCredible(credible.earliest, credible.latest)
 
+    @cached_property
+    def reads_committed(self) -> bool:
+        """Whether Spark reads committed records alone. The driver is asked once: plans want it for each split."""
+        return self.jvm.readsCommitted()
+
     @property
     def spent(self) -> bool:
         """Whether a plan has read as many single records as it should."""
@@ -128,7 +134,7 @@ class KafkaSplitLog:
         (at `fixed_at`). What is known of those stays as old as it was; where they were not asked for, fixed ends hide everything newer.
         """
         since_fixed = now if fixed_at is None else fixed_at
-        hidden = MIN if self.jvm.readsCommitted() else since_fixed
+        hidden = MIN if self.reads_committed else since_fixed
         for split in self._order:
             learned, end = self._learned[split], ends[split]
             seen = since_fixed if live_ends is None else now if end >= live_ends.get(split, end) else hidden

@@ -52,7 +52,7 @@ class Unread:
             start = dict(starts[i])
             source.log.believe(credible)
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
-            hides = source.log.jvm.readsCommitted() or (source.fixed_at is not None and source.log.asks_before_ends)
+            hides = source.log.reads_committed or (source.fixed_at is not None and source.log.asks_before_ends)
             if hides or source.log.asks_before_ends or not source.log.follows(start):  # of a split that is gone Kafka answers nothing
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
@@ -84,7 +84,7 @@ class Unread:
     def visible_end(self, i: int, split: str) -> int | None:
         """Up to where records of a split can be read, what is newer than a fixed end included; None where the split is gone."""
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
-        if end is None or source.fixed_at is None or source.log.jvm.readsCommitted():
+        if end is None or source.fixed_at is None or source.log.reads_committed:
             return end
         return max(end, self.live_ends.get(i, {}).get(split, end))
 

@@ -91,7 +91,7 @@ class Producers:
         """
         heads, beyond = unread.heads(), {}
         self._began = self._began or now
-        hides = {i: source.fixed_at is None and source.log.jvm.readsCommitted() for i, source in unread.sources.items()}
+        hides = {i: source.fixed_at is None and source.log.reads_committed for i, source in unread.sources.items()}
         for key, position, end in unread.splits():
             lag = self._lags.get(key) or self._meet(key, end, now)
             hidden_since = self._hidden_since(unread, key, now) if hides[key[0]] else None
