@@ -110,7 +110,9 @@ parents.close()
 def test_a_forked_process_begins_with_no_session_and_leaves_its_parent_s_alone(url: str, group: str) -> None:
     tests = str(Path(support.__path__[0]).parent)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, url, group]
-    subprocess.run(command, check=True, timeout=60, env={**os.environ, "PYTHONPATH": tests})
+    subprocess.run(
+        command, check=True, timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join((tests, *sys.path))}
+    )
 
 
 # -- reports --

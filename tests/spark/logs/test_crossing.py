@@ -82,16 +82,6 @@ def test_a_stretch_longer_than_one_read_is_passed_over(
         assert last_below < found["t-0"].offset <= next(offset for offset, time in times if time > event_time)
 
 
-@given(st.integers(1, 100_000), st.integers(1, 50_000))
-def test_one_crossing_takes_no_more_reads_than_twice_the_logarithm(target: int, square: int) -> None:
-    log = log_over([0, FAR, *(n * n // square for n in range(20_000))])
-    ends = {"t-0": 20_002}
-    log.heads({"t-0": 0}, ends)
-    before = log.look_ups
-    log.first_after(target, {"t-0": 0}, ends)
-    assert log.look_ups - before <= 2 * log2(20_000) + 2
-
-
 def test_an_even_log_takes_a_handful_of_reads_for_each_time_and_fewer_once_it_is_known() -> None:
     log, ends = log_over([0, FAR, *range(0, 1_000_000, 10)]), {"t-0": 100_002}
     log.heads({"t-0": 0}, ends)

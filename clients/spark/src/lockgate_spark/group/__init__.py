@@ -1,3 +1,4 @@
-"""A process's part in a group: calls and news, the session that its queries share, and each query's
-membership in it.
+"""A query's part in its group: calls to the coordinator and news from it, leases, and outages.
+Used by `joining`, `progress`, and by `planning`, `gates` and `telemetry`, by way of a `Membership`.
+The wire stands in docs/protocol.md; the ceiling's rule, in `ceiling`; outages, in `outage`.
 """

@@ -1,4 +1,4 @@
-"""What a query and its group have to agree on: its name there, and the configuration."""
+"""The name of a query in its group, and the check that their configurations agree."""
 
 import re
 
@@ -9,8 +9,8 @@ from lockgate_spark.errors import ConfigurationError
 
 
 def source_name(chosen: str | None, query_name: str | None, query_id: str) -> str:
-    """The query's name in its group: what was chosen, else Spark's name for it (with `-` for what
-    the protocol has no room for).
+    """The query's name in its group: the chosen one, else Spark's name for it. `-` replaces the
+    characters that the protocol does not allow.
     """
     return chosen or re.sub(r"[^A-Za-z0-9._:-]", "-", query_name or query_id)[:255]
 
@@ -22,8 +22,8 @@ def group_config(alignment: Alignment) -> GroupConfig:
 
 
 def check_config(alignment: Alignment, config: GroupConfig) -> None:
-    """In a group the group's configuration rules. Raises `ConfigurationError` where this query's
-    own contradicts it.
+    """Raises `ConfigurationError` where this query's configuration contradicts the group's, which
+    rules.
     """
     group = alignment.coordinator.group if alignment.coordinator else ""
     bounds = alignment.bounds

@@ -20,15 +20,15 @@ from typing import Any
 
 from lockgate_spark.errors import AccessDenied, AlignmentError, CoordinatorRefused
 
-_MOST_SAID = 500  # characters of somebody else's text in a message of ours
+_MOST_QUOTED = 500  # characters of the server's text in an error message
 _PASSING = (429, 502, 503, 504)
 
 
 class Unreachable(AlignmentError):
     """The coordinator gave no usable answer this time; a later request may get one.
 
-    `passing`: whether that may be over in a moment. `asked_wait_s`: for how long it asked to be
-    left alone, in seconds.
+    `passing`: whether the cause may be over in a moment. `asked_wait_s`: the pause in seconds that
+    the coordinator asks for.
     """
 
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
@@ -37,15 +37,15 @@ class Unreachable(AlignmentError):
 
 
 class Interrupted(Unreachable):
-    """The call was ended from within this process; whoever still wants it makes it again."""
+    """Another thread of this process ended the call. The caller may make it again."""
 
 
 class Unstreamed(Unreachable):
-    """What stands between us and the coordinator lets no stream of events through."""
+    """A proxy before the coordinator lets no stream of events through."""
 
 
 class Untrusted(Unreachable):
-    """The connection cannot be trusted; somebody has to change the configuration, ours or the
+    """The connection cannot be trusted until the configuration is changed, the client's or the
     coordinator's.
     """
 
@@ -61,7 +61,7 @@ class Stale(AlignmentError):
 
 
 class NotACoordinator(CoordinatorRefused):
-    """Whoever answered, it was no coordinator."""
+    """The server that answered is no coordinator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,7 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """The body. Raises ValueError where that is no JSON, also one that is nested without
-        end.
-        """
+        """The body. Raises ValueError where the body is no JSON, or is nested too deeply."""
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -90,7 +88,7 @@ class Answer:
     def asked_wait_s(self) -> float | None:
         """`Retry-After` (RFC 9110, 10.2.3) in seconds; None where it is absent or illegible.
 
-        A date is taken against the answer's own `Date`, so that nobody's clock matters.
+        A date is compared with the answer's own `Date`, so that the clocks need not agree.
         """
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
@@ -106,7 +104,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem document (RFC 9457), of an answer or of one report of a batch."""
+    """A problem document (RFC 9457), of an answer or of one report in a request."""
 
     status: int
     type: str
@@ -114,40 +112,40 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """What an error answer says; whoever gave it, its status is taken for what it is."""
+        """The problem of an error answer. The HTTP status counts, not the one in the document."""
         try:
-            found = cls.from_json(answer.json())
+            document = cls.from_json(answer.json())
         except (ValueError, AttributeError):
-            found = cls(answer.status, "", "")
-        return cls(answer.status, found.type, found.detail)
+            document = cls(answer.status, "", "")
+        return cls(answer.status, document.type, document.detail)
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Raises AttributeError or ValueError for what is none."""
+        """Raises AttributeError or ValueError for a document that is no problem."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 
 def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None = None) -> AlignmentError:
     """The exception for an error answer of `url`."""
-    said = f"{problem.status} {problem.type} {problem.detail}".strip()[:_MOST_SAID]
+    quoted = f"{problem.status} {problem.type} {problem.detail}".strip()[:_MOST_QUOTED]
     if problem.status in _PASSING:
-        return Unreachable(f"{url} answered {said}", passing=True, asked_wait_s=asked_wait_s)
+        return Unreachable(f"{url} answered {quoted}", passing=True, asked_wait_s=asked_wait_s)
     if problem.status >= 500:
-        return Unreachable(f"{url} answered {said}")
+        return Unreachable(f"{url} answered {quoted}")
     if problem.status == 404 and problem.type.startswith("urn:lockgate:"):
         return NotRegistered(problem.detail)
     if problem.status == 409 and problem.type.endswith("stale-epoch"):
         return Stale(problem.detail)
     if problem.status in (401, 403):
         needed = f"Coordinator(token=…) must be a token with the role `report` for group {group}"
-        return AccessDenied(f"{url} refused with {said}: {needed}")
+        return AccessDenied(f"{url} refused with {quoted}: {needed}")
     if 300 <= problem.status < 400:
         return NotACoordinator(
-            f"{url} answered {said}: redirects are not followed; Coordinator(url=…) must be the coordinator's "
+            f"{url} answered {quoted}: redirects are not followed; Coordinator(url=…) must be the coordinator's "
             "own address"
         )
     if problem.status == 404:
         return NotACoordinator(
-            f"{url} answered {said}, which no lockgate coordinator does; is Coordinator(url=…) right?"
+            f"{url} answered {quoted}, which no lockgate coordinator does; is Coordinator(url=…) right?"
         )
-    return CoordinatorRefused(f"{url} refused with {said}")
+    return CoordinatorRefused(f"{url} refused with {quoted}")

@@ -1,8 +1,9 @@
-"""The client of the coordinator: one method a route, one exception a kind of "no" (see `answers`).
+"""The client of the coordinator: one method a route, one exception a kind of refusal (see
+`answers`).
 
-Every call ends within `Coordinator(timeout)`, whatever the other side does. What may pass is tried
-again within that time; beyond it the caller asks again at its next turn (see `membership`), since
-every request repeats state that is still true.
+Every call ends within `Coordinator(timeout)`, whatever the server does. A failure that may pass is
+retried within that time. Later the caller calls again (see `membership`): every request repeats
+state that is still true.
 """
 
 import json
@@ -50,7 +51,7 @@ Report = tuple[str, ReportedWatermarkEvent]
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Who holds the newest epoch of a reader."""
+    """The newest epoch of a reader, and the run that registered it."""
 
     epoch: int
     owner: str
@@ -59,8 +60,8 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The answer to a batch of reports: the alignment, and by index in the batch why a report was
-    not taken.
+    """The answer to a request of many reports: the alignment and, by index in the request, the
+    error of each report that was not taken.
     """
 
     alignment: Event
@@ -91,9 +92,8 @@ class CoordinatorClient:
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
         """Opens a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
 
-        Sent again after an answer that was lost it opens one epoch more; the last answer is the one
-        that counts. Should the lost request be applied after all, later, its epoch is the newest:
-        `registered` tells.
+        A retry after a lost answer opens one more epoch; the last answer counts. If the
+        coordinator applies the lost request later, that epoch is the newest: see `registered`.
         """
         answer = self._send(
             "POST", f"{self._group}/sources/{source}/readers", json=codec.registration_to_json(registration)
@@ -101,7 +101,7 @@ class CoordinatorClient:
         return self._read(answer, codec.answer_from_json)
 
     def registered(self, source: str) -> dict[int, Registered]:
-        """Who holds the newest epoch of each reader of `source`."""
+        """The newest epoch of each reader of `source`."""
         answer = self._send("GET", f"{self._group}/sources/{source}", params={"limit": 1000})
         return self._read(
             answer,
@@ -114,14 +114,14 @@ class CoordinatorClient:
         )
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
-        """The reader no longer counts. Raises `NotRegistered` and `Stale` where it is not, or no
-        more, the one.
+        """Takes the reader out of the group. Raises `NotRegistered` where it is not registered, and
+        `Stale` where it has a newer epoch.
         """
         self._send("DELETE", f"{self._group}/sources/{source}/readers/{subtask}", params={"epoch": epoch})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Reports for many readers at once; each is judged alone. Raises `NotRegistered` for a
-        group that is not there.
+        """Reports for many readers at once; the coordinator judges each report alone. Raises
+        `NotRegistered` when there is no such group.
         """
         answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
         return self._read(
@@ -133,13 +133,13 @@ class CoordinatorClient:
         )
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
-        """An executor's word in the middle of a batch. Raises `NotRegistered` and `Stale` where its
-        reader is not, or no more, the one.
+        """Sends an executor's progress in the middle of a batch. Raises `NotRegistered` and
+        `Stale`, as `leave` does.
         """
         self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
 
     def alignment(self) -> Event:
-        """What the group tells now, to anybody. Raises `NotRegistered` when there is no such
+        """The alignment of the group as of now. Raises `NotRegistered` when there is no such
         group.
         """
         return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
@@ -155,11 +155,11 @@ class CoordinatorClient:
         return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """The alignment now and whenever it is another; None for a sign of life. Without end but
-        the other side's.
+        """The alignment now and after each change; None for a sign of life. The server may end the
+        stream.
 
-        There is no `Last-Event-ID` in the request: the event that is sent at once shows that the
-        stream comes through. Raises `Unstreamed` where something else answers.
+        The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
+        the stream comes through. Raises `Unstreamed` for an answer that is no stream.
         """
         async with self._connection.open(
             "GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}
@@ -216,16 +216,14 @@ class CoordinatorClient:
 
     def _no_stream(self, answer: Answer) -> AlignmentError:
         refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
-        told = isinstance(refusal, NotRegistered | AccessDenied) or answer.asked_wait_s is not None
-        return refusal if told else Unstreamed(f"no stream of events: {refusal}")
+        is_coordinators = isinstance(refusal, NotRegistered | AccessDenied) or answer.asked_wait_s is not None
+        return refusal if is_coordinators else Unstreamed(f"no stream of events: {refusal}")
 
     def _event(self, data: bytes) -> Event:
         return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
 
     def _decoded(self, decode: Callable[[], T]) -> T:
-        """What `decode` makes of an answer. Raises `NotACoordinator` for what no coordinator
-        says.
-        """
+        """The result of `decode`. Raises `NotACoordinator` where the answer cannot be decoded."""
         try:
             return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -235,7 +233,7 @@ class CoordinatorClient:
             ) from error
 
     def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
-        if self._token:  # somebody between us and the coordinator may quote the request
+        if self._token:  # a proxy before the coordinator may quote the request
             problem = Problem(
                 problem.status, problem.type.replace(self._token, "…"), problem.detail.replace(self._token, "…")
             )

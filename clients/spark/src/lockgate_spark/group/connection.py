@@ -1,13 +1,12 @@
-"""The HTTP connection to the coordinator, on which every call has an end.
+"""The HTTP connection to the coordinator, on which every call ends in time.
 
-httpx's time limits are those of each read: a server that sends a byte now and then, in the headers
-or in the body, would hold a caller for ever, and with it whoever wants to stop the query. So
-requests are tasks on an event loop in a thread of their own, and the deadline cancels them wherever
-they stand: looking up the name, connecting, TLS, sending, headers, body. `interrupt` does so at
-once.
+httpx limits the time of each read, not of the whole call. A server that sends one byte now and then
+could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop,
+in a thread of their own. The deadline cancels a task in any phase: looking up the name, connecting,
+TLS, sending, headers, body. `interrupt` cancels it at once.
 
-A process that was forked has the object but not the thread: there every call says so, and `close`
-leaves the parent's sockets alone.
+A forked process has the object but not the thread. There every call raises an error that says so,
+and `close` leaves the parent's sockets alone.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ from lockgate_spark.group.answers import Answer, Interrupted, NotACoordinator, U
 log = logging.getLogger("lockgate")
 
 MOST_BYTES = 8 << 20  # as the coordinator's own limit
-_END_S = 0.2  # for the thread to end; a name look-up that hangs is not waited for
+_END_S = 0.2  # the wait for the thread's end; a hanging name look-up may take longer, and is left
 
 T = TypeVar("T")
 
@@ -38,7 +37,7 @@ class Connection:
     """To one coordinator. Thread-safe. `transport` is httpx's, for tests and for proxies."""
 
     def __init__(self, coordinator: Coordinator, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        # What is not compressed cannot grow when it is unpacked.
+        # An answer that is not compressed cannot grow when it is unpacked.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if coordinator.token:
             headers["Authorization"] = f"Bearer {coordinator.token}"
@@ -62,8 +61,8 @@ class Connection:
         self._thread.start()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Runs `task` to its end. Raises what it raises, and `Interrupted` where it was."""
-        with self._lock:  # so that nothing is begun that nobody ends
+        """Runs `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""
+        with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(task)
             self._running.add(future)
         try:
@@ -71,35 +70,33 @@ class Connection:
         except concurrent.futures.CancelledError:
             raise Interrupted(f"the call to {self.url} was interrupted") from None
         finally:
-            future.cancel()  # where the caller was interrupted itself
+            future.cancel()  # the caller's own thread may have been interrupted
             with self._lock:
                 self._running.discard(future)
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Runs `task` beside the calls, until the connection is closed. What it raises is
-        logged.
-        """
+        """Runs `task` beside the calls, until the connection is closed. Its error is logged."""
         with self._lock:
-            self._begin(task).add_done_callback(_tell_why)
+            self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """One request and its whole answer. Raises `Unreachable` and `NotACoordinator`. To be given
-        to `call` within a deadline.
+        """Sends one request and reads its whole answer. Raises `Unreachable` and `NotACoordinator`.
+        Has no deadline of its own.
         """
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
 
     @asynccontextmanager
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
-        """One request, and its answer up to the body. Raises `Unreachable`."""
+        """Sends one request and reads its answer up to the body. Raises `Unreachable`."""
         try:
             async with self._http.stream(method, path, **request) as answer:
                 yield answer
-        except (httpx.HTTPError, UnicodeError) as error:  # the latter for a host's name that cannot be looked up
+        except (httpx.HTTPError, UnicodeError) as error:  # UnicodeError: the host's name cannot be looked up
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
-        """The answer with its whole body. Raises `NotACoordinator` where that is too long."""
+        """The answer with its whole body. Raises `NotACoordinator` where the body is too long."""
         body = bytearray()
         async for part in answer.aiter_raw():
             body += part
@@ -114,7 +111,7 @@ class Connection:
             )
 
     def interrupt(self) -> None:
-        """Ends all calls that are under way, not what was begun with `begin`."""
+        """Cancels all calls that are under way, but no task of `begin`."""
         with self._lock:
             for future in self._running:
                 future.cancel()
@@ -166,7 +163,7 @@ class Connection:
         return Unreachable(f"{self.url} gave no answer: {type(error).__name__}: {error}".rstrip(": "), passing=True)
 
 
-def _tell_why(ended: "concurrent.futures.Future[None]") -> None:
+def _log_error(ended: "concurrent.futures.Future[None]") -> None:
     if not ended.cancelled() and (error := ended.exception()) is not None:
         log.error("a task beside the calls has ended", exc_info=error)
 

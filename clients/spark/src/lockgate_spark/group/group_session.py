@@ -37,8 +37,8 @@ class GroupSession:
     """Thread-safe. Get it by `joined`. `transport` is httpx's, `now` is monotonic, in seconds; both
     for tests.
 
-    `config` is the group's configuration, once it is known; `changed` is notified when the group
-    has told something.
+    `config` is the group's configuration, once it was read; `changed` is notified of all news of
+    the group.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class GroupSession:
 
     @property
     def update_interval_s(self) -> float:
-        """How often the group wants to hear a reader whose report has not changed."""
+        """How often a reader repeats a report that has not changed."""
         return (self.config or GroupConfig()).update_interval_ms / 1000
 
     @property
     def lease_s(self) -> float:
-        """For how long a reader may be silent."""
+        """How long a reader's lease lasts after its report."""
         return (self.config or GroupConfig()).lease_ms / 1000
 
     def enter(self, member: Member) -> None:
@@ -141,10 +141,10 @@ class GroupSession:
             self.changed.notify_all()
 
     def _keep(self) -> None:
-        """Each member is heard every third of a lease at least.
+        """Keeps each member's report younger than a third of a lease.
 
-        A lease's twelfth is left for what is tried again, whose pauses are 0.5 s at most; so this
-        is kept for leases from 6 s on.
+        A report is repeated after a sixth of a lease, the keeper wakes every twelfth, and one more
+        twelfth is left for retries, whose pauses are 0.5 s at most. So leases must be at least 6 s.
         """
         while not self._closed.wait(min(self.update_interval_s, self.lease_s / 12, ASK_AGAIN_S)):
             for member in self._members:
@@ -157,9 +157,7 @@ _open_lock = threading.Lock()
 
 
 def _shared_by(coordinator: Coordinator) -> Coordinator:
-    """What two queries must have in common to share a session: where it is, and what they are
-    there.
-    """
+    """The part of a configuration that two queries must have in common to share a session."""
     return Coordinator(
         coordinator.url,
         group=coordinator.group,

@@ -1,14 +1,13 @@
-"""What the group has to tell, as soon as it has: Server-Sent Events, or long polls where a stream
-does not come through.
+"""News of the group as soon as there are any: Server-Sent Events, or long polls where no stream
+comes through.
 
-A stream is believed only while it shows that it flows: the event that holds now comes at once, and
-afterwards something at least every 15 s (docs/protocol.md). A proxy that collects what it passes
-on, that cuts long answers, or that knows no such route, shows in one of the two; then the group is
-asked by long polls for a minute, and the stream is tried again. A stream that merely ends is opened
-anew.
+The listener relies on a stream only while data flows: the present event comes at once, and then
+some bytes at least every 15 s (docs/protocol.md). A proxy may buffer the stream, cut long answers,
+or not know the route; each of these breaks one of the two rules. Then the listener polls for a
+minute, and tries the stream again. A stream that only ends is opened anew.
 
-Nothing depends on it but speed: whoever takes part reports at least once in an update interval and
-is answered with the same event.
+Without the listener the group is slower, not wrong: each reader reports at least once in an update
+interval, and the answer is the same event.
 """
 
 import asyncio
@@ -30,8 +29,8 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 
 class Listener:
-    """`tell` is given each event, old ones too; `gone` is called when the group is not there.
-    `silence_s`: for how long a stream may be still, after its first event.
+    """Calls `tell` with each event, old ones too, and `gone` when there is no such group.
+    `silence_s`: for how long a stream may be silent, after its first event.
     """
 
     def __init__(
@@ -45,11 +44,11 @@ class Listener:
         self._client, self._tell, self._gone = client, tell, gone
         self._pace = pace or Pace()
         self._silence_s = silence_s
-        self._revision = 0  # the newest that was heard
+        self._revision = 0  # of the last event
         self._polls_until = self._pace.clock()
 
     async def listen(self) -> None:
-        """Until it is cancelled."""
+        """Listens until it is cancelled."""
         failures = 0
         while True:
             asked_wait_s, news = None, False
@@ -71,7 +70,7 @@ class Listener:
         return self._hear(await self._client.wait(self._revision, int(POLL_S * 1000)))
 
     async def _follow(self) -> bool:
-        """The stream, until the other side ends it. Whether it brought anything new."""
+        """Reads the stream until the server ends it. Returns whether it brought anything new."""
         within_s, news, ended = self._client.timeout_s, False, object()
         async with aclosing(self._client.events()) as events:
             while True:

@@ -1,10 +1,10 @@
 """While the coordinator cannot be reached: when to ask again, what a query does meanwhile, and one
 line in the log at either end.
 
-`hold` goes on to the last ceiling and waits there, so that nobody runs free. `proceed` and `fail`
-do so too, for `hold_for`, which a restart or a fail-over of the coordinator does not reach; then
-the one goes on without the group's ceiling (the splits of the query itself stay level), and the
-other stops the query.
+With `hold` a query reads up to the last ceiling and waits there, so that no query runs ahead of its
+group. With `proceed` and `fail` it does the same for `hold_for`, which is longer than a restart or
+a fail-over of the coordinator. After that a query that proceeds ignores the group's ceiling, while
+its own splits stay level; a query that fails stops.
 """
 
 import logging
@@ -24,8 +24,8 @@ ASK_AGAIN_S = 0.5
 
 
 class Coordination(str, Enum):
-    """By what a query goes in its group: what it is told, what it was last told, or nothing but its
-    own splits.
+    """The ceiling that a query obeys: the present one (`told`), the last one that it received, or
+    none but that of its own splits.
     """
 
     TOLD = "told"
@@ -35,7 +35,7 @@ class Coordination(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`on_outage`: hold, proceed or fail; `hold_for_s`: for how long the latter two hold."""
+    """`on_outage`: hold, proceed or fail; `hold_for_s`: for how long `proceed` and `fail` hold."""
 
     on_outage: str
     hold_for_s: float
@@ -46,7 +46,7 @@ class Policy:
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
-        """After so many seconds of outage; None: there is none."""
+        """The ceiling to obey after so many seconds of outage; None: without an outage."""
         if lasted_s is None:
             return Coordination.TOLD
         proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
@@ -61,7 +61,7 @@ class Policy:
 
 
 class Outage:
-    """Whether there is one, as far as this process can tell. `now`: seconds, monotonic."""
+    """The present outage, if any, as this process sees it. `now`: seconds, monotonic."""
 
     def __init__(self, group: str, now: Callable[[], float]) -> None:
         self._group, self._now = group, now
@@ -70,29 +70,29 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """From a call that failed to the next report that is answered."""
+        """Whether an outage lasts: from a failed call to the next report that is answered."""
         return self._since is not None
 
     @property
     def lasted_s(self) -> float | None:
-        """For how long, in seconds; None: there is none."""
+        """How long the outage has lasted, in seconds; None without an outage."""
         since = self._since
         return None if since is None else self._now() - since
 
     @property
     def asks_now(self) -> bool:
-        """Whether it is time to try."""
+        """Whether it is time for a call: always, or during an outage after a pause."""
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """A call failed. `until_then`: what is done meanwhile."""
+        """Notes that a call failed. `until_then`: what the query does meanwhile."""
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
             self._since = self._now()
             log.warning("group %s: %s; %s", self._group, why, until_then)
 
     def ends(self) -> None:
-        """A report was answered."""
+        """Notes that a report was answered."""
         lasted_s, self._since = self.lasted_s, None
         if lasted_s is not None:
             log.warning("group %s: the coordinator is back after %.1f s", self._group, lasted_s)

@@ -1,9 +1,9 @@
-"""When a request is sent again: exponential backoff with full jitter, or when the other side asked
-for it, and never beyond the deadline.
+"""When a request is sent again: after exponential backoff with full jitter, or after the pause that
+the coordinator asks for, and never beyond the deadline.
 
-Full jitter, any time from none to the bound, spreads best those who were all cut off in one moment
-("Exponential Backoff And Jitter", AWS Architecture Blog, 2015). All requests of the protocol may be
-repeated: what they say is still true.
+Full jitter is any pause from 0 to the bound. It best spreads clients that lost the coordinator at
+the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015). All requests of the
+protocol may be repeated: their content is still true.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from lockgate_spark.group.answers import Unreachable
 log = logging.getLogger("lockgate")
 
 FIRST_S = 0.1
-MOST_S = 0.5  # so that who is back is found soon: the lease keeper counts on it
+MOST_S = 0.5  # short, since the lease keeper leaves little time for retries (`group_session`)
 
 T = TypeVar("T")
 
@@ -35,26 +35,26 @@ class Pace:
 
 
 def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
-    """The pause after attempt 0, 1, 2, … in seconds; at least what was asked for, and still spread
-    then.
+    """The pause after attempt 0, 1, 2, … in seconds. A pause that the coordinator asks for comes on
+    top, so that clients are spread then, too.
     """
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 
 
 async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace) -> T:
-    """The answer of `once`, which is tried again while it fails with what may pass. Raises
-    `Unreachable` within `within_s`.
+    """The answer of `once`, which is tried again while its failures may pass. Raises `Unreachable`
+    within `within_s`.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():
         try:
             return await asyncio.wait_for(once(), ends - pace.clock())
         except asyncio.TimeoutError:
-            told = (
-                f"{url} gave no whole answer within {within_s:g} s{before}; if it is but slow, set a longer "
+            text = (
+                f"{url} gave no whole answer within {within_s:g} s{before}; if it is only slow, set a longer "
                 "Coordinator(timeout=…)"
             )
-            raise Unreachable(told) from None
+            raise Unreachable(text) from None
         except Unreachable as error:
             if not error.passing:
                 raise
