@@ -36,7 +36,7 @@ class ScriptedReader:
 
     def __init__(self, *script: Step, can_pause: bool = True) -> None:
         self.script = list(script)
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.signal = AVAILABLE
         self.unfinished: list[KafkaPartitionSplit] = []
         self._can_pause = can_pause
@@ -46,7 +46,7 @@ class ScriptedReader:
         return self
 
     def start(self) -> None:
-        self.told.append("start")
+        self.calls.append("start")
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
         return self.script.pop(0)(output) if self.script else InputStatus.NOTHING_AVAILABLE
@@ -55,28 +55,28 @@ class ScriptedReader:
         return self.signal
 
     def add_splits(self, splits: Sequence[KafkaPartitionSplit]) -> None:
-        self.told.append(("add", [split.split_id for split in splits]))
+        self.calls.append(("add", [split.split_id for split in splits]))
 
     def notify_no_more_splits(self) -> None:
-        self.told.append("no more splits")
+        self.calls.append("no more splits")
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         if not self._can_pause:
             raise CannotPause("this reader cannot pause single splits")
-        self.told.append(("pause", list(pause), "resume", list(resume)))
+        self.calls.append(("pause", list(pause), "resume", list(resume)))
 
     def handle_source_event(self, event: object) -> None:
-        self.told.append(event)
+        self.calls.append(event)
 
     def snapshot(self, checkpoint_id: int) -> Sequence[KafkaPartitionSplit]:
-        self.told.append(("snapshot", checkpoint_id))
+        self.calls.append(("snapshot", checkpoint_id))
         return self.unfinished
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self.told.append(("complete", checkpoint_id))
+        self.calls.append(("complete", checkpoint_id))
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        self.told.append(("aborted", checkpoint_id))
+        self.calls.append(("aborted", checkpoint_id))
 
     def close(self) -> None:
-        self.told.append("close")
+        self.calls.append("close")

@@ -80,17 +80,17 @@ class FinishedSplitsAreForgotten:
         )
 
     def _out(self, expected: Expected, before: set[str]) -> list[Event]:
-        told = [event for event in expected.out if "pause" in event]
+        paused = [event for event in expected.out if "pause" in event]
         kept = [event for event in expected.out if "error" not in event]
         if self._checks(expected):  # one call for all that changes
             change = {"pause": sorted(self._paused - before), "resume": sorted(before - self._paused)}
-            return [*([change] if any(change.values()) else []), *(event for event in kept if event not in told)]
-        unsaid = self._paused - before - {name for event in told for name in event["pause"]}
-        pauses = [*told, *({"pause": [name], "resume": []} for name in unsaid)]
+            return [*([change] if any(change.values()) else []), *(event for event in kept if event not in paused)]
+        left_out = self._paused - before - {name for event in paused for name in event["pause"]}
+        pauses = [*paused, *({"pause": [name], "resume": []} for name in left_out)]
         pauses.sort(key=lambda event: self._order.index(event["pause"][0]))
         # a split pauses right after the record that puts it ahead
         after = 1 if kept and "record" in kept[0] else 0
-        return [*kept[:after], *pauses, *(event for event in kept[after:] if event not in told)]
+        return [*kept[:after], *pauses, *(event for event in kept[after:] if event not in paused)]
 
 
 DEVIATIONS = (FinishedSplitsAreForgotten,)

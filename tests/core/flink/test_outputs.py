@@ -41,11 +41,11 @@ class Source:
         self.main = self.logic.create_main_output(self.out, Heard(self.out.all))
         self.splits = {name: self.main.create_output_for_split(name) for name in splits}
 
-    def told(self) -> list[object]:
+    def received(self) -> list[object]:
         """Everything since the last time, without the callbacks of splits."""
-        told = [what for what in self.out.all if not (isinstance(what, tuple) and what[0].startswith("split"))]
+        received = [what for what in self.out.all if not (isinstance(what, tuple) and what[0].startswith("split"))]
         self.out.all.clear()
-        return told
+        return received
 
 
 @settings(deadline=None)
@@ -75,9 +75,9 @@ def test_whatever_happens_watermarks_rise_and_statuses_alternate(
 def test_a_record_goes_before_its_watermark_and_the_listener_hears_first() -> None:
     source = Source(PUNCTUATED)
     source.main.mark_idle()
-    source.told()
+    source.received()
     source.main.collect("a", 5)
-    assert source.told() == [Record("a", 5), ("effective", 5), ACTIVE, ("idle", False), 5]
+    assert source.received() == [Record("a", 5), ("effective", 5), ACTIVE, ("idle", False), 5]
 
 
 def test_the_slowest_split_holds_the_source_and_a_main_output_does_not() -> None:
@@ -108,14 +108,14 @@ def test_the_stream_is_idle_only_when_main_and_splits_are_and_a_split_alone_does
     source = Source(PUNCTUATED, "0")
     source.main.collect("a", 5)
     source.splits["0"].mark_idle()
-    assert IDLE not in source.told()
+    assert IDLE not in source.received()
     source.main.mark_idle()
-    assert source.told() == [IDLE, ("idle", True)]
+    assert source.received() == [IDLE, ("idle", True)]
     source.splits["0"].mark_active()
     source.splits["0"].collect("b", 5)
-    assert source.told() == [Record("b", 5)]
+    assert source.received() == [Record("b", 5)]
     source.main.mark_active()
-    assert source.told() == [ACTIVE, ("idle", False)]
+    assert source.received() == [ACTIVE, ("idle", False)]
 
 
 def test_a_paused_split_and_back_pressure_stop_the_clock_of_idleness() -> None:
@@ -131,11 +131,11 @@ def test_a_paused_split_and_back_pressure_stop_the_clock_of_idleness() -> None:
     source.logic.pause_or_resume_splits(["0"], [])
     source.time.advance(50)
     source.logic.emit_immediately()
-    assert IDLE not in source.told()
+    assert IDLE not in source.received()
     source.logic.pause_or_resume_splits([], ["0"])
     source.time.advance(11)
     source.logic.emit_immediately()
-    assert IDLE in source.told()
+    assert IDLE in source.received()
 
 
 def test_a_split_that_is_not_there_or_not_paused_is_refused_and_no_clock_touched() -> None:

@@ -83,7 +83,7 @@ def test_the_operator_registers_before_the_reader_starts_and_gives_it_each_event
     source.add(A)
     source.operator.handle_event(NoMoreSplitsEvent())
     source.operator.handle_event(SourceEventWrapper("hello"))
-    assert source.reader.told == ["start", ("add", ["a-0"]), "no more splits", "hello"]
+    assert source.reader.calls == ["start", ("add", ["a-0"]), "no more splits", "hello"]
 
 
 def test_a_reader_can_ask_for_splits_and_talk_to_its_enumerator() -> None:
@@ -99,7 +99,7 @@ def test_a_split_that_is_ahead_pauses_and_goes_on_when_it_no_longer_is() -> None
     source.emit(2)
     source.align(5)
     source.align(10)
-    assert source.reader.told[2:] == [("pause", ["a-0"], "resume", []), ("pause", [], "resume", ["a-0"])]
+    assert source.reader.calls[2:] == [("pause", ["a-0"], "resume", []), ("pause", [], "resume", ["a-0"])]
     assert source.operator.mode is OperatingMode.READING
 
 
@@ -164,9 +164,9 @@ def test_an_idle_split_is_left_alone_until_it_is_not_idle() -> None:
     source.add(A, B)
     source.emit(2)
     source.align(5)
-    assert source.reader.told == ["start", ("add", ["a-0", "b-0"])]
+    assert source.reader.calls == ["start", ("add", ["a-0", "b-0"])]
     source.emit()
-    assert source.reader.told[2:] == [("pause", ["a-0"], "resume", [])]
+    assert source.reader.calls[2:] == [("pause", ["a-0"], "resume", [])]
 
 
 def _mark(output: object, how: str) -> object:
@@ -189,7 +189,7 @@ def test_a_paused_split_that_finished_may_come_back_and_be_paused_again() -> Non
     source.emit()
     assert source.operator.splits.paused == {"a-0"}
     source.align(20)
-    assert source.reader.told[-1] == ("pause", [], "resume", ["a-0"])
+    assert source.reader.calls[-1] == ("pause", [], "resume", ["a-0"])
 
 
 def test_a_reader_that_cannot_pause_is_an_error_unless_unaligned_splits_are_allowed() -> None:
@@ -240,7 +240,7 @@ def test_the_end_of_the_data_is_said_and_max_reported_from_then_on() -> None:
     source.operator.close()
     source.time.advance(5_000)
     assert source.reports() == [MAX, MAX]
-    assert source.reader.told[-1] == "close"
+    assert source.reader.calls[-1] == "close"
 
 
 def test_a_reader_that_has_nothing_says_when_to_ask_again_or_wakes_the_operator() -> None:
@@ -264,15 +264,15 @@ def test_a_snapshot_holds_the_unfinished_splits_and_another_operator_goes_on_fro
     restored.operator.open()
     restored.emit()
     restored.align(5)
-    assert restored.reader.told == [("add", ["a-0", "b-0"]), "start", ("pause", ["a-0"], "resume", [])]
-    assert source.reader.told == ["start", ("snapshot", 7)]
+    assert restored.reader.calls == [("add", ["a-0", "b-0"]), "start", ("pause", ["a-0"], "resume", [])]
+    assert source.reader.calls == ["start", ("snapshot", 7)]
 
 
 def test_checkpoints_are_passed_on_to_the_reader() -> None:
     source = Source()
     source.operator.notify_checkpoint_complete(7)
     source.operator.notify_checkpoint_aborted(8)
-    assert source.reader.told[1:] == [("complete", 7), ("aborted", 8)]
+    assert source.reader.calls[1:] == [("complete", 7), ("aborted", 8)]
 
 
 def test_latency_markers_go_out_between_the_records_every_interval() -> None:
@@ -324,7 +324,7 @@ def test_splits_that_are_there_already_are_refused_and_none_of_them_taken() -> N
         with pytest.raises(InvalidValue, match=r"splits: must be new to this source, but [ab]-0 is there already"):
             source.add(*splits)
     assert set(source.operator.splits.samplers) == {"a-0"}
-    assert source.reader.told == ["start", ("add", ["a-0"])]
+    assert source.reader.calls == ["start", ("add", ["a-0"])]
 
 
 def test_a_call_at_the_wrong_time_is_refused() -> None:

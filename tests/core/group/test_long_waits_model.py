@@ -61,7 +61,7 @@ class Naive:
     heard: int | None = None
     losses: int | None = None
     reported: bool = False
-    told: tuple[int, int] = (MIN, MAX)
+    announced: tuple[int, int] = (MIN, MAX)
 
     def counted(self) -> list[int]:
         holds = self.config.on_lost_reader is OnLostReader.HOLD
@@ -124,7 +124,7 @@ class Naive:
 
     def report(self, subtask: int, watermark: int, now: int) -> None:
         self.word(now)
-        one, (lowest, ceiling) = self.readers[subtask], self.told
+        one, (lowest, ceiling) = self.readers[subtask], self.announced
         got_on = one.watermark is not None and watermark > one.watermark
         if not (lowest < watermark < MAX and watermark >= ceiling):
             one.since, one.overdue = None, False
@@ -187,8 +187,8 @@ def test_readers_that_wait_are_let_go_and_passed_over_as_the_naive_model_says(
         assert (decision.group_watermark, decision.ceiling) == ahead.values()  # by time alone
         group = evaluate(done(group, naive, step, now), now)[0]
         naive.time(now)
-        naive.told = naive.values()
-        assert (group.group_watermark, group.max_desired_watermark) == naive.told
+        naive.announced = naive.values()
+        assert (group.group_watermark, group.max_desired_watermark) == naive.announced
         flags = {
             key[1]: (reader.held_since, reader.overdue, reader.passed_over) for key, reader in group.readers.items()
         }

@@ -58,8 +58,8 @@ class Schedule:
         event = ReportedWatermarkEvent(
             subtask=0, epoch=source.epoch, watermark=source.watermark(now_ms), park_ms=park_ms
         )
-        self.group, told = evaluate(report(self.group, source.name, event, now_ms), now_ms)
-        return told.max_desired_watermark
+        self.group, announced = evaluate(report(self.group, source.name, event, now_ms), now_ms)
+        return announced.max_desired_watermark
 
     def run(self, names: str, now_ms: int) -> None:
         """All of them read what there is, round by round, and end."""

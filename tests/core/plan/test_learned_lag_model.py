@@ -24,9 +24,7 @@ LIMIT = HOUR
 
 @dataclass
 class Account:
-    """Rows that Spark dropped, told apart by whether they were within what their producer had
-    shown; and how far behind the plans were.
-    """
+    """Rows that Spark dropped: `within` the lag that their producer had shown, or `beyond` it."""
 
     within: int = 0
     beyond: int = 0
