@@ -193,6 +193,13 @@ LOGS: tuple[Break, ...] = (
         INDEXED,
     ),
     Client(
+        "a search asks for the first unread records, where they were not asked for",
+        "logs/kafka.py",
+        "if self._heads_asked != (positions, ends):",
+        "if self._heads_asked is None:",
+        ("test_confirm.py",),
+    ),
+    Client(
         "a record that is older than one before it shows disorder",
         "logs/points.py",
         "self.disorder = max(self.disorder, before - head.event_time, head.event_time - later)",

@@ -45,7 +45,7 @@ def test_where_the_connector_has_kafka_under_another_name_its_logs_are_read_by_t
     java = new_kafka_log(spark.sparkContext._gateway, connector, params)
     log = KafkaSplitLog(java)
     log.set_splits([f"{topic}-0"])
-    assert log.first_stamped(T0 + 2) == {f"{topic}-0": 2}
+    assert log.requests.first_at(T0 + 2)[f"{topic}-0"].offset == 2
     assert {split: head.event_time for split, head in log.heads({f"{topic}-0": 1}, {f"{topic}-0": 3}).items()} == {
         f"{topic}-0": T0 + 1
     }

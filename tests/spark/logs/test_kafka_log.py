@@ -10,8 +10,10 @@ from confluent_kafka.admin import AdminClient
 
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
+from lockgate_spark.logs.requests import EndsAsked
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
+from support.ends import look
 from support.real_logs import T0, Open, append, at, fill, heads, starts
 
 FAR = 4_070_908_800_000  # 2099
@@ -52,11 +54,11 @@ def test_heads_are_read_or_remembered(open_log: Open, kafka: KafkaBroker, topic:
     asked = log.look_ups
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
     assert log.look_ups == asked, "remembered"
-    log.remember_plan(at(12), {})
+    log.remember_plan({})
     positions = {f"{topic}-0": 2, f"{topic}-1": 1}
     assert log.heads(positions, ends) == heads(topic, p0=(2, 20), p1=(1, 15))
     assert log.look_ups == asked + 1, "one read for all"
-    log.remember_plan(at(17), heads(topic, p0=(2, 20), p1=(2, 25)))
+    log.remember_plan(heads(topic, p0=(2, 20), p1=(2, 25)))
     assert log.heads({**positions, f"{topic}-1": 2}, ends) == heads(topic, p0=(2, 20), p1=(2, 25))
     assert log.look_ups == asked + 1, "told by the plan"
 
@@ -185,11 +187,10 @@ def test_the_highest_asked_before_the_ends_counts_once_the_ends_have_passed_it(
     log, ends = open_log(), {f"{topic}-0": 2}
     log.set_splits(ends)
     assert log.highest(ends) == {f"{topic}-0": at(10)}
-    log.remember_plan(at(10), {})
+    log.remember_plan({})
     append(kafka, topic, p0=[40])
     assert log.highest(ends) == {f"{topic}-0": at(10)}, "40 s lies beyond the end"
-    log.before_ends()
-    log.note_ends(1, ends, {f"{topic}-0": 3}, None, None)
+    look(log, 1, ends, {f"{topic}-0": 3})
     assert log.highest({f"{topic}-0": 3}) == {f"{topic}-0": at(40)}
 
 
@@ -265,7 +266,7 @@ def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(
     log = open_log()
     log.set_splits(ends)
     append(kafka, topic, p1=[1])
-    log.note_ends(9_000, starts(ends), ends, log.uncommitted_ends(), 5_000)
+    log.note_ends(EndsAsked(9_000, ends, log.requests.uncommitted_ends()), starts(ends), 5_000)
     assert (log.known_until(f"{topic}-0"), log.known_until(f"{topic}-1")) == (9_000, 5_000)
 
 
@@ -290,7 +291,7 @@ def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(
     log, split = open_log(), f"{topic}-0"
     log.set_splits(ends)
     for now, position, since in ((1, 0, None), (2, 1, 2), (3, 1, 2), (4, 0, None), (5, 1, 5)):
-        log.note_ends(now, {split: position}, ends, None, None)
+        look(log, now, {split: position}, ends)
         assert log.caught_up_since(split) == since
 
 
@@ -301,8 +302,8 @@ def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_t
     log = open_log()
     log.set_splits({**ends, f"{topic}-gone-0": 5})
     assert log.begins() == {f"{topic}-0": 0}
-    assert log.uncommitted_ends() == ends
-    assert log.first_stamped(at(5)) == {f"{topic}-0": 1}
-    assert struct.unpack(">4q", log._requests._jvm.highest()) == (1, at(10), -1, -1)
+    assert log.requests.uncommitted_ends() == ends
+    assert log.requests.first_at(at(5)) == heads(topic, p0=(1, 10))
+    assert struct.unpack(">4q", log.requests._jvm.highest()) == (1, at(10), -1, -1)
     positions = {f"{topic}-0": 0, f"{topic}-gone-0": 0}
     assert log.heads(positions, {**ends, f"{topic}-gone-0": 5}) == heads(topic, p0=(0, 0))

@@ -10,9 +10,10 @@ from confluent_kafka import Producer
 
 from lockgate.watermark import MIN
 from lockgate_spark.logs.kafka import KafkaSplitLog
-from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.requests import EndsAsked, Offsets
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
+from support.ends import look
 from support.real_logs import Open, at, heads, starts
 from support.transactions import send_to, transactional
 
@@ -27,7 +28,7 @@ def written(log: KafkaSplitLog, ends: Offsets) -> None:
     """Waits for the last transaction's marker: Kafka says that it is committed before that is
     there.
     """
-    wait_for(lambda: log.uncommitted_ends() == ends)
+    wait_for(lambda: log.requests.uncommitted_ends() == ends)
 
 
 def send(producer: Producer, topic: str, *seconds: int) -> None:
@@ -42,7 +43,7 @@ def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committ
     log.set_splits([split])
 
     def look(now: int, end: int) -> int:
-        log.note_ends(now, {split: 0}, {split: end}, log.uncommitted_ends(), None)
+        log.note_ends(EndsAsked(now, {split: end}, log.requests.uncommitted_ends()), {split: 0})
         return log.known_until(split)
 
     assert look(1_000, 0) == 1_000
@@ -63,8 +64,8 @@ def test_without_isolation_an_open_transaction_hides_nothing(
     log.set_splits([split])
     transactions.begin_transaction()
     send(transactions, topic, 10)
-    assert log.uncommitted_ends() == {split: 1}
-    log.note_ends(2_000, {split: 0}, {split: 1}, None, None)
+    assert log.requests.uncommitted_ends() == {split: 1}
+    look(log, 2_000, {split: 0}, {split: 1})
     assert log.known_until(split) == 2_000
     transactions.abort_transaction(30)
 
@@ -75,7 +76,7 @@ def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Pr
     log.set_splits([split])
     transactions.begin_transaction()
     send(transactions, topic, 10)
-    log.note_ends(2_000, {split: 0}, {split: 0}, log.uncommitted_ends(), None)
+    log.note_ends(EndsAsked(2_000, {split: 0}, log.requests.uncommitted_ends()), {split: 0})
     assert log.known_until(split) == MIN
     transactions.abort_transaction(30)
 
@@ -130,11 +131,10 @@ def test_the_highest_is_that_of_a_record_though_markers_come_last_and_a_commit_c
         end = commit_in_turns(transactions, topic, range(10 * turn, 10 * turn + 10))[split] * (turn + 1)
         written(log, {split: end})
         for _ in range(2):
-            log.before_ends()
+            look(log, 1, {split: end}, {split: end})
             asked = log.look_ups
-            log.note_ends(1, {split: end}, {split: end}, None, None)
             assert log.highest({split: end}) == {split: at(10 * turn + 9)}
-            log.remember_plan(0, {})
+            log.remember_plan({})
             read.append(log.look_ups - asked)
     assert read[2:] == [1, 0] * 3
 
@@ -153,8 +153,7 @@ def test_an_aborted_or_open_transaction_counts_where_its_records_are_shown(
     log.set_splits([split])
     written(log, {split: 15})
     ends = {split: 14 if isolation == "read_committed" else 15}
-    log.before_ends()
-    log.note_ends(1, starts(ends), ends, None, None)
+    look(log, 1, starts(ends), ends)
     assert log.highest(ends) == {split: at(highest)}
     transactions.abort_transaction(30)
 
@@ -191,7 +190,7 @@ def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(
     log.set_splits([f"{topic}-0"])
     written(log, {f"{topic}-0": 2})
     patience_ms, began = 600_000, time.monotonic()
-    assert struct.unpack(">4q", log._requests._jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1, -1)
+    assert struct.unpack(">4q", log.requests._jvm.sample(struct.pack(">2q", 1, 2), patience_ms)) == (-1, -1, -1, -1)
     assert time.monotonic() - began < patience_ms / 2_000
 
 

@@ -14,6 +14,7 @@ from lockgate_spark.logs import kafka, requests
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.planning.joint import JointPlanner
+from support.ends import look
 from support.marked_logs import Entry, JvmMarkedLog, Kind, MarkedSource
 from support.runs import RunInMemory
 
@@ -82,9 +83,8 @@ def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
             stables = [offset for offset in drawn[n][1] if offset >= jvm.stable.get(split, 0)]
             jvm.stable[split] = data.draw(st.sampled_from([*stables, len(whole[split])]))
         log.begin_plan(Credible(0, LATEST))
-        log.before_ends()
         ends = {split: max(positions[split], jvm.shown(split)) for split in whole}
-        log.note_ends(1, positions, ends, None, None)
+        look(log, 1, positions, ends)
         heads = log.heads(positions, ends)
         for split in whole:
             unread = credible(jvm, split, positions[split], ends[split])
@@ -109,7 +109,7 @@ def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
             cut = stops[split].offset if split in stops else ends[split]
             assert all(event_time <= target for _, event_time in credible(jvm, split, positions[split], cut))
             assert all(event_time > target for _, event_time in credible(jvm, split, cut, ends[split]))
-        log.remember_plan(target, stops)
+        log.remember_plan(stops)
         positions = {split: stops[split].offset if split in stops else ends[split] for split in whole}
 
 
@@ -139,11 +139,10 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
             positions = {"t-0": (commit - 1) * size if unread else commit * size}
             before = jvm.reads
             log.begin_plan(Credible())
-            log.before_ends()
-            log.note_ends(1, positions, ends, None, None)
+            look(log, 1, positions, ends)
             log.heads(positions, ends)
             assert log.highest(ends) == {"t-0": whole[commit * size - 2].stamp}
-            log.remember_plan(0, {})
+            log.remember_plan({})
             read.append(jvm.reads - before)
     assert read[3:] == [1, 0, 0] * 29
 
@@ -156,10 +155,9 @@ def test_a_growing_log_whose_every_second_offset_is_a_marker_is_read_once_in_eac
     for end in range(1, 401):
         jvm.entries["t-0"], before = whole[:end], jvm.reads
         log.begin_plan(Credible())
-        log.before_ends()
-        log.note_ends(1, {"t-0": end}, {"t-0": end}, None, None)
+        look(log, 1, {"t-0": end}, {"t-0": end})
         assert log.highest({"t-0": end}) == {"t-0": whole[(end - 1) // 2 * 2].stamp}
-        log.remember_plan(0, {})
+        log.remember_plan({})
         read.append(jvm.reads - before)
     assert max(read[4:]) == 1
 
@@ -175,10 +173,9 @@ def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_reco
     log.set_splits(ends)
     for _ in range(3):
         before = log.look_ups
-        log.before_ends()
-        log.note_ends(1, ends, ends, None, None)
+        look(log, 1, ends, ends)
         assert log.highest(ends) == {"t-0": 9}
-        log.remember_plan(9, {})
+        log.remember_plan({})
         asked.append(log.look_ups - before)
     assert asked[1:] == [0, 0]
     assert len(caplog.messages) == 1
@@ -197,10 +194,9 @@ def reads_as_it_grows(
     log.begin_plan(Credible(0, LATEST))
     for end in range(first, len(entries) + 1):
         jvm.entries["t-0"], before = entries[:end], jvm.reads
-        log.before_ends()
-        log.note_ends(1, {"t-0": end}, {"t-0": end}, None, None)
+        look(log, 1, {"t-0": end}, {"t-0": end})
         found.append(log.highest({"t-0": end}).get("t-0"))
-        log.remember_plan(0, {})
+        log.remember_plan({})
         reads.append(jvm.reads - before)
     return found, reads
 
@@ -223,7 +219,7 @@ def test_a_tail_without_a_credible_record_is_looked_through_once_for_each_end(mo
     log.begin_plan(Credible(0, LATEST))
     assert log.highest(ends) == {"t-0": 5}
     before = jvm.reads
-    log.remember_plan(0, {})
+    log.remember_plan({})
     assert log.highest(ends) == {"t-0": 5}
     assert jvm.reads == before
 
@@ -244,9 +240,8 @@ def test_a_topic_made_anew_is_not_taken_to_have_come_as_far_as_the_old_one() -> 
     log.set_splits(jvm.entries)
     assert log.highest({"t-0": 50}) == {"t-0": 490}
     jvm.entries["t-0"] = [Entry(RECORD, 3)]
-    log.remember_plan(0, {})
-    log.before_ends()
-    log.note_ends(2, {"t-0": 0}, {"t-0": 1}, None, None)
+    log.remember_plan({})
+    look(log, 2, {"t-0": 0}, {"t-0": 1})
     assert log.highest({"t-0": 1}) == {"t-0": 3}
 
 
@@ -325,7 +320,7 @@ def test_what_a_look_up_has_named_is_looked_at_again_only_where_the_log_has_grow
     log.set_splits(ends)
     assert log.highest(ends) == {"t-0": records - 1}
     read = jvm.reads
-    log.remember_plan(0, {})
+    log.remember_plan({})
     assert log.highest(ends) == {"t-0": records - 1}
     assert jvm.reads == read
 
@@ -345,7 +340,7 @@ def test_a_plan_is_made_anew_for_what_hides_little_and_look_ups_go_on(caplog: py
     )
     assert caplog.messages == []
     assert log.confirm(800, log.first_after(800, starts, ends), ends)
-    log.remember_plan(800, {"t-0": named})
+    log.remember_plan({"t-0": named})
     assert log.heads({"t-0": 1}, ends) == {"t-0": Head(1, 1_000)}, "nobody is told the marker's time"
     for _ in range(kafka.MOST_ANEW):
         assert not log.confirm(1_200, {"t-0": named}, ends)

@@ -5,6 +5,7 @@ versions of ListOffsets.
 import pytest
 
 from lockgate_testbed.kafka import KafkaBroker
+from support.ends import look
 from support.old_brokers import OldBroker
 from support.real_logs import Open, append, at, fill, heads, starts
 
@@ -19,9 +20,9 @@ def test_where_brokers_know_no_highest_timestamp_the_last_records_are_read(
         log.set_splits(ends)
         assert log.highest(ends) == {f"{topic}-0": at(20)}
         append(kafka, topic, p0=[30], p1=[5])
-        log.remember_plan(at(20), {})
-        log.before_ends()
+        log.remember_plan({})
         ends = {split: end + 1 for split, end in ends.items()}
+        look(log, 1, starts(ends), ends)
         assert log.highest(ends) == {f"{topic}-0": at(30), f"{topic}-1": at(5)}
         assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
         assert log.first_after(at(5), starts(ends), ends) == heads(topic, p0=(1, 10)), "look-ups of other times go on"

@@ -30,12 +30,9 @@ class IndexedSplitLog(KafkaSplitLog):
         """Whether a plan has read as often as it should."""
         return self._reads >= MOST_READS
 
-    def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """For each split its first unread record above `event_time`. `heads` must have been asked
-        for the same positions.
-        """
+    def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         found, crossings = {}, {}
-        for split in self._requests.order:
+        for split in self.requests.order:
             if positions[split] >= ends[split] or (first := self._head_of(split)) is None:
                 continue
             if first.event_time > event_time:

@@ -23,7 +23,7 @@ horizon, ceiling, target), each by 2 · log2(unread offsets) reads at most.
 
 import logging
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from heapq import nlargest
 
@@ -34,7 +34,7 @@ from lockgate_spark.logs.crossing import Crossing, Reading
 from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.jvm import JvmKafkaLog
 from lockgate_spark.logs.points import Learned
-from lockgate_spark.logs.requests import KafkaRequests, Offsets
+from lockgate_spark.logs.requests import EndsAsked, KafkaRequests, Offsets
 
 log = logging.getLogger("lockgate")
 
@@ -57,7 +57,7 @@ class KafkaSplitLog:
 
     jvm: InitVar[JvmKafkaLog]
     credible: Credible = field(default_factory=Credible)
-    _requests: KafkaRequests = field(init=False)
+    requests: KafkaRequests = field(init=False)
     _reads: int = 0  # of single records, for this plan
     _learned: dict[str, Learned] = field(default_factory=dict)
     _last_sampled: str = ""
@@ -65,42 +65,44 @@ class KafkaSplitLog:
     _highest_was_needed: bool = False
     _distrusts_look_ups: bool = False
     _names_highest: bool = True
+    _heads_asked: tuple[Offsets, Offsets] | None = None  # the positions and ends of the last `heads`
     _anew: int = 0  # how often this plan's stops were found wrong
 
     def __post_init__(self, jvm: JvmKafkaLog) -> None:
-        self._requests = KafkaRequests(jvm)
+        self.requests = KafkaRequests(jvm)
 
     @property
     def look_ups(self) -> int:
         """How many requests were made so far."""
-        return self._requests.made
+        return self.requests.made
 
     def count_look_up(self) -> None:
         """Counts a request that the source made besides."""
-        self._requests.made += 1
+        self.requests.made += 1
 
     def set_splits(self, splits: Iterable[str]) -> None:
         """Sets the splits that all other calls are about."""
         wanted = sorted(splits)
-        if wanted != self._requests.order:
+        if wanted != self.requests.order:
             self._learned = {split: self._learned.get(split, Learned()) for split in wanted}
-            self._requests.set_splits(wanted)
+            self.requests.set_splits(wanted)
 
     def has_splits(self, splits: Iterable[str]) -> bool:
         """Whether these are the splits that all other calls are about."""
-        return sorted(splits) == self._requests.order
+        return sorted(splits) == self.requests.order
 
     def begin_plan(self, credible: Credible) -> None:
         """Begins a plan, in which only credible event times take part."""
         self._reads = self._anew = 0
+        self._heads_asked = None
         if credible != self.credible:
             self.credible = credible
-            self._requests.set_credible(credible)
+            self.requests.set_credible(credible)
 
     @property
     def reads_committed(self) -> bool:
         """Whether Spark reads committed records alone."""
-        return self._requests.reads_committed
+        return self.requests.reads_committed
 
     @property
     def read_budget_spent(self) -> bool:
@@ -109,47 +111,39 @@ class KafkaSplitLog:
 
     def begins(self) -> Offsets:
         """Where each log begins."""
-        return self._requests.begins()
-
-    def sizes(self) -> dict[str, int]:
-        """How many bytes each log holds, where Kafka tells."""
-        return self._requests.sizes()
-
-    def first_stamped(self, timestamp: int) -> Offsets:
-        """By split the offset of its first record whose Kafka timestamp (ms) is at least this, read
-        or unread.
-        """
-        return {split: head.offset for split, head in self._requests.first_at(timestamp).items()}
+        return self.requests.begins()
 
     @property
     def asks_before_ends(self) -> bool:
-        """Whether `before_ends` will ask Kafka."""
+        """Whether `ask_ends` will ask Kafka for the highest event times first."""
         return self._highest_was_needed
 
-    def before_ends(self) -> None:
-        """Asks for the highest event times, if the last plan wanted them; a replay does not. To be
-        called before the ends are asked for, so that these event times lie below the ends.
+    def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
+        """Asks where the logs end, by `ends` after `now` (wall clock in ms); its splits are those
+        that all other calls are about from then on. Asks before for what has to lie below: the
+        highest event times, if the last plan wanted them, and the uncommitted ends, if `live`.
         """
         if self._highest_was_needed:
             self._ask_highest()
         self._highest_was_needed = False
+        uncommitted = self.requests.uncommitted_ends() if live else None
+        found = ends()
+        if not self.has_splits(found):
+            self.set_splits(found)
+            uncommitted = self.requests.uncommitted_ends() if live else None
+        return EndsAsked(now, found, uncommitted)
 
-    def uncommitted_ends(self) -> Offsets:
-        """Where each log ends. Open transactions, and records behind a fixed end, are included."""
-        return self._requests.uncommitted_ends()
+    def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
+        """Notes the ends that the broker showed.
 
-    def note_ends(
-        self, now: int, positions: Offsets, ends: Offsets, live_ends: Offsets | None, fixed_at: int | None
-    ) -> None:
-        """Notes that the broker, asked after `now`, showed these ends.
-
-        `live_ends`, asked before `ends`, tell which splits hide something: an open transaction, or
-        what came after `ends` were fixed (at `fixed_at`). What is known of those stays as old as it
-        was; where they were not asked for, fixed ends hide everything newer.
+        Its live ends tell which splits hide something: an open transaction, or what came after the
+        ends were fixed (at `fixed_at`). What is known of those stays as old as it was; where they
+        were not asked for, fixed ends hide everything newer.
         """
+        now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
         hidden = MIN if self.reads_committed else since_fixed
-        for split in self._requests.order:
+        for split in self.requests.order:
             learned, end = self._learned[split], ends[split]
             seen = since_fixed if live_ends is None else now if end >= live_ends.get(split, end) else hidden
             learned.known_until = max(learned.known_until, seen)
@@ -185,26 +179,32 @@ class KafkaSplitLog:
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """The first unread record of each split."""
-        open_splits = [split for split in self._requests.order if positions[split] < ends[split]]
+        open_splits = [split for split in self.requests.order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown:
             found = self._read({split: (positions[split], ends[split]) for split in unknown})
             for split, reading in found.items():
                 self._learned[split].head = (positions[split], reading.head())
                 self._learned[split].blank = (ends[split], reading.until)
-        for split in self._requests.order:
+        for split in self.requests.order:
             self._learned[split].forget_below(positions[split])
         heads = {split: head for split in open_splits if (head := self._head_of(split)) is not None}
         for split, head in heads.items():
             self._learned[split].points.start(head)
+        self._heads_asked = (dict(positions), dict(ends))
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """For each split its first unread record above `event_time`. `heads` must have been asked
-        for the same positions.
+        """For each split its first unread record above `event_time`. Asks for the first unread
+        records before, where they were not asked for last.
         """
+        if self._heads_asked != (positions, ends):
+            self.heads(positions, ends)
+        return self._first_after(event_time, positions, ends)
+
+    def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         found, hidden = {}, {}
-        answers = self._requests.first_at(min(event_time, self.credible.latest) + 1)
+        answers = self.requests.first_at(min(event_time, self.credible.latest) + 1)
         if any(
             self._takes_for_record(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS)
             for split, head in answers.items()
@@ -270,12 +270,12 @@ class KafkaSplitLog:
         turns: how far they are out of order. Raises nothing, and learns nothing where Kafka does
         not answer soon.
         """
-        open_ = [split for split in self._requests.order if ends[split] - positions[split] > 1]
+        open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
         if not (turn := (open_[later:] + open_[:later])[:SAMPLED]):
             return
         self._last_sampled = turn[-1]
-        seen = self._requests.sample({split: (positions[split], ends[split]) for split in turn})
+        seen = self.requests.sample({split: (positions[split], ends[split]) for split in turn})
         for split, (disorder, lowest, highest, stop) in seen.items():
             self._learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
@@ -297,27 +297,21 @@ class KafkaSplitLog:
             if learned.points.first_met is not None
         }
 
-    def remember_plan(self, target: int, next_heads: Mapping[str, Head]) -> None:
-        """Notes the plan that was made: its target and, by split, the records that it stops at."""
+    def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
+        """Notes the plan that was made: by split, the records that it stops at."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
             there, _ = self._learned[split].named.get(head.offset, (head, head.offset))
             if there is not None:
                 self._learned[split].head = (head.offset, Head(head.offset, there.event_time))
 
-    def topic_configs(self, topics: Iterable[str], keys: Iterable[str]) -> list[str]:
-        """A line for each topic: its name and the values of these keys, with tabs between. Where
-        Kafka refuses, the error has the place of the values.
-        """
-        return self._requests.topic_configs(topics, keys)
-
     def close(self) -> None:
         """Closes the connections to Kafka."""
-        self._requests.close()
+        self.requests.close()
 
     def _ask_highest(self) -> None:
-        named = self._requests.highest() if self._names_highest else {}
-        if self._requests.order and self._names_highest and named is None:
+        named = self.requests.highest() if self._names_highest else {}
+        if self.requests.order and self._names_highest and named is None:
             self._names_highest = False
             log.info("the brokers know no look-up of the highest timestamp: the last records are read instead")
         named = named or {}
@@ -338,6 +332,7 @@ class KafkaSplitLog:
             "Kafka's look-ups by time find markers of transactions: records are read instead, to find where each "
             "split stands"
         )
+        self._heads_asked = None
         for learned in self._learned.values():
             learned.head = None
             learned.points.forget()
@@ -378,15 +373,15 @@ class KafkaSplitLog:
         """The first record in each range of offsets whose event time is `credible`, for once. The
         log learns nothing from it.
         """
-        self._requests.set_credible(credible)
+        self.requests.set_credible(credible)
         try:
-            return self._requests.read(ranges, MIN)
+            return self.requests.read(ranges, MIN)
         finally:
-            self._requests.set_credible(self.credible)
+            self.requests.set_credible(self.credible)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
         """Reads between two offsets of each split, and learns from the records."""
-        readings = self._requests.read(ranges, target)
+        readings = self.requests.read(ranges, target)
         for split, reading in readings.items():
             self._learned[split].points.note(reading)
             self._learned[split].highest.learn(ranges[split][0], reading)

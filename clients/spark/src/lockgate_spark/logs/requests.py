@@ -6,6 +6,7 @@ and counts the requests; it remembers nothing else.
 
 import struct
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from lockgate.plan.model import Head
@@ -20,6 +21,17 @@ MOST_PASSED = 20_000  # records without a credible event time, in one read
 
 _SAMPLE_MS = 1_000  # the longest wait for a sample
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
+
+
+@dataclass(frozen=True, slots=True)
+class EndsAsked:
+    """Where the logs end, as Kafka told after `now` (wall clock in ms). `live`: with open
+    transactions and what lies behind fixed ends, told before `ends`; None where not asked for.
+    """
+
+    now: int
+    ends: Offsets
+    live: Offsets | None = None
 
 
 class KafkaRequests:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lockgate_spark.logs.kafka import KafkaSplitLog
+from lockgate_spark.logs.requests import KafkaRequests
 
 log = logging.getLogger("lockgate")
 
@@ -36,30 +36,30 @@ class TopicConfigs:
     _asked_at: int = 0  # wall clock in ms
     _warned: set[str] = field(default_factory=set)
 
-    def meet(self, splits: Iterable[str], source: KafkaSplitLog, now: int) -> None:
+    def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
         """Learns of topics that were not seen before, and warns of what is to be known of them.
         `now`: wall clock in ms.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:
-            self._ask(new, source, now)
+            self._ask(new, requests, now)
 
-    def current(self, source: KafkaSplitLog, now: int) -> Mapping[str, TopicConfig]:
+    def current(self, requests: KafkaRequests, now: int) -> Mapping[str, TopicConfig]:
         """By topic; minutes old at most."""
         if now - self._asked_at > _GOOD_FOR_MS:
-            self._ask(set(self._known), source, now)
+            self._ask(set(self._known), requests, now)
         return self._known
 
     def of(self, topic: str) -> TopicConfig:
         """One topic's, as last told."""
         return self._known.get(topic, TopicConfig())
 
-    def _ask(self, topics: set[str], source: KafkaSplitLog, now: int) -> None:
+    def _ask(self, topics: set[str], requests: KafkaRequests, now: int) -> None:
         self._asked_at = now
         if not topics:
             return
         self._known |= dict.fromkeys(topics, TopicConfig())
-        for line in source.topic_configs(topics, _KEYS):
+        for line in requests.topic_configs(topics, _KEYS):
             topic, *values = line.split("\t")
             if len(values) == len(_KEYS):
                 self._learn(topic, dict(zip(_KEYS, values, strict=True)))

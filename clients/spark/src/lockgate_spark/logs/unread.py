@@ -4,6 +4,7 @@ source's logs.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from lockgate.plan.model import Backlog, Head, Plan
@@ -75,22 +76,19 @@ class Unread:
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
             source.log.set_splits(start)
-            source.log.before_ends()
-            live = source.log.uncommitted_ends() if hides else None
-            found = source.ends(start)
+            asked = source.log.ask_ends(now, partial(source.ends, start), live=hides)
+            found = asked.ends
             if found.keys() != start.keys():
-                source.log.set_splits(found)
                 begins = source.log.begins()
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
-                live = source.log.uncommitted_ends() if hides else None
             # A split that is gone is left out, and one that ends below its position ends there:
             # what that means is for Spark to say (failOnDataLoss). If we kept their positions, a
             # topic made anew would pass unnoticed, and its first records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
-            source.log.note_ends(now, positions[i], ends[i], live, source.fixed_at)
-            if live is not None:
-                live_ends[i] = live
+            source.log.note_ends(asked, positions[i], source.fixed_at)
+            if asked.live is not None:
+                live_ends[i] = asked.live
         return cls(sources, positions, ends, live_ends)
 
     def splits(self) -> Iterator[tuple[Key, int, int]]:

@@ -148,7 +148,7 @@ class JointPlanner:
             if made.next is not None and made.next.offset == made.end:
                 stops[i][split] = made.next
         for i, source in self._sources.items():
-            source.log.remember_plan(plan.target, stops[i])
+            source.log.remember_plan(stops[i])
         self._make_visible(plan, self._drafted, seconds)
         self._last = plan
         if plan.offsets:

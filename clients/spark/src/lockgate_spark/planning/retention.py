@@ -27,8 +27,7 @@ from datetime import timedelta
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.indexed import IndexedSplitLog
-from lockgate_spark.logs.kafka import KafkaSplitLog
-from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -68,7 +67,7 @@ class Retention:
         """The plan, with the records in danger of its paused splits. `now`: wall clock in ms."""
         self._planned = {}
         for i, source in unread.sources.items():
-            self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log, now)
+            self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
         if not self._margin or not plan.paused:
             return plan
         safe_from = {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, now).items()}
@@ -114,8 +113,10 @@ class Retention:
     def _safe_from(self, i: int, unread: Unread, now: int) -> Offsets:
         known = self._edges.get(i)
         if known is None or not 0 <= now - known.asked_at < _GOOD_FOR_MS:
-            source = unread.sources[i].log
-            known = self._edges[i] = Edge(now, _safe_from(source, unread.ends[i], self._configs[i], self._margin, now))
+            requests = unread.sources[i].log.requests
+            known = self._edges[i] = Edge(
+                now, _safe_from(requests, unread.ends[i], self._configs[i], self._margin, now)
+            )
         return known.safe_from
 
     def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
@@ -137,27 +138,31 @@ class Retention:
         )
 
 
-def _safe_from(source: KafkaSplitLog, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Offsets:
+def _safe_from(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Offsets:
     """By split the first offset that is not in danger; splits without retention are left out."""
-    current = configs.current(source, now)
+    current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
     found: Offsets = {}
     for retention in {config.retention_ms for config in of.values() if config.retention_ms is not None}:
-        safe = source.first_stamped(now - retention + int(margin * retention))
-        found |= {split: safe.get(split, MAX) for split, config in of.items() if config.retention_ms == retention}
+        first_safe = requests.first_at(now - retention + int(margin * retention))
+        found |= {
+            split: first_safe[split].offset if split in first_safe else MAX
+            for split, config in of.items()
+            if config.retention_ms == retention
+        }
     most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
-    for split, safe_from in _safe_by_size(source, most, configs, margin).items():
+    for split, safe_from in _safe_by_size(requests, most, configs, margin).items():
         found[split] = max(safe_from, found.get(split, 0))
     return found
 
 
-def _safe_by_size(source: KafkaSplitLog, most: Mapping[str, int], configs: TopicConfigs, margin: float) -> Offsets:
+def _safe_by_size(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs, margin: float) -> Offsets:
     """The same for splits of which at `most` so many bytes are kept, as if all records of a log had
     one size.
     """
     if not most:
         return {}
-    sizes, begins, ends = source.sizes(), source.begins(), source.uncommitted_ends()
+    sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()
     for split in most.keys() - sizes.keys():
         configs.warn(topic_of(split), "no broker tells how large its logs are, so that retention.bytes is not watched")
     return {
