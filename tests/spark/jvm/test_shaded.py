@@ -49,7 +49,7 @@ def test_where_the_connector_has_kafka_under_another_name_its_logs_are_read_by_t
     assert {split: head.event_time for split, head in log.heads({f"{topic}-0": 1}, {f"{topic}-0": 3}).items()} == {
         f"{topic}-0": T0 + 1
     }
-    log.close()
+    log.requests.close()
     assert (
         java.getClass().getDeclaredField("admin").getType().getName() == f"{PREFIX}org.apache.kafka.clients.admin.Admin"
     )

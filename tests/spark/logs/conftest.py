@@ -43,4 +43,4 @@ def open_log(spark: SparkSession, kafka: KafkaBroker) -> Iterator[Open]:
 
     yield open_
     for log in opened:
-        log.close()
+        log.requests.close()

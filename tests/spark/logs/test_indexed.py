@@ -63,7 +63,7 @@ def test_a_boundary_is_off_by_no_more_than_the_disorder_and_the_index_shows_part
         cut = found["t-0"].offset if found else len(log)
         assert max(log[:cut], default=0) <= event_time + DISORDER
         assert min(log[cut:], default=999) > event_time - DISORDER
-    assert 0 <= made.disorders()["t-0"] <= DISORDER
+    assert 0 <= made.learned["t-0"].points.disorder <= DISORDER
 
 
 @given(st.integers(1, 100_000), st.integers(1, 50_000), st.sampled_from((1, 10, 500)))
@@ -154,14 +154,14 @@ def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_bef
 def test_splits_take_turns_in_being_sampled_and_those_with_nothing_unread_are_left_out() -> None:
     logs = [[100, 50, 90] for _ in range(3 * SAMPLED)]
     log = indexed(*logs, window=3)
-    positions, ends = dict.fromkeys(log.disorders(), 0), dict.fromkeys(log.disorders(), 3)
+    positions, ends = dict.fromkeys(log.learned, 0), dict.fromkeys(log.learned, 3)
     positions["t-3"] = 2  # one record has no order
     seen = []
     for _ in range(3):
         log.sample(positions, ends)
-        seen.append(sum(disorder == 50 for disorder in log.disorders().values()))
+        seen.append(sum(learned.points.disorder == 50 for learned in log.learned.values()))
     assert seen == [SAMPLED, 2 * SAMPLED, 3 * SAMPLED - 1]
-    assert log.disorders()["t-3"] == 0
+    assert log.learned["t-3"].points.disorder == 0
 
 
 def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> AlignedRun:

@@ -101,9 +101,9 @@ def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(
         assert found[f"{topic}-0"] == heads(topic, p0=p0)[f"{topic}-0"]
     assert f"{topic}-0" not in log.first_after(at(30), starts(ends), ends)
     assert log.highest(ends) == {f"{topic}-0": at(30), f"{topic}-1": at(25)}
-    assert log.first_incredible().keys() == {f"{topic}-0", f"{topic}-2"}
-    assert log.incredible(f"{topic}-2", 0, 2) == 2
-    assert 2 <= log.incredible(f"{topic}-0", 0, 8) <= 4
+    assert {split for split, learned in log.learned.items() if learned.points.first_met} == {f"{topic}-0", f"{topic}-2"}
+    assert log.learned[f"{topic}-2"].points.met(0, 2) == 2
+    assert 2 <= log.learned[f"{topic}-0"].points.met(0, 8) <= 4
 
 
 def test_behind_a_record_that_was_read_and_is_not_credible_a_time_is_found_in_few_reads(
@@ -149,12 +149,12 @@ def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(
     log.begin_plan(TODAY)
     log.set_splits(ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
-    assert log.first_incredible() == {split: Head(0, -1)}
-    assert log.incredible(split, 0, 4) == 1
+    assert log.learned[split].points.first_met == Head(0, -1)
+    assert log.learned[split].points.met(0, 4) == 1
     assert log.first_after(T0 - 1, starts(ends), ends)[split].event_time == T0
     assert log.first_after(T0, starts(ends), ends)[split].event_time == at(10)
     assert log.heads({split: 2}, ends) == heads(topic, p0=(2, 10))
-    assert log.incredible(split, 2, 4) == 1
+    assert log.learned[split].points.met(2, 4) == 1
     assert log.highest(ends) == {split: at(10)}
 
 
@@ -201,7 +201,7 @@ def test_a_log_begins_after_its_deleted_records(open_log: Open, kafka: KafkaBrok
         deleted.result()
     log = open_log()
     log.set_splits(ends)
-    assert log.begins() == {f"{topic}-0": 2, f"{topic}-1": 0}
+    assert log.requests.begins() == {f"{topic}-0": 2, f"{topic}-1": 0}
     # A position that retention has overtaken: the first record that is left.
     assert log.heads(starts(ends), ends) == heads(topic, p0=(2, 20), p1=(0, 0))
     assert log.first_after(at(15), starts(ends), ends) == heads(topic, p0=(2, 20))
@@ -218,12 +218,17 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(
     positions, asked = {**starts(ends), f"{topic}-2": 1}, log.look_ups
     log.sample(positions, {**ends, f"{topic}-2": 4})
     assert log.look_ups == asked + 1, "for all at once"
-    assert log.disorders() == {f"{topic}-0": 0, f"{topic}-1": 19_000, f"{topic}-2": 5_000, f"{topic}-3": 0}
+    assert {split: learned.points.disorder for split, learned in log.learned.items()} == {
+        f"{topic}-0": 0,
+        f"{topic}-1": 19_000,
+        f"{topic}-2": 5_000,
+        f"{topic}-3": 0,
+    }
     assert log.heads(positions, ends) == heads(topic, p0=(0, 0), p1=(0, 10), p2=(1, 20)), (
         "what comes next is read as ever"
     )
     log.sample({**ends, f"{topic}-0": 1}, ends)
-    assert log.disorders()[f"{topic}-0"] == 0, "a stretch that begins within the one before is not below it"
+    assert log.learned[f"{topic}-0"].points.disorder == 0, "a stretch that begins within the one before is not below it"
 
 
 def test_a_sample_of_a_topic_that_is_gone_shows_nothing(
@@ -236,7 +241,7 @@ def test_a_sample_of_a_topic_that_is_gone_shows_nothing(
     log.set_splits(ends)
     topics.delete(kafka.bootstrap, topic)
     log.sample(starts(ends), ends)
-    assert log.disorders() == {f"{topic}-0": 0}
+    assert log.learned[f"{topic}-0"].points.disorder == 0
 
 
 def test_a_hundred_splits_cost_as_many_requests_as_one(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
@@ -267,7 +272,7 @@ def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(
     log.set_splits(ends)
     append(kafka, topic, p1=[1])
     log.note_ends(EndsAsked(9_000, ends, log.requests.uncommitted_ends()), starts(ends), 5_000)
-    assert (log.known_until(f"{topic}-0"), log.known_until(f"{topic}-1")) == (9_000, 5_000)
+    assert (log.learned[f"{topic}-0"].known_until, log.learned[f"{topic}-1"].known_until) == (9_000, 5_000)
 
 
 def test_a_record_that_is_not_credible_is_no_marker(
@@ -292,7 +297,7 @@ def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(
     log.set_splits(ends)
     for now, position, since in ((1, 0, None), (2, 1, 2), (3, 1, 2), (4, 0, None), (5, 1, 5)):
         look(log, now, {split: position}, ends)
-        assert log.caught_up_since(split) == since
+        assert log.learned[split].caught_up_since == since
 
 
 def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_tell(
@@ -301,7 +306,7 @@ def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_t
     ends = fill(kafka, topic, p0=[0, 10])
     log = open_log()
     log.set_splits({**ends, f"{topic}-gone-0": 5})
-    assert log.begins() == {f"{topic}-0": 0}
+    assert log.requests.begins() == {f"{topic}-0": 0}
     assert log.requests.uncommitted_ends() == ends
     assert log.requests.first_at(at(5)) == heads(topic, p0=(1, 10))
     assert struct.unpack(">4q", log.requests._jvm.highest()) == (1, at(10), -1, -1)

@@ -44,7 +44,7 @@ def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committ
 
     def look(now: int, end: int) -> int:
         log.note_ends(EndsAsked(now, {split: end}, log.requests.uncommitted_ends()), {split: 0})
-        return log.known_until(split)
+        return log.learned[split].known_until
 
     assert look(1_000, 0) == 1_000
     transactions.begin_transaction()
@@ -66,7 +66,7 @@ def test_without_isolation_an_open_transaction_hides_nothing(
     send(transactions, topic, 10)
     assert log.requests.uncommitted_ends() == {split: 1}
     look(log, 2_000, {split: 0}, {split: 1})
-    assert log.known_until(split) == 2_000
+    assert log.learned[split].known_until == 2_000
     transactions.abort_transaction(30)
 
 
@@ -77,7 +77,7 @@ def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Pr
     transactions.begin_transaction()
     send(transactions, topic, 10)
     log.note_ends(EndsAsked(2_000, {split: 0}, log.requests.uncommitted_ends()), {split: 0})
-    assert log.known_until(split) == MIN
+    assert log.learned[split].known_until == MIN
     transactions.abort_transaction(30)
 
 

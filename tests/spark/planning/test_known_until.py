@@ -31,10 +31,10 @@ def test_a_split_that_is_caught_up_is_known_until_the_moment_before_the_broker_w
     )
     one.add(0, source)
     assert one.latest_offset(0, {"a-0": 1, "a-1": 0}, None) == {"a-0": 1, "a-1": 1}
-    assert source.log.known_until("a-0") == NOW_MS
+    assert source.log.learned["a-0"].known_until == NOW_MS
     assert one.view is not None
     assert one.view.ceiling == NOW_MS - 1, "until then less idle_timeout, and the drift more"
     before = source.now
     assert before > NOW_MS + 5 * MINUTE
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 2}, "and with the next look it is read"
-    assert source.log.known_until("a-0") == before
+    assert source.log.learned["a-0"].known_until == before

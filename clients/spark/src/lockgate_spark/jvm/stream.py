@@ -242,7 +242,7 @@ class Stream(_Forward):
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:
             return self._fixed_ends
-        self.log.count_look_up()
+        self.log.requests.made += 1
         # The ends come from Spark's object: it finds new partitions, fixes the ends under
         # AvailableNow, and needs them for its own metrics.
         ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))

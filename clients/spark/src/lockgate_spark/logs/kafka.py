@@ -53,13 +53,16 @@ _MARKER_LAG_MS = 1_000
 
 @dataclass
 class KafkaSplitLog:
-    """The logs of one source's splits. Not thread-safe: a query plans on one thread."""
+    """The logs of one source's splits. Not thread-safe: a query plans on one thread.
+
+    `requests`: Kafka itself. `learned`: by split what was learned so far, changed here alone.
+    """
 
     jvm: InitVar[JvmKafkaLog]
     credible: Credible = field(default_factory=Credible)
     requests: KafkaRequests = field(init=False)
     _reads: int = 0  # of single records, for this plan
-    _learned: dict[str, Learned] = field(default_factory=dict)
+    learned: dict[str, Learned] = field(default_factory=dict)
     _last_sampled: str = ""
     _highest_is_fresh: bool = False
     _highest_was_needed: bool = False
@@ -76,15 +79,11 @@ class KafkaSplitLog:
         """How many requests were made so far."""
         return self.requests.made
 
-    def count_look_up(self) -> None:
-        """Counts a request that the source made besides."""
-        self.requests.made += 1
-
     def set_splits(self, splits: Iterable[str]) -> None:
         """Sets the splits that all other calls are about."""
         wanted = sorted(splits)
         if wanted != self.requests.order:
-            self._learned = {split: self._learned.get(split, Learned()) for split in wanted}
+            self.learned = {split: self.learned.get(split, Learned()) for split in wanted}
             self.requests.set_splits(wanted)
 
     def has_splits(self, splits: Iterable[str]) -> bool:
@@ -100,18 +99,9 @@ class KafkaSplitLog:
             self.requests.set_credible(credible)
 
     @property
-    def reads_committed(self) -> bool:
-        """Whether Spark reads committed records alone."""
-        return self.requests.reads_committed
-
-    @property
     def read_budget_spent(self) -> bool:
         """Whether this plan has read as many single records as it should."""
         return self._reads >= MOST_READS
-
-    def begins(self) -> Offsets:
-        """Where each log begins."""
-        return self.requests.begins()
 
     @property
     def asks_before_ends(self) -> bool:
@@ -142,39 +132,27 @@ class KafkaSplitLog:
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
-        hidden = MIN if self.reads_committed else since_fixed
+        hidden = MIN if self.requests.reads_committed else since_fixed
         for split in self.requests.order:
-            learned, end = self._learned[split], ends[split]
+            learned, end = self.learned[split], ends[split]
             seen = since_fixed if live_ends is None else now if end >= live_ends.get(split, end) else hidden
             learned.known_until = max(learned.known_until, seen)
             learned.highest.ends_at(end, self.credible)
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
-
-    def known_until(self, split: str) -> int:
-        """Wall clock (ms) up to which everything that was appended is visible."""
-        return self._learned[split].known_until
-
-    def caught_up_since(self, split: str) -> int | None:
-        """Wall clock (ms) since when nothing is left to read."""
-        return self._learned[split].caught_up_since
 
     def highest(self, ends: Offsets) -> dict[str, int]:
         """The highest event time of a record below each end, as far as it is known: never more."""
         self._highest_was_needed = True
         if not self._highest_is_fresh:
             self._ask_highest()
-        settle({split: learned.highest for split, learned in self._learned.items()}, ends, self.credible, self._read)
+        settle({split: learned.highest for split, learned in self.learned.items()}, ends, self.credible, self._read)
         return {split: head.event_time for split, head in self.last_met(ends).items()}
-
-    def seen(self, split: str, start: int, end: int) -> list[Head]:
-        """The unread records of a split that plans have met between two offsets."""
-        return self._learned[split].points.seen(start, end)
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
         """The record with the highest event time below each end, as far as one was read. Asks
         nothing.
         """
-        met = {split: learned.highest.record for split, learned in self._learned.items()}
+        met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
@@ -184,13 +162,13 @@ class KafkaSplitLog:
         if unknown:
             found = self._read({split: (positions[split], ends[split]) for split in unknown})
             for split, reading in found.items():
-                self._learned[split].head = (positions[split], reading.head())
-                self._learned[split].blank = (ends[split], reading.until)
+                self.learned[split].head = (positions[split], reading.head())
+                self.learned[split].blank = (ends[split], reading.until)
         for split in self.requests.order:
-            self._learned[split].forget_below(positions[split])
+            self.learned[split].forget_below(positions[split])
         heads = {split: head for split in open_splits if (head := self._head_of(split)) is not None}
         for split, head in heads.items():
-            self._learned[split].points.start(head)
+            self.learned[split].points.start(head)
         self._heads_asked = (dict(positions), dict(ends))
         return heads
 
@@ -206,7 +184,7 @@ class KafkaSplitLog:
         found, hidden = {}, {}
         answers = self.requests.first_at(min(event_time, self.credible.latest) + 1)
         if any(
-            self._takes_for_record(head) and self._learned[split].points.lacks(head, _MARKER_LAG_MS)
+            self._takes_for_record(head) and self.learned[split].points.lacks(head, _MARKER_LAG_MS)
             for split, head in answers.items()
         ):
             self._distrust_look_ups()
@@ -216,7 +194,7 @@ class KafkaSplitLog:
                 continue
             self._meet(split, head)
             trusted = head.offset >= positions[split] and self._takes_for_record(head)
-            there, low = self._learned[split].named.get(head.offset, (head, head.offset))
+            there, low = self.learned[split].named.get(head.offset, (head, head.offset))
             if trusted and there is not None and there.event_time > event_time:
                 found[split] = Head(head.offset, there.event_time)
             elif (first := self._head_of(split)) is not None:
@@ -233,15 +211,15 @@ class KafkaSplitLog:
         """
         if self._distrusts_look_ups:
             return True
-        unsure = {split: head for split, head in stops.items() if not self._learned[split].has_read(head)}
+        unsure = {split: head for split, head in stops.items() if not self.learned[split].has_read(head)}
         if furthest := nlargest(MOST_CONFIRMED, unsure, key=lambda split: unsure[split].event_time):
             readings = self._read({split: (unsure[split].offset, ends[split]) for split in furthest})
             for split, reading in readings.items():
-                self._learned[split].named[unsure[split].offset] = (reading.head(), reading.until)
+                self.learned[split].named[unsure[split].offset] = (reading.head(), reading.until)
         named = [
-            self._learned[split].named[head.offset][0]
+            self.learned[split].named[head.offset][0]
             for split, head in stops.items()
-            if head.offset in self._learned[split].named
+            if head.offset in self.learned[split].named
         ]
         if all(there is not None and there.event_time > target for there in named):
             return True
@@ -255,15 +233,9 @@ class KafkaSplitLog:
         """Where a plan has to end: where so many records are not credible that it is not known what
         follows them.
         """
-        learned = self._learned[split]
+        learned = self.learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
-
-    def incredible(self, split: str, start: int, end: int) -> int:
-        """How many records without a credible event time are known to lie between two offsets. Not
-        all are: only what a plan met.
-        """
-        return self._learned[split].points.met(start, end)
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
         """Looks at a stretch of records in a row behind the positions of a few splits, which take
@@ -277,37 +249,15 @@ class KafkaSplitLog:
         self._last_sampled = turn[-1]
         seen = self.requests.sample({split: (positions[split], ends[split]) for split in turn})
         for split, (disorder, lowest, highest, stop) in seen.items():
-            self._learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
-
-    def disorders(self) -> dict[str, int]:
-        """By split, by how many ms a record was seen to be older than one before it, at most, among
-        those that were read or sampled.
-        """
-        return {split: learned.points.disorder for split, learned in self._learned.items()}
-
-    def compared(self, split: str) -> int:
-        """How many records of a split were held against others for that, about."""
-        return self._learned[split].points.compared
-
-    def first_incredible(self) -> dict[str, Head]:
-        """By split the first such record that was met."""
-        return {
-            split: learned.points.first_met
-            for split, learned in self._learned.items()
-            if learned.points.first_met is not None
-        }
+            self.learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
         """Notes the plan that was made: by split, the records that it stops at."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
-            there, _ = self._learned[split].named.get(head.offset, (head, head.offset))
+            there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
             if there is not None:
-                self._learned[split].head = (head.offset, Head(head.offset, there.event_time))
-
-    def close(self) -> None:
-        """Closes the connections to Kafka."""
-        self.requests.close()
+                self.learned[split].head = (head.offset, Head(head.offset, there.event_time))
 
     def _ask_highest(self) -> None:
         named = self.requests.highest() if self._names_highest else {}
@@ -315,7 +265,7 @@ class KafkaSplitLog:
             self._names_highest = False
             log.info("the brokers know no look-up of the highest timestamp: the last records are read instead")
         named = named or {}
-        for split, learned in self._learned.items():
+        for split, learned in self.learned.items():
             learned.highest.name(named.get(split))
         for split, head in named.items():
             self._meet(split, head)
@@ -333,12 +283,12 @@ class KafkaSplitLog:
             "split stands"
         )
         self._heads_asked = None
-        for learned in self._learned.values():
+        for learned in self.learned.values():
             learned.head = None
             learned.points.forget()
 
     def _remembers(self, split: str, position: int, end: int) -> bool:
-        learned = self._learned[split]
+        learned = self.learned[split]
         if learned.head is None or learned.head[0] != position:
             return False
         head = learned.head[1]
@@ -346,17 +296,17 @@ class KafkaSplitLog:
 
     def _meet(self, split: str, head: Head) -> None:
         if not self.credible.has(head.event_time):
-            self._learned[split].points.meet(head)
+            self.learned[split].points.meet(head)
 
     def _head_of(self, split: str) -> Head | None:
-        known = self._learned[split].head
+        known = self.learned[split].head
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
         """A search by reading. All records below `low` are at or below `event_time`."""
-        below, above = self._learned[split].points.around(event_time, end)
+        below, above = self.learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
-        learned = self._learned[split]
+        learned = self.learned[split]
         return Crossing(event_time, max(low, below.offset + 1), end, below, above, learned.points.pace, learned.window)
 
     def _cross(self, crossings: Mapping[str, Crossing]) -> dict[str, Head]:
@@ -383,8 +333,8 @@ class KafkaSplitLog:
         """Reads between two offsets of each split, and learns from the records."""
         readings = self.requests.read(ranges, target)
         for split, reading in readings.items():
-            self._learned[split].points.note(reading)
-            self._learned[split].highest.learn(ranges[split][0], reading)
+            self.learned[split].points.note(reading)
+            self.learned[split].highest.learn(ranges[split][0], reading)
             if reading.found is not None and 0 < reading.seen < ranges[split][1]:
-                self._learned[split].window = reading.seen - reading.found.offset
+                self.learned[split].window = reading.seen - reading.found.offset
         return readings

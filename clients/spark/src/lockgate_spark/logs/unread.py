@@ -69,7 +69,7 @@ class Unread:
             start = dict(starts[i])
             source.log.begin_plan(credible)
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
-            hides = source.log.reads_committed or (source.fixed_at is not None and source.log.asks_before_ends)
+            hides = source.log.requests.reads_committed or (source.fixed_at is not None and source.log.asks_before_ends)
             if (
                 hides or source.log.asks_before_ends or not source.log.has_splits(start)
             ):  # of a split that is gone Kafka answers nothing
@@ -79,7 +79,7 @@ class Unread:
             asked = source.log.ask_ends(now, partial(source.ends, start), live=hides)
             found = asked.ends
             if found.keys() != start.keys():
-                begins = source.log.begins()
+                begins = source.log.requests.begins()
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
             # A split that is gone is left out, and one that ends below its position ends there:
             # what that means is for Spark to say (failOnDataLoss). If we kept their positions, a
@@ -103,7 +103,7 @@ class Unread:
         where the split is gone.
         """
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
-        if end is None or source.fixed_at is None or source.log.reads_committed:
+        if end is None or source.fixed_at is None or source.log.requests.reads_committed:
             return end
         return max(end, self.live_ends.get(i, {}).get(split, end))
 
@@ -124,8 +124,8 @@ class Unread:
                 source=i,
                 position=position,
                 end=source.log.end_of_search(split, self.ends[i][split]),
-                known_until=source.log.known_until(split),
-                caught_up_since=source.log.caught_up_since(split),
+                known_until=source.log.learned[split].known_until,
+                caught_up_since=source.log.learned[split].caught_up_since,
             )
             for i, source in self.sources.items()
             for split, position in self.positions[i].items()
@@ -161,7 +161,7 @@ class Unread:
         that was asked for. Asks nothing.
         """
         for (i, split), made in plan.splits.items():
-            for head in self.sources[i].log.seen(split, made.position, made.end):
+            for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):
                 yield (i, split), head
         for i, source in self.sources.items():
             for split, head in source.log.last_met(self.ends[i]).items():

@@ -148,7 +148,11 @@ class AlignedRun:
         self._planner.sum_up()
         # An error in one of these must not skip the others: a lease that is kept alive would hold
         # the group for ever.
-        for close in (self._leave, self._close_gauges, *(source.log.close for source in self.sources.values())):
+        for close in (
+            self._leave,
+            self._close_gauges,
+            *(source.log.requests.close for source in self.sources.values()),
+        ):
             try:
                 close()
             except Exception as error:

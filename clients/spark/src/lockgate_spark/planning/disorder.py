@@ -24,7 +24,9 @@ ENOUGH = 50
 
 def measured(sources: Mapping[int, Source]) -> int:
     """The largest disorder (ms) that was seen in any split."""
-    return max((disorder for source in sources.values() for disorder in source.log.disorders().values()), default=0)
+    return max(
+        (learned.points.disorder for source in sources.values() for learned in source.log.learned.values()), default=0
+    )
 
 
 def most_learned(max_drift: int) -> int:
@@ -36,7 +38,7 @@ def careful(backlogs: Mapping[Key, Backlog], sources: Mapping[int, Source], boun
     """The backlogs, with more disorder for those splits of which few records were seen."""
     return {
         key: replace(backlog, disorder=most_learned(bounds.max_drift))
-        if sources[key[0]].log.compared(key[1]) < ENOUGH
+        if sources[key[0]].log.learned[key[1]].points.compared < ENOUGH
         else backlog
         for key, backlog in backlogs.items()
     }

@@ -114,7 +114,9 @@ class Producers:
         """
         heads, beyond = unread.heads(), {}
         self._began = self._began or now
-        hides = {i: source.fixed_at is None and source.log.reads_committed for i, source in unread.sources.items()}
+        hides = {
+            i: source.fixed_at is None and source.log.requests.reads_committed for i, source in unread.sources.items()
+        }
         for key, position, end in unread.splits():
             lag = self._lags.get(key) or self._meet(key, end, now)
             hidden_since = self._hidden_since(unread, key, now) if hides[key[0]] else None
@@ -225,7 +227,7 @@ class Producers:
         )
 
     def _hidden_since(self, unread: Unread, key: Key, now: int) -> int | None:
-        known_until = unread.sources[key[0]].log.known_until(key[1])
+        known_until = unread.sources[key[0]].log.learned[key[1]].known_until
         return None if known_until >= now else self._began if known_until == MIN else known_until
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:

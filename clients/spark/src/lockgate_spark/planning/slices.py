@@ -199,7 +199,7 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:
         source.log.set_splits(read)
-        begins = source.log.begins()
+        begins = source.log.requests.begins()
     except Exception as error:
         log.warning("whether records of the batch that is done again were deleted cannot be known: %s", error)
         return list(read)

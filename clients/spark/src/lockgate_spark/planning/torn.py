@@ -57,13 +57,13 @@ class Torn:
         for i, positions in seen.unread.positions.items():
             moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
             if moved:
-                self._measure(i, moved, seen.unread.sources[i].log.begins(), seen)
+                self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
 
     def look_at_begins(self, seen: Seen) -> bool:
         """Looks whether logs now begin after the positions. Returns whether that is new."""
         news = False
         for i, source in seen.unread.sources.items():
-            begins, positions = source.log.begins(), seen.unread.positions[i]
+            begins, positions = source.log.requests.begins(), seen.unread.positions[i]
             gone = [
                 split for split, at in positions.items() if begins[split] > max(at, self._begins.get((i, split), 0))
             ]

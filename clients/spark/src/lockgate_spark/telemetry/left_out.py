@@ -24,8 +24,9 @@ class LeftOut:
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
         """Names the first such record of each split that has not been warned of."""
         for i, source in sources.items():
-            for split, record in source.log.first_incredible().items():
-                if (i, split) in self._warned:
+            for split, learned in source.log.learned.items():
+                record = learned.points.first_met
+                if record is None or (i, split) in self._warned:
                     continue
                 self._warned.add((i, split))
                 topic, _, partition = split.rpartition("-")

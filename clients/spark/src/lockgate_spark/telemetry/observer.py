@@ -126,4 +126,4 @@ class Observer:
         return self._rows_saved.rows
 
     def _incredible(self, key: Key, start: int, end: int) -> int:
-        return self._sources[key[0]].log.incredible(key[1], start, end)
+        return self._sources[key[0]].log.learned[key[1]].points.met(start, end)

@@ -22,7 +22,12 @@ class OutOfOrder:
 
     def show(self, view: BatchAlignment, sources: Mapping[int, Source]) -> BatchAlignment:
         """The view of a plan, with the disorder that was seen in each split."""
-        seen = {(i, split): ms for i, source in sources.items() for split, ms in source.log.disorders().items() if ms}
+        seen = {
+            (i, split): ms
+            for i, source in sources.items()
+            for split, learned in source.log.learned.items()
+            if (ms := learned.points.disorder)
+        }
         if not seen:
             return view
         return replace(
@@ -42,7 +47,8 @@ class OutOfOrder:
                 readable(learned),
             )
         for i, source in sources.items():
-            for split, disorder in source.log.disorders().items():
+            for split, known in source.log.learned.items():
+                disorder = known.points.disorder
                 if disorder <= allowed or (i, split) in self._warned:
                     continue
                 self._warned.add((i, split))
