@@ -311,6 +311,8 @@ async def test_sigterm_answers_the_report_that_is_under_way_refuses_new_connecti
             stream = await stack.enter_async_context(clients[2].stream("GET", f"{GROUP}/alignment/events"))
             lines = stream.aiter_lines()
             assert await anext(lines) == "event: alignment"
+            await asyncio.wait_for(_waiting(clients[3], 2), 20)
+            await reporter.reports("a", 5)  # answered after what the poll has asked the store before it waits
             with stopped(redis):
                 under_way = asyncio.create_task(reporter.answers("a", 6))
                 await asyncio.wait_for(_asked(clients[3]), 20)
@@ -359,6 +361,15 @@ async def _connected_anew(url: str) -> None:
                 httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError
             ):  # it was taken in the last moment
                 await http.get(f"{url}/livez")
+
+
+async def _waiting(http: httpx.AsyncClient, requests: int) -> None:
+    """Returns when so many streams and long polls wait."""
+    while True:
+        lines = (await http.get("/metrics")).text.splitlines()
+        waiting = (line for line in lines if line.startswith("lockgate_subscribers"))
+        if sum(float(line.split()[-1]) for line in waiting) == requests:
+            return
 
 
 async def _asked(http: httpx.AsyncClient) -> None:
