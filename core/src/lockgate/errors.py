@@ -6,13 +6,14 @@
     ├── UnknownName           a channel, output, split or subtask is unknown; also a LookupError
     ├── WrongState            the object is in no state for this call; also a RuntimeError
     ├── CannotPause           the reader cannot pause single splits, and has to
-    ├── InvalidMessage        a message breaks the protocol: all its faults; also a ValueError
+    ├── InvalidMessage        a message breaks the protocol: its faults; also a ValueError
     └── Refused               a group's rules refuse a command; nothing was changed
         ├── UnknownGroup
         ├── UnknownSource
         ├── UnknownReader     never registered, or it has left
         ├── StaleEpoch        a newer registration of this reader exists; carries its epoch
-        └── ReaderBusy        another owner's lease on this reader still runs; carries the owner
+        ├── ReaderBusy        another owner's lease on this reader still runs; carries the owner
+        └── LimitReached      the service takes no more of something; carries the most that it takes
 
 The coordinator raises the subclasses of `Refused` from its rules. The client raises them from the
 problem documents that it gets: both sides have one tree.
@@ -64,13 +65,16 @@ class CannotPause(LockgateError):
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` holds `(field, what is wrong)` for every fault, in
-    the order of the fields.
+    """A message breaks the protocol. `faults` holds `(field, the fault)`, in the order of the
+    fields: of very many the first. `more` counts those that are left out, as far as they were
+    counted.
     """
 
-    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{field}: {detail}" for field, detail in faults))
+    def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
+        told = "; ".join(f"{field}: {detail}" for field, detail in faults)
+        super().__init__(f"{told}; and {more:,} more faults" if more else told)
         self.faults = tuple(faults)
+        self.more = more
 
 
 class Refused(LockgateError):
@@ -126,3 +130,14 @@ class ReaderBusy(Refused):
             "wait for the end of the lease, or register with takeover"
         )
         self.owner = owner
+
+
+class LimitReached(Refused):
+    """The service takes no more of something in one place: `limit` names it, `most` is how many.
+    Nothing was changed.
+    """
+
+    def __init__(self, limit: str, most: int, where: str, remedy: str) -> None:
+        super().__init__(f"{where} may have {most:,} {limit} at most: {remedy}")
+        self.limit = limit
+        self.most = most

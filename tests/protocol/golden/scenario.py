@@ -140,6 +140,7 @@ REFUSED = [
     post(4, "nobody/watermarks", {"reports": []}),
     Step(at=4, method="POST", path=f"/v1/groups/{ORDERS}/watermarks", text="{"),
     Step(at=4, method="POST", path=f"/v1/groups/{ORDERS}/watermarks", blanks=TOO_MUCH),
+    post(4, f"{ORDERS}/readers", {"subtask": 9, "attributes": {"note": "x" * 8_192}}),
     get(4, "/v1/groups/a%20b"),
     get(4, "/v1/groups/a%2Fb"),
     get(4, "/v1/groups/nobody"),

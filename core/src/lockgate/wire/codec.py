@@ -5,7 +5,7 @@ are integers of 64 bits, so a JSON library has to keep them exact (`json` does).
 
 Unknown fields of events are ignored, so that either side may be the newer one. Unknown fields of a
 configuration are faults: `{"max_drift": 30000}` must not silently mean five minutes. All functions
-`…_from_json` raise `InvalidMessage`, which carries every fault.
+`…_from_json` raise `InvalidMessage`, which carries the faults.
 
 Used by the coordinator's API and by the clients.
 """
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from lockgate.errors import InvalidMessage
+from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
     CONFIG_FLOORS,
     MAX_HOLD_FLOOR,
@@ -97,14 +98,31 @@ def reports_to_json(reports: Sequence[tuple[str, ReportedWatermarkEvent]]) -> Js
     return {"reports": [{"source": source, **report_to_json(report)} for source, report in reports]}
 
 
+def batch_items(value: object) -> list[object]:
+    """The reports of a batch, unread. Raises `InvalidMessage` for a body that is no batch."""
+    taken = Fields(value)
+    items = taken.objects("reports", limit=BATCH_LIMIT)
+    taken.finish()
+    return items
+
+
+def report_of_batch(value: object) -> tuple[str, ReportedWatermarkEvent] | InvalidMessage:
+    """One report of a batch with its source, or its faults."""
+    taken = Fields(value)
+    source = taken.name("source")
+    try:
+        report = _report(taken)
+        taken.finish()
+    except InvalidMessage as faults:
+        return faults
+    return source, report
+
+
 def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
     """The reports of a batch, each judged alone. A faulty report is replaced by its faults. Raises
     `InvalidMessage` for a body that is no batch.
     """
-    taken = Fields(value)
-    items = taken.objects("reports", limit=BATCH_LIMIT)
-    taken.finish()
-    return [_report_of_batch(item) for item in items]
+    return [report_of_batch(item) for item in batch_items(value)]
 
 
 def progress_to_json(progress: ProgressEvent) -> Json:
@@ -251,19 +269,36 @@ def _report(taken: Fields) -> ReportedWatermarkEvent:
         reach=taken.integer_or_none("reach"),
         batch_id=taken.integer_or_none("batch_id", low=0),
         park_ms=taken.integer_or_none("park_ms", low=1),
-        splits={name: _split(split) for name, split in taken.objects_by_name("splits").items()},
+        splits=_splits(taken),
     )
 
 
-def _report_of_batch(value: object) -> tuple[str, ReportedWatermarkEvent] | InvalidMessage:
-    taken = Fields(value)
-    source = taken.name("source")
-    report = _report(taken)
-    try:
-        taken.finish()
-    except InvalidMessage as faults:
-        return faults
-    return source, report
+_STATES = {state.value: state for state in SplitState}
+
+
+def _splits(taken: Fields) -> dict[str, SplitReport]:
+    """The splits of a report, of which there may be thousands: where nothing is wrong, without a
+    `Fields` for each.
+    """
+    return {
+        name: _plain_split(value) or _split(taken.nested_in("splits", name, value))
+        for name, value in taken.by_name("splits").items()
+    }
+
+
+def _plain_split(value: object) -> SplitReport | None:
+    """The split, if its fields are as they should be; else None."""
+    if type(value) is not dict:
+        return None
+    watermark, state = value.get("watermark"), value.get("state")
+    position, end, rows = value.get("position"), value.get("end"), value.get("rows")
+    if type(watermark) is not int or not MIN <= watermark <= MAX or type(state) is not str or state not in _STATES:
+        return None
+    if any(number is not None and (type(number) is not int or not MIN <= number <= MAX) for number in (position, end)):
+        return None
+    if rows is not None and (type(rows) is not int or not 0 <= rows <= MAX):
+        return None
+    return SplitReport(watermark=watermark, state=_STATES[state], position=position, end=end, rows=rows)
 
 
 def _split(taken: Fields) -> SplitReport:

@@ -3,7 +3,8 @@
 A message that is half understood is worse than a refused one. `{"epoch": true}` is not epoch 1.
 `{"watermark": 1.0}` has been a double, and may have lost its last digits. No time has more than 64
 bits. So each field is checked for its exact type and range, and nothing is converted. One
-`InvalidMessage` carries all faults of a message.
+`InvalidMessage` carries the first faults of a message, and how many more there are. A message with
+very many faults is read no further.
 
 Used by `codec` alone.
 """
@@ -28,21 +29,55 @@ class _Required:
 REQUIRED: Final = _Required()
 
 
+TOLD = 20
+"""Faults of one message that are told; the others are counted."""
+
+COUNTED = 1_000
+"""Faults after which a message is read no further."""
+
+_LONGEST = 100  # characters of a field's path in a fault
+
+
+class Faults:
+    """The faults of one message."""
+
+    def __init__(self) -> None:
+        self._told: list[tuple[str, str]] = []
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    def note(self, field: str, detail: str) -> None:
+        """Notes one fault. Raises `InvalidMessage` if there are too many to read on."""
+        self._count += 1
+        if len(self._told) < TOLD:
+            self._told.append((field if len(field) <= _LONGEST else f"{field[:_LONGEST]}…", detail))
+        if self._count >= COUNTED:
+            self.finish()
+
+    def finish(self) -> None:
+        """Raises `InvalidMessage`, if there are any."""
+        if self._count:
+            raise InvalidMessage(self._told, self._count - len(self._told))
+
+
 class Fields:
     """The fields of one JSON object. Each method takes one field. It notes a fault and returns a
-    stand-in; `finish` raises if there was any fault.
+    stand-in; `finish` raises if there was any fault. A method raises `InvalidMessage` itself where
+    there are too many faults to read on.
     """
 
-    def __init__(self, value: object, path: str = "", faults: list[tuple[str, str]] | None = None) -> None:
+    def __init__(self, value: object, path: str = "", faults: Faults | None = None) -> None:
         self._path = path
-        self._faults: list[tuple[str, str]] = [] if faults is None else faults
+        self._faults = Faults() if faults is None else faults
         self._taken: set[str] = set()
         self._values: Mapping[str, Any] = {}
         self._broken = not isinstance(value, Mapping)
         if isinstance(value, Mapping):
             self._values = value
         else:
-            self._faults.append((path.rstrip(".") or "body", f"must be an object, not {_kind(value)}"))
+            self._faults.note(path.rstrip(".") or "body", f"must be an object, not {_kind(value)}")
 
     def integer(self, key: str, *, default: int | _Required = REQUIRED, low: int = MIN, high: int = MAX) -> int:
         """A whole number within `low` and `high`, both included."""
@@ -121,8 +156,8 @@ class Fields:
             return {}
         return dict(value)
 
-    def objects_by_name(self, key: str, *, required: bool = False) -> dict[str, "Fields"]:
-        """A map of names to objects; each object's faults are noted with this one's."""
+    def by_name(self, key: str, *, required: bool = False) -> Mapping[str, object]:
+        """A map of names to anything. The caller judges each value."""
         value = self._take(key, REQUIRED if required else {})
         if not isinstance(value, Mapping):
             self._wrong(key, value, "a map of names to objects")
@@ -130,7 +165,16 @@ class Fields:
         for item in value:
             if not NAME.match(item):
                 self._fault(f"{key}.{item}", f"the name {NAME_RULE}")
-        return {item: Fields(inner, f"{self._path}{key}.{item}.", self._faults) for item, inner in value.items()}
+        return value
+
+    def nested_in(self, key: str, name: str, value: object) -> "Fields":
+        """The object at `key.name`, whose faults are noted with this one's."""
+        return Fields(value, f"{self._path}{key}.{name}.", self._faults)
+
+    def objects_by_name(self, key: str, *, required: bool = False) -> dict[str, "Fields"]:
+        """A map of names to objects; each object's faults are noted with this one's."""
+        values = self.by_name(key, required=required)
+        return {name: self.nested_in(key, name, value) for name, value in values.items()}
 
     def objects(self, key: str, *, limit: int | None = None) -> list[object]:
         """A list of anything. The caller judges each item."""
@@ -164,9 +208,8 @@ class Fields:
         return bool(self._faults)
 
     def finish(self) -> None:
-        """Raises `InvalidMessage` with all faults, if there are any."""
-        if self._faults:
-            raise InvalidMessage(self._faults)
+        """Raises `InvalidMessage`, if there are any faults."""
+        self._faults.finish()
 
     def _take(self, key: str, default: object) -> Any:
         self._taken.add(key)
@@ -180,7 +223,7 @@ class Fields:
             self._fault(key, f"must be {expected}, not {_kind(value)}")
 
     def _fault(self, key: str, detail: str) -> None:
-        self._faults.append((f"{self._path}{key}", detail))
+        self._faults.note(f"{self._path}{key}", detail)
 
 
 def is_text(value: object) -> bool:

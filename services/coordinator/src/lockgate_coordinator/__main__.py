@@ -14,12 +14,15 @@ from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, dige
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.operate import commands
 from lockgate_coordinator.server import ListenError, run, serve
+from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 from lockgate_coordinator.telemetry import logs
 from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
 
 log = logging.getLogger("lockgate")
+
+LIMITS = Limits()
 
 cli = typer.Typer(
     help="lockgate: splits that run ahead in event time wait until the ones behind catch up.",
@@ -80,6 +83,15 @@ RateLimit = Annotated[
 MaxSubscribers = Annotated[
     int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams and long polls at the same time.")
 ]
+MaxSplits = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_SPLITS", min=1, help="Splits of a reader.")]
+MaxReaders = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_READERS", min=1, help="Readers of a group.")]
+MaxSources = Annotated[
+    int, typer.Option(envvar="LOCKGATE_MAX_SOURCES", min=1, help="Sources of a group, and how many it may expect.")
+]
+MaxGroups = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_GROUPS", min=1, help="Groups in the store.")]
+MaxAttributes = Annotated[
+    int, typer.Option(envvar="LOCKGATE_MAX_ATTRIBUTES", min=0, help="Bytes of a reader's owner and attributes.")
+]
 Certificate = Annotated[
     Path | None,
     typer.Option(
@@ -126,6 +138,11 @@ def serve_command(
     allow_unauthenticated: Unauthenticated = False,
     rate_limit: RateLimit = None,
     max_subscribers: MaxSubscribers = MAX_SUBSCRIBERS,
+    max_splits: MaxSplits = LIMITS.splits,
+    max_readers: MaxReaders = LIMITS.readers,
+    max_sources: MaxSources = LIMITS.sources,
+    max_groups: MaxGroups = LIMITS.groups,
+    max_attributes: MaxAttributes = LIMITS.attributes,
     ssl_certfile: Certificate = None,
     ssl_keyfile: Key = None,
     ssl_ca_certs: Authorities = None,
@@ -141,7 +158,10 @@ def serve_command(
     ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
-    settings = Settings(tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics, _fast(plain))
+    limits = Limits(max_splits, max_readers, max_sources, max_groups, max_attributes)
+    settings = Settings(
+        tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics, limits, _fast(plain)
+    )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)
     if settings.guarded and tls is None and not _is_loopback(host):

@@ -67,7 +67,11 @@ def create_app(
     """
     counted = Metrics(store)
     coordinator = Coordinator(
-        counted.store, counted.journal.evicting, max_watchers=settings.max_subscribers, fast=settings.fast
+        counted.store,
+        counted.journal.evicting,
+        max_watchers=settings.max_subscribers,
+        limits=settings.limits,
+        fast=settings.fast,
     )
 
     @asynccontextmanager

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service.limits import Limits
 
 MAX_SUBSCRIBERS = 10_000
 
@@ -15,7 +16,8 @@ class Settings:
 
     `rate_limit`: requests a second of each token, with bursts of twice as many; None: no limit.
     `max_subscribers`: event streams and long polls at the same time in this process.
-    `split_metrics`: each split has metrics of its own. `fast`: the fast parts in use.
+    `split_metrics`: each split has metrics of its own. `limits`: how much a group may hold. `fast`:
+    the fast parts in use.
     """
 
     tokens_file: Path | None = None
@@ -23,6 +25,7 @@ class Settings:
     rate_limit: int | None = None
     max_subscribers: int = MAX_SUBSCRIBERS
     split_metrics: bool = False
+    limits: Limits = field(default_factory=Limits)
     fast: Fast = field(default_factory=Fast)
 
     @property

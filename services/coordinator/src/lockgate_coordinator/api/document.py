@@ -28,13 +28,14 @@ ETAG: Json = {"ETag": {"description": "The version of the configuration, for If-
 
 MEMBERS: Mapping[str, Json] = {
     "invalid-request": {"errors": list_of(record({"field": TEXT, "detail": TEXT}))},
+    "limit-reached": {"limit": TEXT, "most": integer(0)},
     "stale-epoch": {"current_epoch": integer(1)},
     "reader-busy": {"owner": TEXT},
 }
 """The members of a problem beyond those that all problems have."""
 
 NO_ROUTE = "NoSuchRoute"
-REJECTIONS = ("invalid-request", "unknown-source", "unknown-reader", "stale-epoch")
+REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-reader", "stale-epoch")
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:

@@ -30,7 +30,7 @@ CONFIGURED: Responses = {
 }
 
 
-@router.put("/{group}", **route("precondition-failed", body="GroupConfig", answers=CONFIGURED))
+@router.put("/{group}", **route("limit-reached", "precondition-failed", body="GroupConfig", answers=CONFIGURED))
 async def configure(
     group: GroupName, body: Body, coordinator: TheCoordinator, if_match: Tags = None, if_none_match: Tags = None
 ) -> Response:

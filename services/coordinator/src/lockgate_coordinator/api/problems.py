@@ -11,7 +11,15 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from lockgate.errors import InvalidMessage, ReaderBusy, StaleEpoch, UnknownGroup, UnknownReader, UnknownSource
+from lockgate.errors import (
+    InvalidMessage,
+    LimitReached,
+    ReaderBusy,
+    StaleEpoch,
+    UnknownGroup,
+    UnknownReader,
+    UnknownSource,
+)
 from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
 from lockgate_coordinator.service.announcer import TooManyWatchers
@@ -36,7 +44,8 @@ class Problem:
 
 
 def _faults(error: InvalidMessage) -> Json:
-    return {"errors": [{"field": name, "detail": detail} for name, detail in error.faults]}
+    more = {"more_errors": error.more} if error.more else {}
+    return {"errors": [{"field": name, "detail": detail} for name, detail in error.faults], **more}
 
 
 TABLE: Mapping[type[Exception], Problem] = {
@@ -48,6 +57,9 @@ TABLE: Mapping[type[Exception], Problem] = {
         409, "stale-epoch", "The epoch is not the newest", lambda error: {"current_epoch": error.current_epoch}
     ),
     ReaderBusy: Problem(409, "reader-busy", "Another owner's lease lives", lambda error: {"owner": error.owner}),
+    LimitReached: Problem(
+        409, "limit-reached", "There are as many as may be", lambda error: {"limit": error.limit, "most": error.most}
+    ),
     PreconditionFailed: Problem(412, "precondition-failed", "The configuration is not the one that the request names"),
     BodyTooLarge: Problem(413, "too-large", "The body is too large"),
     Unauthorized: Problem(
@@ -84,6 +96,22 @@ def described(error: Exception) -> Json:
 def problem(path: str, error: Exception) -> Response:
     """The answer to a request of `path` that ended in one of the table's errors."""
     return _answer(path, described(error), TABLE[type(error)].headers(error))
+
+
+REJECTED_IN_FULL = 20
+"""Rejected reports of a batch whose faults are told. Of the others the first fault is told."""
+
+
+def rejections(rejected: Sequence[tuple[int, Exception]]) -> list[Json]:
+    """The rejected reports of a batch, by index, with the members of their problems."""
+    in_full = [{"index": index, **described(error)} for index, error in rejected[:REJECTED_IN_FULL]]
+    return in_full + [{"index": index, **described(_shortened(error))} for index, error in rejected[REJECTED_IN_FULL:]]
+
+
+def _shortened(error: Exception) -> Exception:
+    if not isinstance(error, InvalidMessage) or len(error.faults) <= 1:
+        return error
+    return InvalidMessage(error.faults[:1], error.more + len(error.faults) - 1)
 
 
 def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int, list[str]]:

@@ -18,7 +18,9 @@ LEFT: Responses = {204: answer("The reader has left")}
 READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 
 
-@router.post("", status_code=201, **route("reader-busy", body="ReaderRegistrationEvent", answers=OPENED))
+@router.post(
+    "", status_code=201, **route("limit-reached", "reader-busy", body="ReaderRegistrationEvent", answers=OPENED)
+)
 async def register(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
     """Opens a new epoch of the reader and fences every older one; an unknown group is created."""
     answer = await coordinator.register(group, source, registration_from_json(body))

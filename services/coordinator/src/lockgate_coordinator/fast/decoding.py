@@ -18,8 +18,8 @@ from lockgate.wire.events import NAME, ReportedWatermarkEvent, SplitReport, Spli
 
 T = TypeVar("T")
 
-ONE_LIMIT: Final = 65_536
-"""Bytes of a single report. Longer ones are rare, and left to the codec."""
+ONE_LIMIT: Final = 1_048_576
+"""Bytes of a single report: 10,000 splits. Longer ones are left to the codec."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lockgate.errors import Refused
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_coordinator.api.parts import BODY_LIMIT
-from lockgate_coordinator.api.problems import described, judged, problem
+from lockgate_coordinator.api.parts import BODY_LIMIT, too_many_values
+from lockgate_coordinator.api.problems import judged, problem, rejections
 from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.fast.whole_answers import WHOLE
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -66,7 +66,9 @@ class LeanReports:
             await send({"type": "http.response.body", "body": answer})
 
     async def _answer(self, scope: Scope, group: str, source: str | None, body: bytes) -> bytes | None:
-        """None if FastAPI's route has to decode the body."""
+        """None if FastAPI's route has to decode the body, or to refuse it."""
+        if too_many_values(body):
+            return None
         if source is not None:
             event = report_from_bytes(body)
             return None if event is None else self._text(await self._coordinator.report(group, source, event))
@@ -75,8 +77,7 @@ class LeanReports:
             return None
         alignment, rejected = await self._coordinator.report_all(group, reports)
         scope[JUDGED] = judged(len(reports), rejected)
-        refusals = [{"index": index, **described(error)} for index, error in rejected]
-        return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), msgspec.json.encode(refusals))
+        return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), msgspec.json.encode(rejections(rejected)))
 
     def _text(self, event: WatermarkAlignmentEvent) -> bytes:
         """Reports of one commit are answered with the same event, one after the other."""

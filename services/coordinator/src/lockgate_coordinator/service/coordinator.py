@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from lockgate.errors import InvalidMessage, Refused, UnknownGroup
+from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
 from lockgate.group import commands
 from lockgate.group.group import Group, create, replace_config
 from lockgate.wire.events import (
@@ -23,9 +23,16 @@ from lockgate.wire.events import (
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.announcer import Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports
+from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
+
+REPORTS_AT_ONCE = 1_000
+"""Reports of a batch that make one commit, in some 15 ms. Between two commits other requests are
+served.
+"""
+
 BEFORE_ALL = -1
 """Below every revision."""
 
@@ -60,10 +67,12 @@ class Coordinator:
         evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unrecorded,
         *,
         max_watchers: int = 10_000,
+        limits: Limits = Limits(),  # noqa: B008 – frozen
         fast: Fast = Fast(),  # noqa: B008 – frozen
     ) -> None:
         self._store = store
         self._evicting = evicting
+        self._limits = limits
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
         self._queue = CommitQueue(store, self._announcer.announce, fast)
 
@@ -71,6 +80,8 @@ class Coordinator:
         """Creates the group or gives it another configuration. Raises `PreconditionFailed` if
         `precondition` says no.
         """
+        self._limits.check_config(name, config)
+        await self._check_groups(name)
         created = False
 
         def command(loaded: Loaded, group: Group | None) -> Group:
@@ -111,8 +122,10 @@ class Coordinator:
         """An unknown group is created with the configuration that the reader knows, or with the
         defaults.
         """
+        await self._check_groups(name)
 
         def command(loaded: Loaded, group: Group | None) -> Group:
+            self._limits.check_registration(group, name, source, event)
             if group is None:
                 group = create(name, event.config or GroupConfig(), loaded.now_ms, floor=loaded.version)
             return commands.register(group, source, event, loaded.now_ms)
@@ -127,6 +140,8 @@ class Coordinator:
         )
 
     async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
+        if event.splits:
+            self._limits.check_splits(source, event.subtask, len(event.splits))
         committed = await self._queue.submit(name, Reports([(source, event)]))
         for refusal in committed.refusals.values():
             raise refusal
@@ -136,18 +151,22 @@ class Coordinator:
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
         """Each report is judged alone. Answers the event and the rejected ones, by index."""
-        rejected: dict[int, InvalidMessage | Refused] = {
-            i: item for i, item in enumerate(reports) if isinstance(item, InvalidMessage)
-        }
-        places = [index for index in range(len(reports)) if index not in rejected]
-        committed = await self._queue.submit(
-            name, Reports([item for item in reports if not isinstance(item, InvalidMessage)])
-        )
-        rejected |= {places[index]: refusal for index, refusal in committed.refusals.items()}
+        rejected, accepted = dict[int, InvalidMessage | Refused](), list[tuple[str, ReportedWatermarkEvent]]()
+        places = list[int]()
+        for index, item in enumerate(reports):
+            refusal = item if isinstance(item, InvalidMessage) else self._too_many_splits(*item)
+            if refusal is not None:
+                rejected[index] = refusal
+            elif not isinstance(item, InvalidMessage):
+                accepted.append(item)
+                places.append(index)
+        for first in range(0, max(1, len(accepted)), REPORTS_AT_ONCE):
+            committed = await self._queue.submit(name, Reports(accepted[first : first + REPORTS_AT_ONCE]))
+            rejected |= {places[first + index]: refusal for index, refusal in committed.refusals.items()}
         return committed.event, sorted(rejected.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
-        return await self._change(name, partial(_progress, source=source, event=event))
+        return await self._change(name, partial(self._progressed, source=source, event=event))
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int) -> None:
         await self._change(name, partial(_leave, source=source, subtask=subtask, epoch=epoch))
@@ -193,6 +212,30 @@ class Coordinator:
         self.end_waiting()
         await self._store.close()
 
+    def _progressed(self, group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
+        changed = commands.progress(group, source, event, now_ms)
+        reader = changed.readers[source, event.subtask]
+        known = 0 if reader.reported is None else len(reader.reported.splits)
+        self._limits.check_splits(source, event.subtask, max(len(event.splits), known))
+        return changed
+
+    def _too_many_splits(self, source: str, event: ReportedWatermarkEvent) -> LimitReached | None:
+        try:
+            self._limits.check_splits(source, event.subtask, len(event.splits))
+        except LimitReached as refusal:
+            return refusal
+        return None
+
+    async def _check_groups(self, name: str) -> None:
+        """Raises `LimitReached` if the group would be one too many. Several that are made at the
+        same moment may be a few too many.
+        """
+        known = self._store.cached(name)
+        if known is not None and known.group is not None:
+            return
+        if (await self._store.load(name)).group is None:
+            self._limits.check_groups(name, await self._store.count())
+
     async def _change(self, name: str, change: Callable[[Group, int], Group]) -> WatermarkAlignmentEvent:
         def command(loaded: Loaded, group: Group | None) -> Group:
             if group is None:
@@ -200,10 +243,6 @@ class Coordinator:
             return change(group, loaded.now_ms)
 
         return (await self._queue.submit(name, command)).event
-
-
-def _progress(group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
-    return commands.progress(group, source, event, now_ms)
 
 
 def _leave(group: Group, now_ms: int, *, source: str, subtask: int, epoch: int) -> Group:

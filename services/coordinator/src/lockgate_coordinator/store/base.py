@@ -102,6 +102,10 @@ class Store(Protocol):
         """
         ...
 
+    async def count(self) -> int:
+        """How many groups there are."""
+        ...
+
     async def ping(self) -> None:
         """Returns if the store can be read and written."""
         ...

@@ -50,6 +50,9 @@ class MemoryStore:
     async def names(self, after: str, limit: int) -> list[str]:
         return sorted(name for name in self._groups if name > after)[:limit]
 
+    async def count(self) -> int:
+        return len(self._groups)
+
     async def ping(self) -> None:
         return None
 

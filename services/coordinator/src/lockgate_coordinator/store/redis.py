@@ -112,6 +112,9 @@ class RedisStore:
             for name in await self._connections.command("ZRANGEBYLEX", keys.GROUPS, low, "+", "LIMIT", 0, limit)
         ]
 
+    async def count(self) -> int:
+        return int(await self._connections.command("ZCARD", keys.GROUPS))
+
     async def ping(self) -> None:
         if not await self._connections.run(self._ready, [keys.READY], []):
             raise StoreUnavailable("this Redis is older than 7.0, which is the oldest that will do")

@@ -11,7 +11,7 @@ from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
-STEPS = ("load", "commit", "delete", "claim", "names", "ping")
+STEPS = ("load", "commit", "delete", "claim", "names", "count", "ping")
 
 
 class ObservedStore:
@@ -67,6 +67,11 @@ class ObservedStore:
         """Up to `limit` names of groups above `after`."""
         with _Step(self, "names"):
             return await self._store.names(after, limit)
+
+    async def count(self) -> int:
+        """How many groups there are."""
+        with _Step(self, "count"):
+            return await self._store.count()
 
     async def ping(self) -> None:
         with _Step(self, "ping"):

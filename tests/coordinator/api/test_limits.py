@@ -1,0 +1,190 @@
+"""What a request may cost others: how much a body may hold, how much of its faults is told, and how
+much a group may hold.
+"""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from lockgate.wire.codec import BATCH_LIMIT
+from lockgate.wire.fields import COUNTED, TOLD
+from lockgate_coordinator.api.parts import VALUES_LIMIT
+from lockgate_coordinator.api.problems import REJECTED_IN_FULL
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service.limits import Limits
+from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import MemoryStore, Store
+
+GROUP = "/v1/groups/g"
+READERS = f"{GROUP}/sources/s/readers"
+WATERMARKS = f"{GROUP}/sources/s/watermarks"
+SMALL = Limits(splits=3, readers=3, sources=2, groups=2, attributes=20)
+SPLIT = {"watermark": 1, "state": "active"}
+
+
+@pytest.fixture(params=[Fast(), Fast(lean_reports=False)], ids=["fast", "plain"])
+def fast(request: pytest.FixtureRequest) -> Fast:
+    assert isinstance(request.param, Fast)
+    return request.param
+
+
+def client(store: Store, limits: Limits, fast: Fast = Fast()) -> httpx.AsyncClient:  # noqa: B008 – frozen
+    app = create_app(store, Settings(limits=limits, fast=fast))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lockgate")
+
+
+async def registered(api: httpx.AsyncClient, source: str = "s", subtask: int = 0, **more: Any) -> httpx.Response:
+    return await api.post(f"{GROUP}/sources/{source}/readers", json={"subtask": subtask, **more})
+
+
+def refused(answer: httpx.Response) -> tuple[int, str, str, int]:
+    problem = answer.json()
+    return answer.status_code, problem["type"], problem["limit"], problem["most"]
+
+
+LIMIT_REACHED = (409, "urn:lockgate:limit-reached")
+
+
+async def test_of_very_many_faults_the_first_are_told_and_the_others_counted(fast: Fast) -> None:
+    async with client(MemoryStore(), Limits(), fast) as api:
+        splits = {f"topic-{n}": {"watermark": "late"} for n in range(90)}  # two faults each
+        answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, "splits": splits})
+        assert answer.status_code == 422
+        assert len(answer.json()["errors"]) == TOLD
+        assert answer.json()["more_errors"] == 180 - TOLD
+
+
+async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_was(fast: Fast) -> None:
+    async with client(MemoryStore(), Limits(), fast) as api:
+        long = "x" * 100_000
+        for body in (
+            {"splits": {f"{n}": {} for n in range(60_000)}},
+            {"splits": {f"{n} {long}": {} for n in range(50)}},
+            {long: 1, "watermark": [long]},
+        ):
+            answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, **body})
+            assert answer.status_code == 422 or "splits" not in body
+            assert len(answer.content) < 16_384
+        answer = await api.put(GROUP, json={"expected_sources": [0] * 190_000})
+        assert (answer.status_code, len(answer.json()["errors"])) == (422, TOLD)
+        assert answer.json()["more_errors"] == COUNTED - TOLD
+        assert len(answer.content) < 16_384
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"subtask":0,"epoch":1,"watermark":1,"splits":{%s}}' % b",".join(b'"%x":{}' % n for n in range(VALUES_LIMIT)),
+        b'{"reports":[%s]}' % b",".join([b"{}"] * VALUES_LIMIT),
+        b'{"x":%s}' % (b"[" * (VALUES_LIMIT + 1)),
+    ],
+    ids=["splits", "reports", "depth"],
+)
+async def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
+    body: bytes, fast: Fast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json, "loads", lambda text: pytest.fail("parsed"))
+    async with client(MemoryStore(), Limits(), fast) as api:
+        for path in (WATERMARKS, f"{GROUP}/watermarks"):
+            answer = await api.post(path, content=body)
+            assert answer.status_code == 413
+            assert "200,000 values" in answer.text
+
+
+async def test_an_honest_report_of_ten_thousand_splits_and_a_batch_of_ten_thousand_reports_are_taken(
+    fast: Fast,
+) -> None:
+    async with client(MemoryStore(), Limits(), fast) as api:
+        epoch = (await registered(api)).json()["epoch"]
+        split = {"watermark": 1, "state": "active", "position": 10**12, "end": 10**12, "rows": 10**12}
+        report = {"subtask": 0, "epoch": epoch, "watermark": 1, "batch_id": 7, "reach": 5, "idle": False}
+        splits = {f"topic-{n}": split for n in range(10_000)}
+        assert (await api.post(WATERMARKS, json={**report, "splits": splits})).status_code == 200
+        batch = {"reports": [{"source": "s", **report}] * BATCH_LIMIT}
+        assert (await api.post(f"{GROUP}/watermarks", json=batch)).json()["rejected"] == []
+
+
+async def test_each_rejected_report_of_a_batch_is_named_and_the_first_with_all_their_faults(fast: Fast) -> None:
+    async with client(MemoryStore(), Limits(), fast) as api:
+        epoch = (await registered(api)).json()["epoch"]
+        good = {"source": "s", "subtask": 0, "epoch": epoch, "watermark": 1}
+        reports = [{"source": "s"}] * 30 + [good] * 1_500 + [{**good, "epoch": 1}]
+        rejected = (await api.post(f"{GROUP}/watermarks", json={"reports": reports})).json()["rejected"]
+        assert [one["index"] for one in rejected] == [*range(30), 1_530]
+        full, short = rejected[REJECTED_IN_FULL - 1], rejected[REJECTED_IN_FULL]
+        assert (len(full["errors"]), full.get("more_errors")) == (3, None)
+        assert (len(short["errors"]), short["more_errors"]) == (1, 2)
+        assert (rejected[-1]["type"], rejected[-1]["current_epoch"]) == ("urn:lockgate:stale-epoch", epoch)
+
+
+async def test_a_reader_with_more_splits_than_may_be_is_refused_in_each_way_to_report(fast: Fast) -> None:
+    async with client(MemoryStore(), SMALL, fast) as api:
+        epoch = (await registered(api)).json()["epoch"]
+        report = {"subtask": 0, "epoch": epoch, "watermark": 1}
+        four, three = ({f"t-{n}": SPLIT for n in range(count)} for count in (4, 3))
+        assert refused(await api.post(WATERMARKS, json={**report, "splits": four})) == (*LIMIT_REACHED, "splits", 3)
+        assert (await api.post(WATERMARKS, json={**report, "splits": three})).status_code == 200
+        batch = {"reports": [{"source": "s", **report, "splits": splits} for splits in (three, four)]}
+        (one,) = (await api.post(f"{GROUP}/watermarks", json=batch)).json()["rejected"]
+        assert (one["index"], one["type"], one["most"]) == (1, "urn:lockgate:limit-reached", 3)
+
+
+async def test_progress_does_not_add_splits_beyond_the_limit() -> None:
+    async with client(MemoryStore(), SMALL) as api:
+        epoch = (await registered(api)).json()["epoch"]
+        splits = {"t-0": SPLIT, "t-1": SPLIT}
+        report = {"subtask": 0, "epoch": epoch, "watermark": 1, "splits": splits}
+        assert (await api.post(WATERMARKS, json=report)).status_code == 200
+        codes = []
+        for n in range(2, 6):
+            done = {"subtask": 0, "epoch": epoch, "batch_id": 0, "attempt": 0}
+            progress = {**done, "splits": {f"t-{n}": {"watermark": 1, "position": 1, "rows": 1}}}
+            codes.append((await api.post(f"{GROUP}/sources/s/progress", json=progress)).status_code)
+        assert codes == [200, 409, 409, 409]
+
+
+async def test_a_group_takes_so_many_readers_and_sources_and_those_it_has_may_come_again() -> None:
+    async with client(MemoryStore(), SMALL) as api:
+        assert [(await registered(api, subtask=n)).status_code for n in range(2)] == [201, 201]
+        assert (await registered(api, "other")).status_code == 201
+        assert refused(await registered(api, subtask=2)) == (*LIMIT_REACHED, "readers", 3)
+        assert (await registered(api, subtask=0)).status_code == 201
+        assert (await api.delete(f"{READERS}/1?force=true")).status_code == 204
+        assert refused(await registered(api, "third")) == (*LIMIT_REACHED, "sources", 2)
+        assert (await registered(api, "other", 1)).status_code == 201
+
+
+async def test_a_configuration_expects_so_many_sources_whoever_brings_it() -> None:
+    async with client(MemoryStore(), SMALL) as api:
+        config = {"expected_sources": ["a", "b", "c"]}
+        assert refused(await api.put(GROUP, json=config)) == (*LIMIT_REACHED, "sources", 2)
+        assert refused(await registered(api, config=config)) == (*LIMIT_REACHED, "sources", 2)
+        assert (await api.get(GROUP)).status_code == 404
+
+
+async def test_a_reader_says_so_much_of_itself() -> None:
+    async with client(MemoryStore(), SMALL) as api:
+        for too_much in ({"owner": "x" * 21}, {"attributes": {"x" * 11: "ü" * 5}}):
+            assert refused(await registered(api, **too_much)) == (
+                *LIMIT_REACHED,
+                "bytes of owner and attributes",
+                20,
+            )
+        assert (await registered(api, owner="x" * 10, attributes={"x" * 5: "y" * 5})).status_code == 201
+
+
+async def test_a_store_takes_so_many_groups_however_they_are_made(store: Store) -> None:
+    async with client(store, SMALL) as api:
+        assert (await api.put("/v1/groups/a", json={})).status_code == 201
+        assert (await api.post("/v1/groups/b/sources/s/readers", json={"subtask": 0})).status_code == 201
+        for answer in (
+            await api.put("/v1/groups/c", json={}),
+            await api.post("/v1/groups/c/sources/s/readers", json={"subtask": 0}),
+        ):
+            assert refused(answer) == (*LIMIT_REACHED, "groups", 2)
+        assert (await api.put("/v1/groups/a", json={"max_drift_ms": 1})).status_code == 200
+        assert (await api.delete("/v1/groups/b")).status_code == 204
+        assert (await api.put("/v1/groups/c", json={})).status_code == 201
