@@ -47,6 +47,12 @@ def test_a_silent_live_split_holds_the_others_at_drift_above_its_last_record_or_
     assert made.slowest == "slow"
 
 
+def test_a_reach_offers_no_more_than_the_reader_s_own_silent_split_lets_it_read() -> None:
+    made = draft(live(behind=3_000), NOW)
+    assert made.reach == made.horizon == NOW - 3_000 - 1 + 1_000
+    assert made.horizon < NOW - 1, "the logs hold later records"
+
+
 def test_the_clock_releases_records_held_by_a_silent_split_ms_by_ms_and_no_later() -> None:
     logs = live(behind=10**6)
     last = NOW - 1
