@@ -32,7 +32,7 @@ async def recorded() -> list[dict[str, Any]]:
     """Each step of the scenario with its answer, in the form of the file."""
     now = START
     exchanges = []
-    guard = Settings(tokens=f"read={READER}", rate_limit=1)
+    guard = Settings(tokens=f"read={READER}", rate_limit=1, max_subscribers=1)
     app = create_app(MemoryStore(lambda: now))
     async with (
         _client(app) as open_to_all,

@@ -141,6 +141,15 @@ REFUSED = [
     Step(at=4, method="POST", path=f"/v1/groups/{ORDERS}/watermarks", text="{"),
     Step(at=4, method="POST", path=f"/v1/groups/{ORDERS}/watermarks", blanks=TOO_MUCH),
     post(4, f"{ORDERS}/readers", {"subtask": 9, "attributes": {"note": "x" * 8_192}}),
+    Step(at=4, method="GET", path="/v1/groups/checkout", headers={"Host": "pages.example:8080"}),
+    Step(at=4, method="DELETE", path="/v1/groups/checkout", headers={"Origin": "https://pages.example"}),
+    Step(
+        at=4,
+        method="POST",
+        path=f"/v1/groups/{ORDERS}/readers",
+        text='{"subtask": 0, "takeover": true}',
+        headers={"Content-Type": "text/plain"},
+    ),
     get(4, "/v1/groups/a%20b"),
     get(4, "/v1/groups/a%2Fb"),
     get(4, "/v1/groups/nobody"),
@@ -239,6 +248,7 @@ DENIED = [
     Step(at=30_001, method="DELETE", path="/v1/groups/checkout", headers=bearing(READER), guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
+    Step(at=40_000, method="GET", path="/v1/groups/checkout/alignment", headers=bearing(READER), guarded=True),
 ]
 
 SCENARIO = [

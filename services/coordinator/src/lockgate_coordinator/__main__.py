@@ -72,6 +72,17 @@ TokensFile = Annotated[
         help="A TOML file of tokens, as `lockgate token` writes; read again when it changes.",
     ),
 ]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        envvar="LOCKGATE_ALLOWED_HOSTS",
+        help=(
+            "Without tokens: a name by which clients may call this service; may be repeated, * is any. Addresses, "
+            "names without a dot and names in .local, .internal and .svc are allowed anyway."
+        ),
+    ),
+]
 RateLimit = Annotated[
     int | None,
     typer.Option(
@@ -136,6 +147,7 @@ def serve_command(
     store: StoreAddress = "memory://",
     tokens: TokensFile = None,
     allow_unauthenticated: Unauthenticated = False,
+    allowed_host: AllowedHosts = None,
     rate_limit: RateLimit = None,
     max_subscribers: MaxSubscribers = MAX_SUBSCRIBERS,
     max_splits: MaxSplits = LIMITS.splits,
@@ -160,7 +172,14 @@ def serve_command(
     logs.install(log_format, log_level)
     limits = Limits(max_splits, max_readers, max_sources, max_groups, max_attributes)
     settings = Settings(
-        tokens, os.environ.get(VARIABLE, ""), rate_limit, max_subscribers, split_metrics, limits, _fast(plain)
+        tokens_file=tokens,
+        tokens=os.environ.get(VARIABLE, ""),
+        rate_limit=rate_limit,
+        max_subscribers=max_subscribers,
+        split_metrics=split_metrics,
+        allowed_hosts=tuple(allowed_host or ()),
+        limits=limits,
+        fast=_fast(plain),
     )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lockgate_coordinator.access.browsers import Browsers
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.rate import RateLimit
@@ -97,7 +98,11 @@ def create_app(
     if settings.guarded:
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)
         rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit, clock)
-        app.before(Guard, keyring=keyring, rate=rate, answer=problems.problem)
+        app.before(
+            Guard, keyring=keyring, rate=rate, most_waiting=settings.max_subscribers // 2, answer=problems.problem
+        )
+    else:
+        app.before(Browsers, hosts=settings.allowed_hosts, answer=problems.problem)
     app.before(MeasuredRequests, figures=counted.requests)
     if spans is not None:
         app.before(traces.traced, spans=spans)

@@ -16,7 +16,8 @@ class Settings:
 
     `rate_limit`: requests a second of each token, with bursts of twice as many; None: no limit.
     `max_subscribers`: event streams and long polls at the same time in this process.
-    `split_metrics`: each split has metrics of its own. `limits`: how much a group may hold. `fast`:
+    `split_metrics`: each split has metrics of its own. `allowed_hosts`: names by which a service
+    without tokens may be called, besides private ones. `limits`: how much a group may hold. `fast`:
     the fast parts in use.
     """
 
@@ -25,6 +26,7 @@ class Settings:
     rate_limit: int | None = None
     max_subscribers: int = MAX_SUBSCRIBERS
     split_metrics: bool = False
+    allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     fast: Fast = field(default_factory=Fast)
 

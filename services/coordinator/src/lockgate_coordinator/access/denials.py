@@ -17,3 +17,28 @@ class TooManyRequests(Exception):
     def __init__(self, name: str, rate: int, retry_after_s: int) -> None:
         super().__init__(f"the token {name!r} may make {rate} requests a second: wait {retry_after_s} s")
         self.retry_after_s = retry_after_s
+
+
+class ForeignHost(Exception):
+    """The request names a host that a page on the internet may own."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"this service asks for no token, so it does not answer for the host {host!r}, which may be a page's own: "
+            "call it by its address, or allow the name with --allowed-host"
+        )
+
+
+class CrossSite(Exception):
+    """A page of another site has sent the request."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"this service asks for no token, so it takes nothing from a page of {origin}: give it tokens")
+
+
+class TooManyAtOnce(TooManyRequests):
+    """The token has as many requests under way as it may."""
+
+    def __init__(self, name: str, most: int, kind: str) -> None:
+        Exception.__init__(self, f"the token {name!r} has {most} {kind} under way: wait for one of them to end")
+        self.retry_after_s = 1

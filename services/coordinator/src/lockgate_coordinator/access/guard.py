@@ -14,6 +14,7 @@ from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.rate import RateLimit
 from lockgate_coordinator.access.rules import OPEN, rule_for
 from lockgate_coordinator.access.tokens import Token
+from lockgate_coordinator.access.under_way import UnderWay
 
 TOKEN = "lockgate.token"
 """The key in the scope under which a route finds the `Token` of its request."""
@@ -22,14 +23,20 @@ Denial = Unauthorized | Forbidden | TooManyRequests
 
 
 class Guard:
-    """ASGI middleware. `answer` makes the response to a denied request, from its path and the
-    denial.
+    """ASGI middleware. `most_waiting`: streams and long polls of a token at the same time. `answer`
+    makes the response to a denied request, from its path and the denial.
     """
 
     def __init__(
-        self, app: ASGIApp, keyring: Keyring, rate: RateLimit | None, answer: Callable[[str, Exception], ASGIApp]
+        self,
+        app: ASGIApp,
+        keyring: Keyring,
+        rate: RateLimit | None,
+        most_waiting: int,
+        answer: Callable[[str, Exception], ASGIApp],
     ) -> None:
         self._app = app
+        self._under_way = UnderWay(app, keyring, most_waiting, answer)
         self._keyring = keyring
         self._rate = rate
         self._answer = answer
@@ -37,7 +44,12 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             denial = self._denial(scope)
-            await (self._app if denial is None else self._answer(scope["path"], denial))(scope, receive, send)
+            if denial is not None:
+                await self._answer(scope["path"], denial)(scope, receive, send)
+            elif TOKEN in scope:
+                await self._under_way.serve(scope[TOKEN], scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         else:  # the protocol has no WebSockets

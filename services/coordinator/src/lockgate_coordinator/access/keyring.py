@@ -54,6 +54,12 @@ class Keyring:
         recognised = self._recognised_headers.get(header)
         return recognised if recognised is not None else self._recognise(authorization, header)
 
+    def in_force(self) -> tuple[Token, ...]:
+        """The tokens, as the file has them now."""
+        if self._file is not None:
+            self._read_again(self._file)
+        return self._tokens
+
     def _recognise(self, authorization: bytes, header: bytes) -> Token | None:
         scheme, _, secret = authorization.partition(b" ")
         if scheme.lower() != b"bearer":

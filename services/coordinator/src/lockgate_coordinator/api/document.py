@@ -14,7 +14,7 @@ from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_
 Responses = dict[int | str, dict[str, Any]]
 """The answers of a route by their status, as FastAPI takes them."""
 
-EVERYWHERE = frozenset({401, 403, 429, 503})
+EVERYWHERE = frozenset({401, 403, 421, 429, 503})
 """The statuses that every route below /v1 may answer with. They come from the guard and the store,
 which all routes share.
 """
@@ -54,7 +54,7 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
     The problems that all routes share are added. A `body` may also be too large. With `names` in
     the path one of them may hold a slash, so that no route matches.
     """
-    needed = {"invalid-request", *problems, *(() if body is None else ("too-large",))}
+    needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
     extra = (
         {}

@@ -14,12 +14,14 @@ from starlette.requests import ClientDisconnect
 from lockgate.errors import InvalidMessage
 from lockgate_coordinator.access.guard import TOKEN
 from lockgate_coordinator.access.tokens import Token
-from lockgate_coordinator.api.problems import BodyTooLarge
+from lockgate_coordinator.api.problems import BodyTooLarge, NotJson
 from lockgate_coordinator.api.schemas import NAME_PATTERN
 from lockgate_coordinator.service.coordinator import Coordinator
 
 BODY_LIMIT = 8 * 1024 * 1024
 _TOO_LARGE = f"the body is over {BODY_LIMIT} bytes: send less at a time"
+
+_NOT_JSON = "send the body as Content-Type: application/json (curl: -H 'content-type: application/json')"
 
 VALUES_LIMIT = 200_000
 """The most values of a body, about: its commas and opening brackets. A body of this many takes some
@@ -64,6 +66,8 @@ async def _body(request: Request) -> object:
     """The body as JSON. A body whose Content-Length is over the limit is not read at all; another
     is read up to the limit.
     """
+    if not is_json(request.headers.get("content-type", "").encode("latin-1")):
+        raise NotJson(_NOT_JSON)
     parts, size = list[bytes](), _announced(request)
     if size > BODY_LIMIT:
         raise BodyTooLarge(_TOO_LARGE)
@@ -85,6 +89,14 @@ async def _body(request: Request) -> object:
         raise InvalidMessage([("body", "is nested too deeply")]) from None
     except ValueError as error:
         raise InvalidMessage([("body", f"must be JSON in UTF-8: {error}")]) from None
+
+
+def is_json(content_type: bytes) -> bool:
+    """Whether a body of this `Content-Type` may be JSON. A page of another site can send texts and
+    forms without asking, but no JSON. Tools that name no type are taken at their word.
+    """
+    kind = content_type.partition(b";")[0].strip().lower()
+    return kind in (b"", b"application/json") or (kind.startswith(b"application/") and kind.endswith(b"+json"))
 
 
 def too_many_values(body: bytes) -> bool:

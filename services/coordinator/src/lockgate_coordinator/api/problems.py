@@ -21,7 +21,14 @@ from lockgate.errors import (
     UnknownSource,
 )
 from lockgate.wire.fields import Json
-from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
+from lockgate_coordinator.access.denials import (
+    CrossSite,
+    Forbidden,
+    ForeignHost,
+    TooManyAtOnce,
+    TooManyRequests,
+    Unauthorized,
+)
 from lockgate_coordinator.service.announcer import TooManyWatchers
 from lockgate_coordinator.service.commit_queue import PreconditionFailed
 from lockgate_coordinator.store import StoreUnavailable
@@ -30,6 +37,10 @@ from lockgate_coordinator.telemetry.requests import PROBLEM
 
 class BodyTooLarge(Exception):
     """A request's body is over the limit."""
+
+
+class NotJson(Exception):
+    """A request's body is declared to be something else than JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,15 @@ TABLE: Mapping[type[Exception], Problem] = {
         401, "unauthorized", "A token is needed", headers=lambda error: {"WWW-Authenticate": "Bearer"}
     ),
     Forbidden: Problem(403, "forbidden", "The token may not do this"),
+    ForeignHost: Problem(421, "foreign-host", "The request is for another host"),
+    CrossSite: Problem(403, "cross-site", "The request comes from a page of another site"),
+    NotJson: Problem(415, "not-json", "The body is not declared to be JSON"),
+    TooManyAtOnce: Problem(
+        429,
+        "too-many-at-once",
+        "The token has too many requests under way",
+        headers=lambda error: {"Retry-After": str(error.retry_after_s)},
+    ),
     TooManyRequests: Problem(
         429,
         "too-many-requests",

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lockgate.errors import Refused
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_coordinator.api.parts import BODY_LIMIT, too_many_values
+from lockgate_coordinator.api.parts import BODY_LIMIT, is_json, too_many_values
 from lockgate_coordinator.api.problems import judged, problem, rejections
 from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.fast.whole_answers import WHOLE
@@ -42,7 +42,7 @@ class LeanReports:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if path is None or _announces_too_much(scope):
+        if path is None or not _is_plain(scope):
             await self._app(scope, receive, send)
             return
         message = await receive()
@@ -88,11 +88,15 @@ class LeanReports:
         return text
 
 
-def _announces_too_much(scope: Scope) -> bool:
-    for name, value in scope["headers"]:  # noqa: SIM110 – a generator costs as much as the rest of this module
-        if name == b"content-length" and len(value) > LENGTH_DIGITS:
-            return True
-    return False
+def _is_plain(scope: Scope) -> bool:
+    """Whether the headers announce JSON of an allowed length."""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            if len(value) > LENGTH_DIGITS:
+                return False
+        elif name == b"content-type" and value != b"application/json" and not is_json(value):
+            return False
+    return True
 
 
 async def _all(first: Message, receive: Receive) -> list[Message]:

@@ -1,0 +1,87 @@
+"""Keeps the pages that a user's browser shows away from a service that asks for no token.
+
+Such a service trusts whoever reaches its port. A browser reaches it too, on behalf of any page:
+
+* *Cross-site requests.* A page may send a POST to any address. It cannot read the answer, but the
+  request is served. Browsers say which page asks: in `Origin`, and on loopback in `Sec-Fetch-Site`.
+* *DNS rebinding.* A page's own name may resolve to this address a moment later. Then page and
+  service are one origin to the browser. The request's `Host` still is the page's name.
+
+So a request from another origin is refused, and so is one for a foreign host name. A page cannot
+own an IP address, a name without a dot, or a name that is never resolved in public; other names are
+the operator's to allow. With tokens none of this is needed: a page has none.
+
+The names follow RFC 6761, RFC 6762 and ICANN's `internal`; `svc` is Kubernetes' own.
+"""
+
+import ipaddress
+from collections.abc import Callable, Collection
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lockgate_coordinator.access.denials import CrossSite, ForeignHost
+
+ANY_HOST = "*"
+_PRIVATE = (".localhost", ".local", ".internal", ".svc")
+
+
+class Browsers:
+    """ASGI middleware. `hosts`: the names that are allowed besides, or `ANY_HOST`. `answer` makes
+    the response to a refused request, from its path and the refusal.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str], answer: Callable[[str, Exception], ASGIApp]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._answer = answer
+        self._judged: dict[bytes, bool] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        await (self._app if refusal is None else self._answer(scope["path"], refusal))(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> CrossSite | ForeignHost | None:
+        host = origin = site = b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"sec-fetch-site":
+                site = value
+        if host and not self._allowed(host):
+            return ForeignHost(host.decode("latin-1")[:255])
+        if origin and urlsplit(origin.decode("latin-1")).netloc.lower() != host.decode("latin-1").lower():
+            return CrossSite(origin.decode("latin-1")[:255])
+        if site not in (b"", b"same-origin", b"none"):
+            return CrossSite("another site")
+        return None
+
+    def _allowed(self, host: bytes) -> bool:
+        """Remembers what it has judged: each caller sends the same host again and again."""
+        known = self._judged.get(host)
+        if known is None:
+            if len(self._judged) >= 1_024:
+                self._judged.clear()
+            known = self._judged[host] = is_private(host.decode("latin-1")) or self._is_named(host.decode("latin-1"))
+        return known
+
+    def _is_named(self, host: str) -> bool:
+        return ANY_HOST in self._hosts or _name(host) in self._hosts
+
+
+def is_private(host: str) -> bool:
+    """Whether no page on the internet can have this host, which may bring a port."""
+    name = _name(host)
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return bool(name) and ("." not in name or name.endswith(_PRIVATE))
+    return True
+
+
+def _name(host: str) -> str:
+    """The host without its port, in small letters."""
+    name, colon, port = host.lower().rpartition(":")
+    return (name if colon and (port.isdigit() or not port) else host.lower()).removesuffix(".")

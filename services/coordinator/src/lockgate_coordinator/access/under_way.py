@@ -1,0 +1,139 @@
+"""The requests that a token has under way for long: streams, long polls and large bodies.
+
+Each of them keeps something of the process for as long as its client likes: a subscriber's slot, or
+the memory of a body. So a token has so many at a time. And a stream or a long poll ends as soon as
+its token is no longer in force.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lockgate_coordinator.access.denials import TooManyAtOnce, Unauthorized
+from lockgate_coordinator.access.keyring import LOOK_EVERY_S, Keyring
+from lockgate_coordinator.access.tokens import Token
+
+LARGE = 65_536
+"""Bytes of a body from which on it counts as large."""
+
+MOST_LARGE = 32
+"""Large bodies that a token may send at the same time: 256 MiB at most."""
+
+_WAITING = ("/alignment", "/alignment/events")
+
+
+class UnderWay:
+    """`most_waiting`: streams and long polls of a token at the same time. `sleep` waits between two
+    looks at the tokens.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        keyring: Keyring,
+        most_waiting: int,
+        answer: Callable[[str, Exception], ASGIApp],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._app = app
+        self._keyring = keyring
+        self._most_waiting = most_waiting
+        self._answer = answer
+        self._sleep = sleep
+        self._waiting: dict[asyncio.Task[None], Token] = {}
+        self._waiting_of: Counter[bytes] = Counter()
+        self._large_of: Counter[bytes] = Counter()
+        self._revoked: set[asyncio.Task[None]] = set()
+        self._looking: asyncio.Task[None] | None = None
+
+    async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request of this token."""
+        if scope["method"] == "GET":
+            if not scope["path"].endswith(_WAITING):
+                await self._app(scope, receive, send)
+            elif self._waiting_of[token.digest] >= self._most_waiting:
+                refusal = TooManyAtOnce(token.name, self._most_waiting, "streams and long polls")
+                await self._answer(scope["path"], refusal)(scope, receive, send)
+            else:
+                await self._wait(token, scope, receive, send)
+        elif not _is_large(scope):
+            await self._app(scope, receive, send)
+        elif self._large_of[token.digest] >= MOST_LARGE:
+            refusal = TooManyAtOnce(token.name, MOST_LARGE, "bodies over 64 KiB")
+            await self._answer(scope["path"], refusal)(scope, receive, send)
+        else:
+            with _counted(self._large_of, token):
+                await self._app(scope, receive, send)
+
+    async def _wait(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a stream or a long poll, until its token is revoked at the latest."""
+        answered = _Answered(send)
+        served = asyncio.ensure_future(self._app(scope, receive, answered))
+        self._waiting[served] = token
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._keep_looking())
+        try:
+            with _counted(self._waiting_of, token):
+                await served
+        except asyncio.CancelledError:
+            if served not in self._revoked:
+                served.cancel()
+                raise
+            if not answered.begun:
+                gone = Unauthorized(f"the token {token.name!r} is no longer in force")
+                await self._answer(scope["path"], gone)(scope, receive, send)
+            elif not answered.whole:
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._revoked.discard(served)
+            del self._waiting[served]
+
+    async def _keep_looking(self) -> None:
+        """Ends what waits with a token that is not in force any more; for as long as any waits."""
+        try:
+            while self._waiting:
+                await self._sleep(LOOK_EVERY_S)
+                in_force = self._keyring.in_force()
+                for served, token in self._waiting.items():
+                    if token not in in_force:
+                        self._revoked.add(served)
+                        served.cancel()
+        finally:
+            self._looking = None
+
+
+class _Answered:
+    """`send`, with how far the answer has got."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = self.whole = False
+
+    async def __call__(self, message: Message) -> None:
+        self.begun = True
+        self.whole = message["type"] == "http.response.body" and not message.get("more_body")
+        await self._send(message)
+
+
+@contextmanager
+def _counted(counts: Counter[bytes], token: Token) -> Iterator[None]:
+    counts[token.digest] += 1
+    try:
+        yield
+    finally:
+        counts[token.digest] -= 1
+        if not counts[token.digest]:
+            del counts[token.digest]
+
+
+def _is_large(scope: Scope) -> bool:
+    """Whether the body is large, or of a length that is not announced."""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return len(value) > 7 or (value.isdigit() and int(value) > LARGE)
+        if name == b"transfer-encoding":
+            return True
+    return False
