@@ -26,11 +26,13 @@ from lockgate.errors import Refused, UnknownGroup
 from lockgate.group.alignment import evaluate
 from lockgate.group.commands import report_all
 from lockgate.group.group import Group
+from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import first_lease_end, silent_ms
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.fast.claims import Claims
 from lockgate_coordinator.fast.gathering import Gathering
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 Change = Callable[[Loaded, Group | None], Group | None]
@@ -70,7 +72,8 @@ class Committed:
     """A command's outcome: `own` is the group right after it, `group` the group after the whole
     commit, `event` the announcement that holds now.
 
-    `refusals`: which of its reports were refused, by their index.
+    `refusals`: which of its reports were refused, by their index. `hearing`: of this process, by
+    which the group was judged.
     """
 
     own: Group
@@ -78,6 +81,7 @@ class Committed:
     event: WatermarkAlignmentEvent
     now_ms: int
     refusals: Mapping[int, Refused] = field(default_factory=dict)
+    hearing: Hearing = ALWAYS
 
 
 _Waiting = tuple[Command, "asyncio.Future[Committed]"]
@@ -87,11 +91,18 @@ _Own = Group | Exception | Mapping[int, Refused]
 
 class CommitQueue:
     """One commit at a time for each group. `announce` gets the outcome of each commit before the
-    commands' callers do.
+    commands' callers do. `pulse` is that of the event loop; None: one of its own.
     """
 
-    def __init__(self, store: Store, announce: Callable[[Committed], None], fast: Fast = Fast()) -> None:  # noqa: B008 – frozen
+    def __init__(
+        self,
+        store: Store,
+        announce: Callable[[Committed], None],
+        fast: Fast = Fast(),  # noqa: B008 – frozen
+        pulse: Pulse | None = None,
+    ) -> None:
         self._store = store
+        self._pulse = pulse or Pulse()
         self._announce = announce
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -155,12 +166,14 @@ class CommitQueue:
             loaded = await self._store.load(name)
         for _ in range(ATTEMPTS):
             group, owns = _applied(loaded, commands)
-            event = None
+            committed = None
             if group is not None:
-                group, event = evaluate(group, loaded.now_ms)
+                hearing = self._pulse.hearing(loaded.now_ms)
+                group, event = evaluate(group, loaded.now_ms, hearing)
+                committed = Committed(group, group, event, loaded.now_ms, hearing=hearing)
             instead = await self._stored(loaded, group)
             if instead is None:
-                return self._answers(name, owns, group, event, loaded.now_ms)
+                return self._answers(name, owns, committed)
             # The same version means that only the cached time was off: no other process is at work.
             if instead.version != loaded.version and self._claims is not None:
                 self._claims.refused(name)
@@ -175,12 +188,9 @@ class CommitQueue:
             return await self._store.commit(loaded, group)
         return None if loaded.confirmed else await self._store.load(loaded.name)
 
-    def _answers(
-        self, name: str, owns: list[_Own], group: Group | None, event: WatermarkAlignmentEvent | None, now_ms: int
-    ) -> list[Committed | Exception]:
-        if group is None or event is None:
+    def _answers(self, name: str, owns: list[_Own], committed: Committed | None) -> list[Committed | Exception]:
+        if committed is None:
             return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
-        committed = Committed(group, group, event, now_ms)
         self._announce(committed)
         return [_outcome(own, committed) if own else committed for own in owns]
 
