@@ -86,7 +86,7 @@ class Decision:
     """What follows from a group at one moment, before mode and revision. `holders`: the first
     HELD_BY_LIMIT that stand at the minimum.
 
-    `waiting_for`: expected sources that have not reported.
+    `waiting_for`: the first expected sources that have not reported.
     """
 
     group_watermark: int
@@ -145,7 +145,7 @@ def _settled(group: Group, now_ms: int, hearing: Hearing) -> Group:
 
 
 def _decided(group: Group, now_ms: int, hearing: Hearing) -> Decision:
-    missing = group.sources_missing
+    missing = group.first_missing(HELD_BY_LIMIT)
     if missing:
         return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
     if not group.started:

@@ -287,7 +287,14 @@ def _with_heard(
         readers=group.readers.updated(changes),
         heard_at=now_ms if group.heard_at is None else max(group.heard_at, now_ms),
         started=group.started or bool(counting),
-        sources_seen=group.sources_seen | (counting & set(group.config.expected_sources))
-        if counting
-        else group.sources_seen,
+        sources_seen=_with_seen(group, counting) if counting else group.sources_seen,
     )
+
+
+def _with_seen(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
+    """The expected sources that have reported, with these. O(1) where all had, as mostly."""
+    expected, seen = group.config.expected_sources, group.sources_seen
+    if len(seen) >= len(expected):
+        return seen
+    new = (counting - seen) & set(expected)
+    return seen | new if new else seen

@@ -16,6 +16,7 @@ one job, and is gone with the job. Used by the coordinator service.
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from lockgate.group.readers import Reader, Readers
 from lockgate.watermark import MAX, MIN
@@ -47,7 +48,14 @@ class Group:
     @property
     def sources_missing(self) -> tuple[str, ...]:
         """The expected sources that have not reported yet."""
-        return tuple(source for source in self.config.expected_sources if source not in self.sources_seen)
+        return self.first_missing(len(self.config.expected_sources))
+
+    def first_missing(self, limit: int) -> tuple[str, ...]:
+        """The first `limit` of them. O(1) where none is missing, as mostly."""
+        expected, seen = self.config.expected_sources, self.sources_seen
+        if len(seen) >= len(expected):
+            return ()
+        return tuple(islice((source for source in expected if source not in seen), limit))
 
     @property
     def high_water(self) -> int:
