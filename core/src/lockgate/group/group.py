@@ -100,17 +100,24 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
     kept_ms = max(0, group.config.lease_ms - config.lease_ms)
-    readers = group.readers.updated({key: _fresh(reader, kept_ms) for key, reader in group.readers.items()})
+    fresh = {key: _fresh(reader, kept_ms) for key, reader in group.readers.items()}
+    changed = {key: reader for key, reader in fresh.items() if reader is not group.readers[key]}
     return replace(
-        group, config=config, config_version=tick(group.config_version, now_ms), sources_seen=seen, readers=readers
+        group,
+        config=config,
+        config_version=tick(group.config_version, now_ms),
+        sources_seen=seen,
+        readers=group.readers.updated(changed),
     )
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
     """Moves `heard_at` forward by the difference of the leases (ms), so that the old lease still
-    runs out in its time. A parked reader's lease is its own.
+    runs out in its time. A parked reader's lease is its own. Most readers stay as they are.
     """
     reported = reader.reported
+    if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:
+        return reader
     heard_at = reader.heard_at + (kept_ms if reported is None or reported.park_ms is None else 0)
     if reported is not None and reader.lost:
         reported = replace(reported, reach=None)

@@ -27,11 +27,12 @@ from lockgate.group.alignment import evaluate
 from lockgate.group.commands import report_all
 from lockgate.group.group import Group
 from lockgate.group.hearing import ALWAYS, Hearing
-from lockgate.group.leases import first_lease_end, silent_ms
+from lockgate.group.leases import after_leases_in_steps, after_silence_in_steps, first_lease_end, silent_ms
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.fast.claims import Claims
 from lockgate_coordinator.fast.gathering import Gathering
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
@@ -165,10 +166,14 @@ class CommitQueue:
         if loaded is None or _is_heavy(commands, loaded):
             loaded = await self._store.load(name)
         for _ in range(ATTEMPTS):
+            if loaded.group is not None and len(loaded.group.readers) > HEAVY and not _are_looks(commands):
+                await with_pauses(after_silence_in_steps(loaded.group, loaded.now_ms))
             group, owns = _applied(loaded, commands)
             committed = None
             if group is not None:
                 hearing = self._pulse.hearing(loaded.now_ms)
+                if len(group.readers) > HEAVY:
+                    group = await with_pauses(after_leases_in_steps(group, loaded.now_ms, hearing))
                 group, event = evaluate(group, loaded.now_ms, hearing)
                 committed = Committed(group, group, event, loaded.now_ms, hearing=hearing)
             instead = await self._stored(loaded, group)
@@ -220,6 +225,15 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
                 owns.append(UnknownGroup(loaded.name) if after is None else after)
                 group = after
     return group, owns
+
+
+def look(loaded: Loaded, group: Group | None) -> Group | None:
+    """The command that changes nothing. It lets time do its work, but ends no outage."""
+    return group
+
+
+def _are_looks(commands: list[Command]) -> bool:
+    return all(command is look for command in commands)
 
 
 def _is_reports(command: Command) -> bool:

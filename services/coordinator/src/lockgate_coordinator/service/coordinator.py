@@ -22,7 +22,7 @@ from lockgate.wire.events import (
 )
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.announcer import Announcer
-from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports
+from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports, look
 from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
@@ -106,7 +106,7 @@ class Coordinator:
 
     async def look(self, name: str) -> Committed:
         """The group evaluated now, so that leases that have ended are taken into account."""
-        return await self._queue.submit(name, lambda loaded, group: group)
+        return await self._queue.submit(name, look)
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
