@@ -71,7 +71,8 @@ from dataclasses import dataclass, replace
 
 from lockgate.group.commands import RESTING
 from lockgate.group.group import Group, tick
-from lockgate.group.leases import after_leases, first_lease_end
+from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.leases import after_leases, first_lease_end, in_grace
 from lockgate.group.long_waits import after_long_waits, wait_ends
 from lockgate.group.readers import ReaderKey
 from lockgate.watermark import MAX, MIN, add
@@ -85,7 +86,7 @@ class Decision:
     """What follows from a group at one moment, before mode and revision. `holders`: the first
     HELD_BY_LIMIT that stand at the minimum.
 
-    `waiting_for`: expected sources that have not reported.
+    `waiting_for`: the first expected sources that have not reported.
     """
 
     group_watermark: int
@@ -94,17 +95,17 @@ class Decision:
     waiting_for: tuple[str, ...] = ()
 
 
-def decide(group: Group, now_ms: int) -> Decision:
+def decide(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Decision:
     """The watermark and the ceiling of the group, and the first readers at the minimum."""
-    return _decided(_settled(group, now_ms), now_ms)
+    return _decided(_settled(group, now_ms, hearing), now_ms, hearing)
 
 
-def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]:
+def evaluate(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> tuple[Group, WatermarkAlignmentEvent]:
     """The event as of `now_ms`, and the group that has announced it: the same object if
-    no value has changed.
+    no value has changed. `hearing`: of the process that evaluates.
     """
-    group = _settled(group, now_ms)
-    decision = _decided(group, now_ms)
+    group = _settled(group, now_ms, hearing)
+    decision = _decided(group, now_ms, hearing)
     observed = group.config.mode is Mode.OBSERVE
     ceiling = MAX if observed else decision.ceiling
     if (decision.group_watermark, ceiling) != (group.group_watermark, group.max_desired_watermark):
@@ -123,43 +124,43 @@ def evaluate(group: Group, now_ms: int) -> tuple[Group, WatermarkAlignmentEvent]
     )
 
 
-def next_deadline(group: Group, now_ms: int) -> int | None:
+def next_deadline(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> int | None:
     """When time alone may next change the event: the end of a lease, of a wait, or of a new group's
     grace. None: never.
     """
-    group = _settled(group, now_ms)
+    group, lease_ms = _settled(group, now_ms, hearing), group.config.lease_ms
     first = first_lease_end(group)
-    ends = [] if first is None else [first]
-    held = wait_ends(group, now_ms)
-    if held is not None:
-        ends.append(held)
-    if group.cap is not None and group.grace_until > now_ms:
-        ends.append(group.grace_until)
+    ends = [] if first is None else [hearing.ends_ms(first, lease_ms)]
+    held, longest_ms = wait_ends(group, now_ms), group.config.max_hold_ms
+    if held is not None and longest_ms is not None:
+        ends.append(hearing.ends_ms(held, longest_ms))
+    if group.cap is not None and in_grace(group, now_ms, hearing):
+        ends.append(hearing.ends_ms(group.grace_until, lease_ms))
     return min(ends, default=None)
 
 
-def _settled(group: Group, now_ms: int) -> Group:
+def _settled(group: Group, now_ms: int, hearing: Hearing) -> Group:
     """The group with all that time has done to its readers."""
-    return after_long_waits(after_leases(group, now_ms), now_ms)
+    return after_long_waits(after_leases(group, now_ms, hearing), now_ms, hearing)
 
 
-def _decided(group: Group, now_ms: int) -> Decision:
-    missing = group.sources_missing
+def _decided(group: Group, now_ms: int, hearing: Hearing) -> Decision:
+    missing = group.first_missing(HELD_BY_LIMIT)
     if missing:
         return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
     if not group.started:
-        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now_ms), holders=())
+        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now_ms, hearing), holders=())
     with_lost = group.config.on_lost_reader is OnLostReader.HOLD
     lowest = group.readers.lowest_watermark(with_lost=with_lost)
     ceiling = add(lowest, group.config.max_drift_ms)
     if group.config.catch_up is CatchUp.JOINT:
         ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
     holders = group.readers.at_watermark(lowest, HELD_BY_LIMIT, with_lost=with_lost)
-    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms), holders=holders)
+    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms, hearing), holders=holders)
 
 
-def _capped(group: Group, ceiling: int, now_ms: int) -> int:
-    return ceiling if group.cap is None or now_ms >= group.grace_until else min(ceiling, group.cap)
+def _capped(group: Group, ceiling: int, now_ms: int, hearing: Hearing) -> int:
+    return ceiling if group.cap is None or not in_grace(group, now_ms, hearing) else min(ceiling, group.cap)
 
 
 def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:

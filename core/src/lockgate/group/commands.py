@@ -29,7 +29,8 @@ from dataclasses import replace
 
 from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
 from lockgate.group.group import Group, tick
-from lockgate.group.leases import after_silence, has_finished, is_lost, lease_ends, without_reach
+from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.leases import after_silence, has_finished, in_grace, is_lost, lease_ends, without_reach
 from lockgate.group.long_waits import wait_after
 from lockgate.group.readers import Attempt, Reader, ReaderKey
 from lockgate.watermark import MIN
@@ -49,24 +50,26 @@ RESTING = (SplitState.IDLE, SplitState.FINISHED)
 BEFORE_ALL: Attempt = (-1, -1)
 
 
-def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int) -> Group:
+def register(
+    group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int, hearing: Hearing = ALWAYS
+) -> Group:
     """Opens a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
     group = after_silence(group, now_ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
-    if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms):
+    if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms, hearing):
         raise ReaderBusy(source, event.subtask, old.owner)
     reader = Reader(
         epoch=tick(group.left_epoch if old is None else old.epoch, now_ms),
         heard_at=now_ms,
         owner=event.owner,
         attributes=dict(event.attributes),
-        reported=None if old is None else _inherited(old, group, now_ms),
+        reported=None if old is None else _inherited(old, group, now_ms, hearing),
         progressed_at=None if old is None else old.progressed_at,
         passed_over=old is not None and old.passed_over,
     )
     cap = group.cap
-    if event.ceiling is not None and now_ms < group.grace_until:
+    if event.ceiling is not None and in_grace(group, now_ms, hearing):
         cap = event.ceiling if cap is None else min(cap, event.ceiling)
     return replace(_with_heard(group, {key: reader}, now_ms), cap=cap)
 
@@ -104,7 +107,7 @@ def report_all(
     return _with_heard(after, changes, now_ms, counting), refusals
 
 
-def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:
+def progress(group: Group, source: str, event: ProgressEvent, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
     """Takes a task's report about its splits, and renews the lease. Raises `UnknownSource`,
     `UnknownReader`, `StaleEpoch`.
     """
@@ -112,7 +115,7 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Gr
     _current(group.readers.get(key), group, key, event.epoch)
     group = after_silence(group, now_ms)
     reader = group.readers[key]
-    if reader.reported is not None and is_lost(reader, group.config, now_ms):
+    if reader.reported is not None and is_lost(reader, group.config, now_ms, hearing):
         reader = replace(reader, reported=without_reach(reader.reported))
     merged = replace(_merged(reader, event), heard_at=now_ms, excused=False, lost=False)
     if merged.reported is not None and _got_on(reader.reported, merged.reported):
@@ -161,18 +164,18 @@ def _unknown(group: Group, key: ReaderKey) -> Refused:
     return UnknownSource(group.name, source)
 
 
-def _lives(reader: Reader, group: Group, now_ms: int) -> bool:
-    return lease_ends(reader, group.config) > now_ms and not has_finished(reader)
+def _lives(reader: Reader, group: Group, now_ms: int, hearing: Hearing) -> bool:
+    return not is_lost(reader, group.config, now_ms, hearing) and not has_finished(reader)
 
 
-def _inherited(old: Reader, group: Group, now_ms: int) -> ReportedWatermarkEvent | None:
+def _inherited(old: Reader, group: Group, now_ms: int, hearing: Hearing) -> ReportedWatermarkEvent | None:
     """The report that goes on counting when a newer epoch opens. A registration alone does not make
     a lost reader count again.
     """
     reported = old.reported
     if reported is None:
         return None
-    if is_lost(old, group.config, now_ms):
+    if is_lost(old, group.config, now_ms, hearing):
         return replace(reported, reach=None, park_ms=None) if group.config.on_lost_reader is OnLostReader.HOLD else None
     if reported.park_ms is None:
         return reported
@@ -284,7 +287,14 @@ def _with_heard(
         readers=group.readers.updated(changes),
         heard_at=now_ms if group.heard_at is None else max(group.heard_at, now_ms),
         started=group.started or bool(counting),
-        sources_seen=group.sources_seen | (counting & set(group.config.expected_sources))
-        if counting
-        else group.sources_seen,
+        sources_seen=_with_seen(group, counting) if counting else group.sources_seen,
     )
+
+
+def _with_seen(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
+    """The expected sources that have reported, with these. O(1) where all had, as mostly."""
+    expected, seen = group.config.expected_sources, group.sources_seen
+    if len(seen) >= len(expected):
+        return seen
+    new = (counting - seen) & set(expected)
+    return seen | new if new else seen

@@ -16,6 +16,7 @@ one job, and is gone with the job. Used by the coordinator service.
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from lockgate.group.readers import Reader, Readers
 from lockgate.watermark import MAX, MIN
@@ -47,7 +48,14 @@ class Group:
     @property
     def sources_missing(self) -> tuple[str, ...]:
         """The expected sources that have not reported yet."""
-        return tuple(source for source in self.config.expected_sources if source not in self.sources_seen)
+        return self.first_missing(len(self.config.expected_sources))
+
+    def first_missing(self, limit: int) -> tuple[str, ...]:
+        """The first `limit` of them. O(1) where none is missing, as mostly."""
+        expected, seen = self.config.expected_sources, self.sources_seen
+        if len(seen) >= len(expected):
+            return ()
+        return tuple(islice((source for source in expected if source not in seen), limit))
 
     @property
     def high_water(self) -> int:
@@ -92,17 +100,24 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
     kept_ms = max(0, group.config.lease_ms - config.lease_ms)
-    readers = group.readers.updated({key: _fresh(reader, kept_ms) for key, reader in group.readers.items()})
+    fresh = {key: _fresh(reader, kept_ms) for key, reader in group.readers.items()}
+    changed = {key: reader for key, reader in fresh.items() if reader is not group.readers[key]}
     return replace(
-        group, config=config, config_version=tick(group.config_version, now_ms), sources_seen=seen, readers=readers
+        group,
+        config=config,
+        config_version=tick(group.config_version, now_ms),
+        sources_seen=seen,
+        readers=group.readers.updated(changed),
     )
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
     """Moves `heard_at` forward by the difference of the leases (ms), so that the old lease still
-    runs out in its time. A parked reader's lease is its own.
+    runs out in its time. A parked reader's lease is its own. Most readers stay as they are.
     """
     reported = reader.reported
+    if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:
+        return reader
     heard_at = reader.heard_at + (kept_ms if reported is None or reported.park_ms is None else 0)
     if reported is not None and reader.lost:
         reported = replace(reported, reach=None)

@@ -26,8 +26,11 @@ by more than the tolerance, moves all times of the group back by the difference.
 ahead for a while has ended leases too early. Readers that were marked lost at a time that is still
 to come, by more than the tolerance, are judged anew.
 
-Why this is safe. The rule only lengthens leases, so it can hold readers back but set none free. It
-cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
+A process that was deaf for a while (`hearing`) does not know which readers were silent. So leases
+are judged by its hearing.
+
+Why this is safe. The rules only lengthen leases, so they can hold readers back but set none free.
+They cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
 reader among slow ones is lost after its lease and one silence.
 
 Used by `commands`, `alignment` and the service's inspection.
@@ -36,7 +39,9 @@ Used by `commands`, `alignment` and the service's inspection.
 from dataclasses import replace
 
 from lockgate.group.group import Group
-from lockgate.group.readers import Reader
+from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.readers import Reader, ReaderKey
+from lockgate.steps import Steps, at_once, parts
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 
@@ -61,11 +66,16 @@ def has_finished(reader: Reader) -> bool:
     return reader.reported is not None and reader.reported.finished
 
 
-def is_lost(reader: Reader, config: GroupConfig, now_ms: int) -> bool:
+def is_lost(reader: Reader, config: GroupConfig, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
     """Whether the lease has ended. The lease of a reader that never reported ends too, and changes
     nothing.
     """
-    return lease_ends(reader, config) <= now_ms and not has_finished(reader)
+    return lease_ends(reader, config) <= hearing.judged_ms(now_ms, config.lease_ms) and not has_finished(reader)
+
+
+def in_grace(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
+    """Whether the group is so new that readers of a predecessor may still be to come."""
+    return hearing.judged_ms(now_ms, group.config.lease_ms) < group.grace_until
 
 
 def tolerance_ms(config: GroupConfig) -> int:
@@ -87,26 +97,51 @@ def after_silence(group: Group, now_ms: int) -> Group:
     """The group that a command finds at `now_ms`: after an outage, leases and waits are longer by
     the silence.
     """
-    silence = silent_ms(group, now_ms)
+    return at_once(after_silence_in_steps(group, now_ms))
+
+
+def after_silence_in_steps(group: Group, now_ms: int) -> Steps[Group]:
+    """As `after_silence`, `AT_ONCE` readers in a step. The group remembers the outcome, for the
+    command that follows at the same time.
+    """
+    silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
         return group
     if silence < 0:
         return _put_back(group, silence, now_ms)
-    readers = {key: _excused(reader, group.config, silence, now_ms) for key, reader in group.readers.items()}
-    return replace(group, readers=group.readers.updated(readers))
+    cause = (silence, now_ms, config.lease_ms)
+    if readers.successor is None or readers.successor[0] != cause:
+        excused = dict[ReaderKey, Reader]()
+        for some in parts(list(readers)):
+            for key in some:
+                reader = readers[key]
+                if not reader.excused or reader.held_since is not None:
+                    excused[key] = _excused(reader, config, silence, now_ms)
+            yield
+        readers.successor = (cause, readers.updated(excused))
+    return replace(group, readers=readers.successor[1])
 
 
-def after_leases(group: Group, now_ms: int) -> Group:
+def after_leases(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
     """The group in which each reader whose lease has ended is marked lost, and its reach is gone.
-    O(such readers).
+    `hearing`: of the process that judges. O(such readers).
     """
+    return at_once(after_leases_in_steps(group, now_ms, hearing))
+
+
+def after_leases_in_steps(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Steps[Group]:
+    """As `after_leases`. Thousands of leases may end at once; each step marks `AT_ONCE` readers."""
     group = _judged_anew(group, now_ms)
-    first = first_lease_end(group)
-    if first is None or first > now_ms:
+    first, judged_ms = first_lease_end(group), hearing.judged_ms(now_ms, group.config.lease_ms)
+    if first is None or first > judged_ms:
         return group
     readers = group.readers
-    ended = readers.heard_until(now_ms - group.config.lease_ms) + readers.parked_until(now_ms)
-    return replace(group, readers=readers.updated({key: _lost(readers[key]) for key in ended}), losses_at=now_ms)
+    ended = readers.heard_until(judged_ms - group.config.lease_ms) + readers.parked_until(judged_ms)
+    lost = dict[ReaderKey, Reader]()
+    for some in parts(ended):
+        lost.update((key, _lost(readers[key])) for key in some)
+        yield
+    return replace(group, readers=readers.updated(lost), losses_at=now_ms)
 
 
 def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:

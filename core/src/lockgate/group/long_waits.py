@@ -13,7 +13,8 @@ ceiling or above, so that its next record is not allowed, and another reader is 
 waits for itself.) Readers report every third of a lease at least, so a wait is known that exactly.
 A wait ends with a report from below the ceiling, or with one that parks the reader. It begins anew
 with each report that is above the reader's last: a reader that gets on, at whatever pace, is not
-stopped. An outage (`leases`) does not count as waiting, since no reader could get on.
+stopped. Time in which no reader could get on is no waiting: an outage (`leases`), or time in which
+the process was deaf (`hearing`).
 
 Which readers hold it. Those whose watermark plus the drift is not above the waiting reader's, and
 that do not wait themselves. A passed-over reader counts again as soon as it reports from within the
@@ -26,6 +27,7 @@ Flink has nothing like it. Used by `commands` (the report) and `alignment` (the 
 from dataclasses import replace
 
 from lockgate.group.group import Group
+from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import silent_ms
 from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.watermark import MAX, MIN, add
@@ -58,15 +60,17 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
     return add(since, group.config.max_hold_ms)
 
 
-def after_long_waits(group: Group, now_ms: int) -> Group:
+def after_long_waits(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
     """The group in which readers that waited for too long are overdue or, under `proceed`, go
-    on.
+    on. `hearing`: of the process that judges.
     """
-    ends = wait_ends(group, now_ms)
-    if ends is None or now_ms < ends:
+    ends, longest_ms = wait_ends(group, now_ms), group.config.max_hold_ms
+    if ends is None or longest_ms is None:
         return group
-    assert group.config.max_hold_ms is not None
-    waiting = group.readers.held_until(now_ms - group.config.max_hold_ms)
+    judged_ms = hearing.judged_ms(now_ms, longest_ms)
+    if judged_ms < ends:
+        return group
+    waiting = group.readers.held_until(judged_ms - longest_ms)
     if group.config.on_max_hold is OnMaxHold.PROCEED:
         return _let_go(group, waiting, now_ms)
     return replace(

@@ -113,13 +113,17 @@ class Readers(Mapping[ReaderKey, Reader]):
     more.
     """
 
-    __slots__ = ("_differs", "_size", "_state", "_towards")
+    __slots__ = ("_differs", "_size", "_state", "_towards", "successor")
+
+    successor: "tuple[object, Readers] | None"
+    """A version that was made of this one at some cost, and why: not to be made twice."""
 
     def __init__(self) -> None:
         self._state: _State | None = _State()
         self._towards: Readers | None = None
         self._differs: Mapping[ReaderKey, Reader | None] = {}
         self._size = 0
+        self.successor = None
 
     @classmethod
     def of(cls, readers: Mapping[ReaderKey, Reader]) -> "Readers":
@@ -134,6 +138,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         before = state.put(changes)
         newer = Readers.__new__(Readers)
         newer._state, newer._towards, newer._differs, newer._size = state, None, {}, len(state.readers)
+        newer.successor = None
         self._state, self._towards, self._differs = None, newer, before
         return newer
 

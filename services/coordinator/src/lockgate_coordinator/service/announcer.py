@@ -217,7 +217,7 @@ class Announcer:
             await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
     def _next_look(self, committed: Committed) -> float | None:
-        deadline = next_deadline(committed.group, committed.now_ms)
+        deadline = next_deadline(committed.group, committed.now_ms, committed.hearing)
         pauses = [] if deadline is None else [deadline - committed.now_ms]
         if self._shared:
             pauses.append(committed.group.config.update_interval_ms // 2)

@@ -26,11 +26,14 @@ from lockgate.errors import Refused, UnknownGroup
 from lockgate.group.alignment import evaluate
 from lockgate.group.commands import report_all
 from lockgate.group.group import Group
-from lockgate.group.leases import first_lease_end, silent_ms
+from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.leases import after_leases_in_steps, after_silence_in_steps, first_lease_end, silent_ms
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.fast.claims import Claims
 from lockgate_coordinator.fast.gathering import Gathering
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.pauses import with_pauses
+from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 Change = Callable[[Loaded, Group | None], Group | None]
@@ -70,7 +73,8 @@ class Committed:
     """A command's outcome: `own` is the group right after it, `group` the group after the whole
     commit, `event` the announcement that holds now.
 
-    `refusals`: which of its reports were refused, by their index.
+    `refusals`: which of its reports were refused, by their index. `hearing`: of this process, by
+    which the group was judged.
     """
 
     own: Group
@@ -78,6 +82,7 @@ class Committed:
     event: WatermarkAlignmentEvent
     now_ms: int
     refusals: Mapping[int, Refused] = field(default_factory=dict)
+    hearing: Hearing = ALWAYS
 
 
 _Waiting = tuple[Command, "asyncio.Future[Committed]"]
@@ -87,11 +92,18 @@ _Own = Group | Exception | Mapping[int, Refused]
 
 class CommitQueue:
     """One commit at a time for each group. `announce` gets the outcome of each commit before the
-    commands' callers do.
+    commands' callers do. `pulse` is that of the event loop; None: one of its own.
     """
 
-    def __init__(self, store: Store, announce: Callable[[Committed], None], fast: Fast = Fast()) -> None:  # noqa: B008 – frozen
+    def __init__(
+        self,
+        store: Store,
+        announce: Callable[[Committed], None],
+        fast: Fast = Fast(),  # noqa: B008 – frozen
+        pulse: Pulse | None = None,
+    ) -> None:
         self._store = store
+        self._pulse = pulse or Pulse()
         self._announce = announce
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -154,13 +166,19 @@ class CommitQueue:
         if loaded is None or _is_heavy(commands, loaded):
             loaded = await self._store.load(name)
         for _ in range(ATTEMPTS):
+            if loaded.group is not None and len(loaded.group.readers) > HEAVY and not _are_looks(commands):
+                await with_pauses(after_silence_in_steps(loaded.group, loaded.now_ms))
             group, owns = _applied(loaded, commands)
-            event = None
+            committed = None
             if group is not None:
-                group, event = evaluate(group, loaded.now_ms)
+                hearing = self._pulse.hearing(loaded.now_ms)
+                if len(group.readers) > HEAVY:
+                    group = await with_pauses(after_leases_in_steps(group, loaded.now_ms, hearing))
+                group, event = evaluate(group, loaded.now_ms, hearing)
+                committed = Committed(group, group, event, loaded.now_ms, hearing=hearing)
             instead = await self._stored(loaded, group)
             if instead is None:
-                return self._answers(name, owns, group, event, loaded.now_ms)
+                return self._answers(name, owns, committed)
             # The same version means that only the cached time was off: no other process is at work.
             if instead.version != loaded.version and self._claims is not None:
                 self._claims.refused(name)
@@ -175,12 +193,9 @@ class CommitQueue:
             return await self._store.commit(loaded, group)
         return None if loaded.confirmed else await self._store.load(loaded.name)
 
-    def _answers(
-        self, name: str, owns: list[_Own], group: Group | None, event: WatermarkAlignmentEvent | None, now_ms: int
-    ) -> list[Committed | Exception]:
-        if group is None or event is None:
+    def _answers(self, name: str, owns: list[_Own], committed: Committed | None) -> list[Committed | Exception]:
+        if committed is None:
             return [own if isinstance(own, Exception) else UnknownGroup(name) for own in owns]
-        committed = Committed(group, group, event, now_ms)
         self._announce(committed)
         return [_outcome(own, committed) if own else committed for own in owns]
 
@@ -210,6 +225,15 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
                 owns.append(UnknownGroup(loaded.name) if after is None else after)
                 group = after
     return group, owns
+
+
+def look(loaded: Loaded, group: Group | None) -> Group | None:
+    """The command that changes nothing. It lets time do its work, but ends no outage."""
+    return group
+
+
+def _are_looks(commands: list[Command]) -> bool:
+    return all(command is look for command in commands)
 
 
 def _is_reports(command: Command) -> bool:

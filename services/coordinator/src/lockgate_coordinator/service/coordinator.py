@@ -22,8 +22,9 @@ from lockgate.wire.events import (
 )
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.announcer import Announcer
-from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports
+from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports, look
 from lockgate_coordinator.service.limits import Limits
+from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
@@ -58,7 +59,8 @@ class Coordinator:
     store does not answer.
 
     `evicting` is entered while a reader (group, source, subtask) is evicted. Afterwards the group
-    does not show whether the reader was evicted or left by itself.
+    does not show whether the reader was evicted or left by itself. `pulse` is that of the event
+    loop; None: one of its own.
     """
 
     def __init__(
@@ -69,12 +71,14 @@ class Coordinator:
         max_watchers: int = 10_000,
         limits: Limits = Limits(),  # noqa: B008 – frozen
         fast: Fast = Fast(),  # noqa: B008 – frozen
+        pulse: Pulse | None = None,
     ) -> None:
         self._store = store
         self._evicting = evicting
         self._limits = limits
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
-        self._queue = CommitQueue(store, self._announcer.announce, fast)
+        self._pulse = pulse or Pulse()
+        self._queue = CommitQueue(store, self._announcer.announce, fast, self._pulse)
 
     async def configure(self, name: str, config: GroupConfig, precondition: Precondition) -> Configured:
         """Creates the group or gives it another configuration. Raises `PreconditionFailed` if
@@ -102,7 +106,7 @@ class Coordinator:
 
     async def look(self, name: str) -> Committed:
         """The group evaluated now, so that leases that have ended are taken into account."""
-        return await self._queue.submit(name, lambda loaded, group: group)
+        return await self._queue.submit(name, look)
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
@@ -128,7 +132,7 @@ class Coordinator:
             self._limits.check_registration(group, name, source, event)
             if group is None:
                 group = create(name, event.config or GroupConfig(), loaded.now_ms, floor=loaded.version)
-            return commands.register(group, source, event, loaded.now_ms)
+            return commands.register(group, source, event, loaded.now_ms, self._pulse.hearing(loaded.now_ms))
 
         committed = await self._queue.submit(name, command)
         return RegistrationAnswer(
@@ -210,10 +214,11 @@ class Coordinator:
 
     async def close(self) -> None:
         self.end_waiting()
+        self._pulse.stop()
         await self._store.close()
 
     def _progressed(self, group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
-        changed = commands.progress(group, source, event, now_ms)
+        changed = commands.progress(group, source, event, now_ms, self._pulse.hearing(now_ms))
         reader = changed.readers[source, event.subtask]
         known = 0 if reader.reported is None else len(reader.reported.splits)
         self._limits.check_splits(source, event.subtask, max(len(event.splits), known))

@@ -112,11 +112,11 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
     """A reader's state in one word: registered, active, idle, parked, finished, passed_over or
     lost.
     """
-    if is_lost(reader, group.config, now_ms):
-        return "lost"
     reported = reader.reported
     if reported is None:
-        return "registered"
+        return "lost" if is_lost(reader, group.config, now_ms) else "registered"
+    if reader.lost:
+        return "lost"
     if reported.finished:
         return "finished"
     if reader.passed_over:

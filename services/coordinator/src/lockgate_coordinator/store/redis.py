@@ -13,8 +13,10 @@ from typing import Any
 
 from lockgate.group.group import Group
 from lockgate.group.readers import Readers
+from lockgate.steps import AT_ONCE, Steps
 from lockgate_coordinator.fast.group_cache import CachedGroup, GroupCache, monotonic_ms
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import RedisAddress
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable
@@ -70,9 +72,10 @@ class RedisStore:
         if loaded.group is None:
             # before the commit, so that no group is ever missing from the list
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
+        args = await with_pauses(_commit_args(loaded, group))
         opened, sent_ms = self._connections.opened, monotonic_ms()
         seen = self._groups.get(name, opened)
-        answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group))
+        answer = await self._connections.run(self._commit, keys.of_group(name), args)
         if len(answer) == 2 and int(answer[0]) == loaded.next_version:
             self._groups.keep(name, CachedGroup(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened))
             if loaded.group is None:
@@ -132,15 +135,17 @@ class RedisStore:
         return Loaded(name, int(version), int(now_ms), group)
 
 
-def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
+def _commit_args(loaded: Loaded, group: Group) -> Steps[list[str | bytes | int]]:
     before = Readers() if loaded.group is None else loaded.group.readers
     removed: list[str] = []
     written: list[str] = []
-    for key, _, reader in group.readers.moved_since(before):
+    for number, (key, _, reader) in enumerate(group.readers.moved_since(before), 1):
         if reader is None:
             removed.append(keys.reader_field(key))
         else:
             written += (keys.reader_field(key), reader_to_text(reader))
+        if number % AT_ONCE == 0:
+            yield
     cached_ms = "" if loaded.confirmed else loaded.now_ms
     head = head_to_text(group)
     return [

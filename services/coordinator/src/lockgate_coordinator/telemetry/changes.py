@@ -65,7 +65,7 @@ def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bo
     """Whether only watermarks have moved, and no reader waits or is idle. That is true of nearly
     all commits, which then need no journal.
     """
-    if before is None or before.config is not after.config or before.sources_seen != after.sources_seen:
+    if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
     for _, old, new in readers:
         if (

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from lockgate.group.group import Group
 from lockgate.group.readers import ReaderKey
+from lockgate.steps import AT_ONCE, Steps, at_once, parts
 from lockgate_coordinator.store.base import Loaded
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 from lockgate_coordinator.telemetry.totals import Totals
@@ -39,26 +40,27 @@ class Journal:
         self._totals = totals
         self._evicting: set[tuple[str, ReaderKey]] = set()
 
-    def committed(self, loaded: Loaded, group: Group) -> None:
-        """Records that `group` has replaced the loaded one."""
+    def committed(self, loaded: Loaded, group: Group) -> Steps[None]:
+        """Records that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
         before = loaded.group
         readers = moved(before, group)
         if are_ordinary(before, group, readers):
             return
-        self._totals.add(group.name, readers)
         evicted = (
             {key for name, key in self._evicting if name == group.name} if self._evicting else frozenset[ReaderKey]()
         )
-        self._write(group.name, changes(before, group, readers, loaded.now_ms, evicted))
+        for some in parts(readers):
+            self._totals.add(group.name, some)
+            yield
+        yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted))
 
     def deleted(self, loaded: Loaded) -> None:
         """Records that the group was deleted."""
         readers = 0 if loaded.group is None else len(loaded.group.readers)
         self._totals.forget(loaded.name)
-        self._write(
-            loaded.name,
-            [Change(Kind.GROUP_DELETED, loaded.name, None, None, "it was deleted by request", {"readers": readers})],
-        )
+        why = "it was deleted by request"
+        change = Change(Kind.GROUP_DELETED, loaded.name, None, None, why, {"readers": readers})
+        at_once(self._written(loaded.name, [change]))
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
@@ -70,9 +72,11 @@ class Journal:
         finally:
             self._evicting.discard(entry)
 
-    def _write(self, group: str, found: Iterable[Change]) -> None:
+    def _written(self, group: str, found: Iterable[Change]) -> Steps[None]:
         written, beyond = 0, Counter[Kind]()
-        for change in found:
+        for number, change in enumerate(found, 1):
+            if number % AT_ONCE == 0:
+                yield
             self.counts[change.kind] += 1
             if written < LINES_OF_ONE_COMMIT:
                 written += 1

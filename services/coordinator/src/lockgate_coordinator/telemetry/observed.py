@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import perf_counter
 
 from lockgate.group.group import Group
+from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
@@ -44,7 +45,7 @@ class ObservedStore:
             raise
         self._commits.observe(self._clock_s() - began)
         if instead is None:
-            self._journal.committed(loaded, group)
+            await with_pauses(self._journal.committed(loaded, group))
         elif instead.version != loaded.version:
             self.conflicts += 1
         return instead

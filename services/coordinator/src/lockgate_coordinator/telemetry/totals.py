@@ -8,7 +8,7 @@ lags the clock by no more than the time between two reports. The silence before 
 not counted, since its state is unknown.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -39,7 +39,7 @@ class Totals:
     def __init__(self) -> None:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
-    def add(self, group: str, readers: list[Moved]) -> None:
+    def add(self, group: str, readers: Sequence[Moved]) -> None:
         """Adds the changes of these readers by one commit."""
         for (source, _), old, new in readers:
             if old is None or new is None:

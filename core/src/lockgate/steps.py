@@ -1,0 +1,33 @@
+"""Long work in steps, so that whoever serves others can do so in between.
+
+A group may have thousands of readers, and an event may concern all of them: all leases have ended,
+or all changes are logged. Such work is a generator, which yields after each part and returns its
+result. `at_once` runs it to its end; the coordinator serves other requests at each yield.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+Steps = Generator[None, None, T]
+"""Work that yields between its steps, and returns its result."""
+
+AT_ONCE = 500
+"""How many readers are one step: some milliseconds."""
+
+
+def at_once(steps: Steps[T]) -> T:
+    """The result, without a pause."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The items in their order, `AT_ONCE` at a time."""
+    for first in range(0, len(items), AT_ONCE):
+        yield items[first : first + AT_ONCE]

@@ -1,0 +1,78 @@
+"""Work for a group of thousands of readers has pauses, in which other requests are served."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from lockgate.steps import AT_ONCE
+from lockgate.watermark import MAX
+from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.store import MemoryStore
+from lockgate_coordinator.telemetry.changes import Kind
+from lockgate_coordinator.telemetry.metrics import Metrics
+
+READERS = 10 * AT_ONCE
+CONFIG = GroupConfig(max_drift_ms=10, lease_ms=30_000, catch_up=CatchUp.STRICT)
+T = TypeVar("T")
+
+
+class Crowd:
+    """A group of `READERS` readers that have reported, and a clock to set."""
+
+    def __init__(self, parts: Fast) -> None:
+        self.now_ms = 1_000_000
+        self.metrics = Metrics(MemoryStore(lambda: self.now_ms))
+        self.coordinator = Coordinator(self.metrics.store, fast=parts)
+        self.reports: list[tuple[str, ReportedWatermarkEvent]] = []
+
+    async def begin(self) -> None:
+        await self.coordinator.configure("g", CONFIG, lambda group: True)
+        registrations = (ReaderRegistrationEvent(subtask=number) for number in range(READERS))
+        answers = await asyncio.gather(*(self.coordinator.register("g", "s", event) for event in registrations))
+        for answer in answers:
+            event = ReportedWatermarkEvent(subtask=answer.subtask, epoch=answer.epoch, watermark=50)
+            self.reports.append(("s", event))
+        await self.coordinator.report_all("g", self.reports)
+
+
+async def turns_during(work: Callable[[], Awaitable[T]]) -> tuple[int, T]:
+    """How often another task had its turn meanwhile, and the work's result."""
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    task = asyncio.create_task(other())
+    await asyncio.sleep(0)
+    turns = 0
+    try:
+        result = await work()
+        return turns, result
+    finally:
+        task.cancel()
+
+
+async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged(fast: Fast) -> None:
+    crowd = Crowd(fast)
+    await crowd.begin()
+    few, _ = await turns_during(lambda: crowd.coordinator.look("g"))
+    crowd.now_ms += CONFIG.lease_ms
+    many, lost = await turns_during(lambda: crowd.coordinator.look("g"))
+    assert lost.event.max_desired_watermark == MAX
+    assert crowd.metrics.journal.counts[Kind.LOST] == READERS
+    assert many - few >= 3 * READERS // AT_ONCE  # marked, added up and logged
+
+
+async def test_others_are_served_while_thousands_of_readers_are_excused_after_an_outage(fast: Fast) -> None:
+    crowd = Crowd(fast)
+    await crowd.begin()
+    few, before = await turns_during(lambda: crowd.coordinator.report("g", *crowd.reports[0]))
+    crowd.now_ms += 3_600_000
+    many, after = await turns_during(lambda: crowd.coordinator.report("g", *crowd.reports[0]))
+    assert after == before
+    assert many - few >= READERS // AT_ONCE
