@@ -11,7 +11,7 @@ from functools import partial
 
 from lockgate.errors import InvalidMessage, Refused, UnknownGroup
 from lockgate.group import commands
-from lockgate.group.group import Group, create, replace_config
+from lockgate.group.group import Group, create, not_below, replace_config
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -21,13 +21,11 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service.announcer import Announcer
+from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
 DELETE_ATTEMPTS = 100
-BEFORE_ALL = -1
-"""Below every revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,17 @@ class Coordinator:
         own = (await self._queue.submit(name, command)).own
         return Configured(own.config, own.config_version, created)
 
-    async def look(self, name: str) -> Committed:
-        """The group evaluated now, so that leases that have ended are taken into account."""
-        return await self._queue.submit(name, lambda loaded, group: group)
+    async def look(self, name: str, announced: int = BEFORE_ALL) -> Committed:
+        """The group evaluated now, so that leases that have ended are taken into account.
+
+        `announced`: a revision that this process has announced. If the store has lost it, the group
+        gets a revision above it.
+        """
+
+        def command(loaded: Loaded, group: Group | None) -> Group | None:
+            return None if group is None else not_below(group, announced, loaded.now_ms)
+
+        return await self._queue.submit(name, command)
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)

@@ -17,9 +17,10 @@ refused. A cached group counts as confirmed only once a commit of it succeeds. A
 too if its time is more than `CACHED_WITHIN_MS` off the store's own.
 
 A new version is max(previous + 1, the store's time). No version comes twice, not even over a
-deleted group. A group that is loaded unchanged may be the very same object as last time. Every
-store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver leave it as
-`StoreUnavailable`.
+deleted group. Where the store itself goes back in time, `histories` tells the versions of one
+history from those of another. A group that is loaded unchanged may be the very same object as last
+time. Every store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver
+leave it as `StoreUnavailable`.
 """
 
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class InvalidStoreAddress(ValueError):
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
-    this process's cache.
+    this process's cache. `series`: for a store that may lose its history (`histories`).
     """
 
     name: str
@@ -61,6 +62,7 @@ class Loaded:
     now_ms: int
     group: Group | None
     confirmed: bool = True
+    series: str = ""
 
     @property
     def next_version(self) -> int:

@@ -3,11 +3,13 @@
 Every step is one script over the keys of one group, so it is atomic, and one round trip. The cache
 (`fast.group_cache`) keeps each group as it was last seen. A commit can begin with it without
 loading, and an answer of Redis holds only what has changed since. A refused commit answers what
-Redis holds instead, with Redis's time.
+Redis holds instead, with Redis's time. Redis may lose what it had answered; `histories` says how a
+process notices.
 """
 
 import asyncio
 from collections.abc import Sequence
+from itertools import count
 from secrets import token_hex
 from typing import Any
 
@@ -19,6 +21,7 @@ from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import RedisAddress
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script
+from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
 from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
 
 REMEMBERED_MS = 3_600_000
@@ -47,47 +50,43 @@ class RedisStore:
             Script("since_version", step) for step in ("load", "commit", "delete", "claim")
         )
         self._process = token_hex(8)
+        self._numbers = count(1)
         self._ready = Script("ready")
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
 
     def cached(self, name: str) -> Loaded | None:
-        seen = self._groups.get(name, self._connections.opened)
+        seen = self._groups.get(name)
         if seen is None:
             return None
-        return Loaded(name, seen.version, seen.now_ms(), seen.group, confirmed=False)
+        return Loaded(name, seen.version, seen.now_ms(), seen.group, confirmed=False, series=seen.series)
 
     async def load(self, name: str) -> Loaded:
-        opened, sent_ms = self._connections.opened, monotonic_ms()
-        seen = self._groups.get(name, opened)
-        since = [seen.version if seen else 0]
-        answer = await self._connections.run(self._load, keys.of_group(name), since, large=seen is None)
-        if seen is not None and self._connections.opened != opened:
-            return await self.load(name)  # the answer may add to a group of another history
-        return await self._merged(name, answer, seen.group if seen else None, sent_ms, opened)
+        sent_ms, seen = monotonic_ms(), self._groups.get(name)
+        answer = await self._connections.run(self._load, keys.of_group(name), [_mark(seen)], large=seen is None)
+        return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
-        name = loaded.name
+        name, sent_ms = loaded.name, monotonic_ms()
         if loaded.group is None:
             # before the commit, so that no group is ever missing from the list
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
-        opened, sent_ms = self._connections.opened, monotonic_ms()
-        seen = self._groups.get(name, opened)
-        answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group))
-        if len(answer) == 2 and int(answer[0]) == loaded.next_version:
-            self._groups.keep(name, CachedGroup(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened))
-            if loaded.group is None:
-                # and after it: a delete of its predecessor may have taken it off the list meanwhile
-                await self._connections.command("ZADD", keys.GROUPS, 0, name)
-            return None
-        if seen is None or self._connections.opened != opened:
-            return await self.load(name)
-        return await self._merged(name, answer, loaded.group, sent_ms, opened)
+        series = self._series_after(loaded)
+        answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group, series))
+        if answer[0] != mark(loaded.next_version, series):
+            return await self._merged(name, answer, loaded, sent_ms)
+        self._groups.keep(
+            name, CachedGroup(loaded.next_version, group, _ahead_ms(answer, sent_ms), series, continues=True)
+        )
+        if loaded.group is None:
+            # and after it: a delete of its predecessor may have taken it off the list meanwhile
+            await self._connections.command("ZADD", keys.GROUPS, 0, name)
+        return None
 
     async def delete(self, loaded: Loaded) -> bool:
         """Takes the group off the list last, so that no group is ever missing from it; and puts it
         back if a successor was created meanwhile.
         """
-        args = [loaded.version, loaded.last_version, REMEMBERED_MS]
+        args: list[str | bytes | int] = [_mark(loaded), loaded.last_version, REMEMBERED_MS]
         done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
         if done:
             await self._connections.command("ZREM", keys.GROUPS, loaded.name)
@@ -97,12 +96,11 @@ class RedisStore:
         return bool(done)
 
     async def claim(self, name: str) -> int:
-        opened, sent_ms = self._connections.opened, monotonic_ms()
-        seen = self._groups.get(name, opened)
-        args: list[str | bytes | int] = [seen.version if seen else 0, self._process, CLAIMED_MS, AWAITED_MS]
+        sent_ms, seen = monotonic_ms(), self._groups.get(name)
+        args: list[str | bytes | int] = [_mark(seen), self._process, CLAIMED_MS, AWAITED_MS]
         wait_ms, *answer = await self._connections.run(self._claim, (*keys.of_group(name), *keys.of_claim(name)), args)
-        if answer and (seen is None or self._connections.opened == opened):
-            await self._merged(name, answer, seen.group if seen else None, sent_ms, opened)
+        if answer:
+            await self._merged(name, answer, seen, sent_ms)
         return int(wait_ms)
 
     async def names(self, after: str, limit: int) -> list[str]:
@@ -119,17 +117,36 @@ class RedisStore:
     async def close(self) -> None:
         await self._connections.close()
 
+    def _series_after(self, loaded: Loaded) -> str:
+        """The series of a commit upon `loaded`: that of `loaded`, if this process's last commit
+        made it; else a new one. It is asked for before the commit is tried, and no series is
+        continued after a commit whose outcome is not known.
+        """
+        seen = self._groups.get(loaded.name)
+        if seen is not None and seen.continues:
+            seen.continues = False
+            if (seen.version, seen.series) == (loaded.version, loaded.series):
+                return seen.series
+        return f"{self._process}-{next(self._numbers)}"
+
     async def _merged(
-        self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int
+        self, name: str, answer: Sequence[Any], base: Loaded | CachedGroup | None, sent_ms: float
     ) -> Loaded:
         """`base` with an answer of scripts/since_version.lua; the cache keeps the result."""
-        version, now_ms, *changes = answer
-        group = await _group(name, changes, base) if changes else base
-        self._groups.keep(name, CachedGroup(int(version), group, _ahead_ms(answer, sent_ms), opened))
-        return Loaded(name, int(version), int(now_ms), group)
+        (version, series), now_ms, changes = parts(answer[0]), int(answer[1]), answer[2:]
+        group = None if base is None else base.group
+        if changes:
+            group = await _group(name, changes, group)
+        continues = not changes and isinstance(base, CachedGroup) and base.continues
+        self._groups.keep(name, CachedGroup(version, group, _ahead_ms(answer, sent_ms), series, continues))
+        return Loaded(name, version, now_ms, group, series=series)
 
 
-def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
+def _mark(known: Loaded | CachedGroup | None) -> str:
+    return NOTHING if known is None else mark(known.version, known.series)
+
+
+def _commit_args(loaded: Loaded, group: Group, series: str) -> list[str | bytes | int]:
     before = Readers() if loaded.group is None else loaded.group.readers
     removed: list[str] = []
     written: list[str] = []
@@ -141,7 +158,7 @@ def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
     cached_ms = "" if loaded.confirmed else loaded.now_ms
     head = head_to_text(group)
     return [
-        loaded.version,
+        _mark(loaded),
         cached_ms,
         CACHED_WITHIN_MS,
         loaded.next_version,
@@ -149,6 +166,8 @@ def _commit_args(loaded: Loaded, group: Group) -> list[str | bytes | int]:
         REMEMBERED_MS,
         packed(removed),
         packed(written),
+        series,
+        SERIES_KEPT,
     ]
 
 
