@@ -7,8 +7,55 @@ from rule_breaks.breaking import Break
 _Break = partial(Break, package="lockgate_coordinator")
 
 LOST = ("test_histories.py",)
+LEAPS = ("test_leaps.py", "test_leaps_model.py")
+
+LEAPING: tuple[Break, ...] = (
+    Break(
+        "no time is moved beyond the moment at which a leap was noticed",
+        "group/leaps.py",
+        "return min(time_ms + leap.by_ms, leap.noticed_ms)",
+        "return time_ms + leap.by_ms",
+        LEAPS,
+    ),
+    Break(
+        "a leap is taken for the most that it can be",
+        "group/leaps.py",
+        "leapt = ceil(high - was_low)",
+        "leapt = int(low - was_high)",
+        LEAPS,
+    ),
+    Break(
+        "an answer that takes long does not widen what is known of the store's clock",
+        "group/leaps.py",
+        "                low, high = max(low, was_low), min(high, was_high)\n",
+        "                pass\n",
+        LEAPS,
+    ),
+    Break(
+        "the grace of a new group goes on over a leap",
+        "group/leaps.py",
+        "grace_until = began + group.config.lease_ms",
+        "grace_until = group.grace_until",
+        LEAPS,
+    ),
+    _Break(
+        "a leap of the store's clock ends no lease, whoever looks first",
+        "service/commit_queue.py",
+        "        group = after_leaps(group, loaded.leaps)\n",
+        "        pass\n",
+        ("test_leaping_clock.py",),
+    ),
+    _Break(
+        "the clock of a memory store does not leap",
+        "store/memory.py",
+        "return lambda: (began_ns + time.monotonic_ns()) // 1_000_000",
+        "return lambda: time.time_ns() // 1_000_000",
+        ("test_leaping_clock.py",),
+    ),
+)
 
 HISTORIES: tuple[Break, ...] = (
+    *LEAPING,
     _Break(
         "Redis: a commit is made upon the state that it was computed from, whatever the version",
         "store/scripts/commit.lua",

@@ -26,6 +26,7 @@ from lockgate.errors import Refused, UnknownGroup
 from lockgate.group.alignment import evaluate
 from lockgate.group.commands import report_all
 from lockgate.group.group import Group
+from lockgate.group.leaps import after_leaps
 from lockgate.group.leases import first_lease_end, silent_ms
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.fast.claims import Claims
@@ -196,6 +197,8 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
     refusal, or for reports the refusal of each refused one.
     """
     group, owns = loaded.group, list[_Own]()
+    if group is not None and loaded.leaps:
+        group = after_leaps(group, loaded.leaps)
     for are_reports, neighbours in groupby(commands, key=_is_reports):
         if are_reports:
             group, outcomes = _reported(loaded, group, cast("list[Reports]", list(neighbours)))

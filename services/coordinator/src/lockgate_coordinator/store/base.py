@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lockgate.group.group import Group, tick
+from lockgate.group.leaps import Leap
 
 CACHED_WITHIN_MS = 50
 """How far the cached time of a commit may be from the store's own, in either direction. Leases end
@@ -54,7 +55,8 @@ class InvalidStoreAddress(ValueError):
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
-    this process's cache. `series`: for a store that may lose its history (`histories`).
+    this process's cache. `series`: for a store that may lose its history (`histories`). `leaps`: of
+    the store's clock, which the next commit makes up for (`lockgate.group.leaps`).
     """
 
     name: str
@@ -63,6 +65,7 @@ class Loaded:
     group: Group | None
     confirmed: bool = True
     series: str = ""
+    leaps: tuple[Leap, ...] = ()
 
     @property
     def next_version(self) -> int:

@@ -18,11 +18,12 @@ from lockgate.group.readers import Readers
 from lockgate_coordinator.fast.group_cache import CachedGroup, GroupCache, monotonic_ms
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import keys
-from lockgate_coordinator.store.addresses import RedisAddress
+from lockgate_coordinator.store.addresses import Form, RedisAddress
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
 from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
+from lockgate_coordinator.store.server_clocks import ServerClocks
 
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and the names of removed readers. After
@@ -51,6 +52,7 @@ class RedisStore:
         )
         self._process = token_hex(8)
         self._numbers = count(1)
+        self._clocks = ServerClocks(str(address), several=address.form is Form.CLUSTER)
         self._ready = Script("ready")
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
 
@@ -58,7 +60,8 @@ class RedisStore:
         seen = self._groups.get(name)
         if seen is None:
             return None
-        return Loaded(name, seen.version, seen.now_ms(), seen.group, confirmed=False, series=seen.series)
+        leaps = self._clocks.leaps(name)
+        return Loaded(name, seen.version, seen.now_ms(), seen.group, confirmed=False, series=seen.series, leaps=leaps)
 
     async def load(self, name: str) -> Loaded:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)
@@ -74,9 +77,9 @@ class RedisStore:
         answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group, series))
         if answer[0] != mark(loaded.next_version, series):
             return await self._merged(name, answer, loaded, sent_ms)
-        self._groups.keep(
-            name, CachedGroup(loaded.next_version, group, _ahead_ms(answer, sent_ms), series, continues=True)
-        )
+        ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
+        self._clocks.made_up(name, loaded.leaps)
+        self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, continues=True))
         if loaded.group is None:
             # and after it: a delete of its predecessor may have taken it off the list meanwhile
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
@@ -138,8 +141,9 @@ class RedisStore:
         if changes:
             group = await _group(name, changes, group)
         continues = not changes and isinstance(base, CachedGroup) and base.continues
-        self._groups.keep(name, CachedGroup(version, group, _ahead_ms(answer, sent_ms), series, continues))
-        return Loaded(name, version, now_ms, group, series=series)
+        ahead_ms = self._clocks.answered(name, now_ms, sent_ms)
+        self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, continues))
+        return Loaded(name, version, now_ms, group, series=series, leaps=self._clocks.leaps(name))
 
 
 def _mark(known: Loaded | CachedGroup | None) -> str:
@@ -169,11 +173,6 @@ def _commit_args(loaded: Loaded, group: Group, series: str) -> list[str | bytes 
         series,
         SERIES_KEPT,
     ]
-
-
-def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
-    """Redis's clock minus this machine's, if Redis answered half-way between `sent_ms` and now."""
-    return int(answer[1]) - (sent_ms + monotonic_ms()) / 2
 
 
 async def _group(name: str, changes: Sequence[Any], base: Group | None) -> Group | None:
