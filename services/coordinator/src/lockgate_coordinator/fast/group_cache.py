@@ -7,6 +7,7 @@ whole group first.
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from lockgate.group.group import Group
 
@@ -19,6 +20,7 @@ class CachedGroup:
     """A group at a version of a series (`store.histories`); `ahead_ms` is Redis's clock minus this
     machine's monotonic one.
 
+    `newer`: what the store has to keep for coordinators of a newer release (`store.formats`).
     `continues`: this process's last commit made this state, so its next one continues the series.
     """
 
@@ -26,6 +28,7 @@ class CachedGroup:
     group: Group | None
     ahead_ms: float
     series: str
+    newer: Any
     continues: bool
 
     def now_ms(self) -> int:

@@ -24,7 +24,7 @@ leave it as `StoreUnavailable`.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from lockgate.group.group import Group, tick
 from lockgate.group.leaps import Leap
@@ -56,7 +56,8 @@ class InvalidStoreAddress(ValueError):
 class Loaded:
     """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
     this process's cache. `series`: for a store that may lose its history (`histories`). `leaps`: of
-    the store's clock, which the next commit makes up for (`lockgate.group.leaps`).
+    the store's clock, which the next commit makes up for (`lockgate.group.leaps`). `newer`: what
+    the store has to keep for coordinators of a newer release (`formats`).
     """
 
     name: str
@@ -66,6 +67,7 @@ class Loaded:
     confirmed: bool = True
     series: str = ""
     leaps: tuple[Leap, ...] = ()
+    newer: Any = None
 
     @property
     def next_version(self) -> int:

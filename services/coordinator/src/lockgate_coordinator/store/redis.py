@@ -9,6 +9,7 @@ process notices.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from secrets import token_hex
 from typing import Any
@@ -21,8 +22,9 @@ from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import Form, RedisAddress
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script
+from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
-from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
+from lockgate_coordinator.store.records import head_from_text, head_to_text, packed, reader_from_text, reader_to_text
 from lockgate_coordinator.store.server_clocks import ServerClocks
 
 REMEMBERED_MS = 3_600_000
@@ -61,7 +63,16 @@ class RedisStore:
         if seen is None:
             return None
         leaps = self._clocks.leaps(name)
-        return Loaded(name, seen.version, seen.now_ms(), seen.group, confirmed=False, series=seen.series, leaps=leaps)
+        return Loaded(
+            name,
+            seen.version,
+            seen.now_ms(),
+            seen.group,
+            confirmed=False,
+            series=seen.series,
+            leaps=leaps,
+            newer=seen.newer,
+        )
 
     async def load(self, name: str) -> Loaded:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)
@@ -74,12 +85,14 @@ class RedisStore:
             # before the commit, so that no group is ever missing from the list
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
         series = self._series_after(loaded)
-        answer = await self._connections.run(self._commit, keys.of_group(name), _commit_args(loaded, group, series))
+        newer = _newer_after(loaded, group)
+        args = _commit_args(loaded, group, series, newer)
+        answer = await self._connections.run(self._commit, keys.of_group(name), args)
         if answer[0] != mark(loaded.next_version, series):
             return await self._merged(name, answer, loaded, sent_ms)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         self._clocks.made_up(name, loaded.leaps)
-        self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, continues=True))
+        self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, newer, continues=True))
         if loaded.group is None:
             # and after it: a delete of its predecessor may have taken it off the list meanwhile
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
@@ -137,20 +150,31 @@ class RedisStore:
     ) -> Loaded:
         """`base` with an answer of scripts/since_version.lua; the cache keeps the result."""
         (version, series), now_ms, changes = parts(answer[0]), int(answer[1]), answer[2:]
-        group = None if base is None else base.group
+        group, newer = (None, None) if base is None else (base.group, base.newer)
         if changes:
-            group = await _group(name, changes, group)
+            group, newer = await _group(name, changes, group)
         continues = not changes and isinstance(base, CachedGroup) and base.continues
         ahead_ms = self._clocks.answered(name, now_ms, sent_ms)
-        self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, continues))
-        return Loaded(name, version, now_ms, group, series=series, leaps=self._clocks.leaps(name))
+        self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, newer, continues))
+        leaps = self._clocks.leaps(name)
+        return Loaded(name, version, now_ms, group, series=series, leaps=leaps, newer=newer)
 
 
 def _mark(known: Loaded | CachedGroup | None) -> str:
     return NOTHING if known is None else mark(known.version, known.series)
 
 
-def _commit_args(loaded: Loaded, group: Group, series: str) -> list[str | bytes | int]:
+def _newer_after(loaded: Loaded, group: Group) -> Newer | None:
+    """What a newer coordinator has written to the head: another configuration replaces the whole
+    one before.
+    """
+    newer: Newer | None = loaded.newer
+    if newer is None or loaded.group is None or loaded.group.config == group.config:
+        return newer
+    return replace(newer, head={path: field for path, field in newer.head.items() if path[0] != "config"})
+
+
+def _commit_args(loaded: Loaded, group: Group, series: str, newer: Newer | None) -> list[str | bytes | int]:
     before = Readers() if loaded.group is None else loaded.group.readers
     removed: list[str] = []
     written: list[str] = []
@@ -160,7 +184,7 @@ def _commit_args(loaded: Loaded, group: Group, series: str) -> list[str | bytes 
         else:
             written += (keys.reader_field(key), reader_to_text(reader))
     cached_ms = "" if loaded.confirmed else loaded.now_ms
-    head = head_to_text(group)
+    head = head_to_text(group, newer)
     return [
         _mark(loaded),
         cached_ms,
@@ -175,20 +199,27 @@ def _commit_args(loaded: Loaded, group: Group, series: str) -> list[str | bytes 
     ]
 
 
-async def _group(name: str, changes: Sequence[Any], base: Group | None) -> Group | None:
-    """`base` with the changes; one item is the whole state, as fields and values in turn."""
+async def _group(name: str, changes: Sequence[Any], base: Group | None) -> tuple[Group | None, Newer | None]:
+    """`base` with the changes; one item is the whole state, as fields and values in turn. Raises
+    `StoreUnavailable` for a group that only a newer release may touch.
+    """
+    before = Readers()
     if len(changes) == 1:
         texts = dict(zip(changes[0][::2], changes[0][1::2], strict=True))
-        head = texts.get("head")
-        records = [(field, text) for field, text in texts.items() if keys.is_reader(field)]
-        return None if head is None else group_from_text(name, head, await _readers(Readers(), records))
-    head, fields, records, removed = changes
-    before = Readers() if base is None else base.readers
-    kept = before.updated({keys.reader_key(field): None for field in removed})
-    return group_from_text(name, head, await _readers(kept, list(zip(fields, records, strict=True))))
+        text = texts.pop("head", None)
+        records = [(field, record) for field, record in texts.items() if keys.is_reader(field)]
+    else:
+        text, fields, values, removed = changes
+        records = list(zip(fields, values, strict=True))
+        if base is not None:
+            before = base.readers.updated({keys.reader_key(field): None for field in removed})
+    if text is None:
+        return None, None
+    head = head_from_text(name, text)
+    return head.group(name, await _readers(before, records, newer=head.newer is not None)), head.newer
 
 
-async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Readers:
+async def _readers(readers: Readers, records: Sequence[tuple[str, str]], *, newer: bool) -> Readers:
     """The readers with those of these fields and records. A large group is decoded in parts, so
     that other requests are answered in between.
     """
@@ -196,5 +227,5 @@ async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Read
         if first:
             await asyncio.sleep(0)
         some = records[first : first + DECODED_AT_ONCE]
-        readers = readers.updated({keys.reader_key(field): reader_from_text(text) for field, text in some})
+        readers = readers.updated({keys.reader_key(field): reader_from_text(text, newer=newer) for field, text in some})
     return readers
