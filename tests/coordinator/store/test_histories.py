@@ -131,7 +131,7 @@ async def seen_by(store: Store) -> dict[str, int]:
 
 
 async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_same_connection(
-    servers: Servers,
+    servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     remembers, waits = servers.store(), servers.store()
     await change(remembers, reports("slow", 100))
@@ -149,6 +149,8 @@ async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_sa
     # only the replica of old has connected since, for its own link
     assert servers.here.info("stats")["total_connections_received"] - connections <= 1
     assert await seen_by(servers.store()) == truth | {"fast": 1_001}
+    if servers.fast.group_cache:
+        assert "group g: Redis has gone back in time" in caplog.text
 
 
 async def test_flushall_and_restore_are_noticed_by_the_next_command(servers: Servers) -> None:
@@ -203,7 +205,9 @@ async def test_two_masters_at_once_leave_no_process_with_a_mixture(servers: Serv
     assert await seen_by(servers.store()) == truth
 
 
-async def test_a_process_that_is_many_commits_behind_still_sees_all(servers: Servers) -> None:
+async def test_a_process_that_is_many_commits_behind_still_sees_all(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
     behind, first, second = servers.store(), servers.store(), servers.store()
     await change(first, reports("slow", 100))
     await seen_by(behind)
@@ -211,6 +215,7 @@ async def test_a_process_that_is_many_commits_behind_still_sees_all(servers: Ser
         for store in (first, second):
             await change(store, reports("fast", step))
     assert await seen_by(behind) == {"slow": 100, "fast": 2}
+    assert "gone back" not in caplog.text
 
 
 async def test_under_hold_a_watermark_that_was_lost_is_not_written_back(servers: Servers) -> None:

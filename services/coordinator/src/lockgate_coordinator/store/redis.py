@@ -8,6 +8,7 @@ process notices.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
@@ -26,6 +27,8 @@ from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
 from lockgate_coordinator.store.records import head_from_text, head_to_text, packed, reader_from_text, reader_to_text
 from lockgate_coordinator.store.server_clocks import ServerClocks
+
+log = logging.getLogger("lockgate")
 
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and the names of removed readers. After
@@ -200,11 +203,14 @@ def _commit_args(loaded: Loaded, group: Group, series: str, newer: Newer | None)
 
 
 async def _group(name: str, changes: Sequence[Any], base: Group | None) -> tuple[Group | None, Newer | None]:
-    """`base` with the changes; one item is the whole state, as fields and values in turn. Raises
-    `StoreUnavailable` for a group that only a newer release may touch.
+    """`base` with the changes; two items are the whole state, as fields and values in turn, and
+    whether `base` is lost. Raises `StoreUnavailable` for a group that only a newer release may
+    touch.
     """
     before = Readers()
-    if len(changes) == 1:
+    if len(changes) == 2:
+        if base is not None and changes[1]:
+            log.warning("group %s: Redis has gone back in time; what this process remembered is dropped", name)
         texts = dict(zip(changes[0][::2], changes[0][1::2], strict=True))
         text = texts.pop("head", None)
         records = [(field, record) for field, record in texts.items() if keys.is_reader(field)]

@@ -35,6 +35,22 @@ local function follows(mark, known)
   return false
 end
 
+-- Whether the state that the caller knows is certainly none of this history: its series has ended
+-- before it, or the state itself is older.
+local function lost(mark, known)
+  local version, series = parts(mark)
+  local known_version, known_series = parts(known)
+  if tonumber(version) < tonumber(known_version) or (series ~= '' and series == known_series) then
+    return 1
+  end
+  for _, ended in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. known_version)) do
+    if ended == known_series then
+      return 1
+    end
+  end
+  return 0
+end
+
 -- Redis accepts some thousand arguments from a script in one call.
 local AT_ONCE = 1000
 
@@ -51,7 +67,8 @@ end
 
 -- The state since the mark `known`: {mark, now in ms}. If the mark is another one, also the head,
 -- the changed fields, their values, and the removed fields. Where the state was not made from the
--- known one, or changes were not recorded since: all fields and values of the state instead.
+-- known one, or changes were not recorded since: all fields and values of the state instead, and 1
+-- if the known state is certainly lost.
 local function since_version(known, mark, now)
   local answer = {mark, string.format('%.0f', now)}
   if mark == known then
@@ -66,6 +83,7 @@ local function since_version(known, mark, now)
     answer[6] = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. version, '+inf')
   else
     answer[3] = redis.call('HGETALL', KEYS[1])
+    answer[4] = lost(mark, known)
   end
   return answer
 end
