@@ -126,6 +126,16 @@ HISTORIES: tuple[Break, ...] = (
         LOST,
     ),
     _Break(
+        "a late answer does not let a series go on",
+        "store/redis.py",
+        "        if seen is not None and (seen.version, seen.series) == (version, series):\n",
+        "        if isinstance(base, CachedGroup) and base.version == version:\n"
+        "            cached = CachedGroup(version, group, ahead_ms, series, newer, base.continues)\n"
+        "            self._groups.keep(name, cached)\n"
+        "        elif seen is not None and (seen.version, seen.series) == (version, series):\n",
+        LOST,
+    ),
+    _Break(
         "watchers hear what is true after a history is lost",
         "service/coordinator.py",
         "return None if group is None else not_below(group, announced, loaded.now_ms)",

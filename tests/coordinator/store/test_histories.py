@@ -1,8 +1,9 @@
-"""A Redis that goes back in time while its connections stay open: a failover to a replica that lags
-and back, FLUSHALL and RESTORE, two masters at once. No process believes what it remembers of the
-lost history, with the cache of groups and without it.
+"""A Redis that goes back in time while its connections stay open. It may be a failover to a replica
+that lags and back, FLUSHALL and RESTORE, or two masters at once. No process believes what it
+remembers of the lost history, with the cache of groups and without it.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from lockgate.wire.events import (
 from lockgate_coordinator.fast.switches import PLAIN, Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
+from lockgate_testbed.link import Link
 from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
 from support.answers import wait_for
 
@@ -151,6 +153,19 @@ async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_sa
     assert await seen_by(servers.store()) == truth | {"fast": 1_001}
     if servers.fast.group_cache:
         assert "group g: Redis has gone back in time" in caplog.text
+
+
+async def test_a_proxy_that_leads_to_a_promoted_replica_that_lagged_brings_no_memory_along(servers: Servers) -> None:
+    with Link(servers.ports["here"]) as proxy:
+        servers.ports["behind the proxy"] = proxy.port
+        remembers = servers.store("behind the proxy")
+        await change(remembers, reports("slow", 100))
+        servers.promote_there()
+        await change(remembers, reports("slow", 50_000))
+        await change(remembers, reports("lost", 7))
+        proxy.lead_to(servers.ports["there"])
+        await change(remembers, reports("fast", 1_000))
+        assert await seen_by(remembers) == await seen_by(servers.store("there")) == {"slow": 100, "fast": 1_000}
 
 
 async def test_flushall_and_restore_are_noticed_by_the_next_command(servers: Servers) -> None:
@@ -285,3 +300,36 @@ async def test_commits_of_one_process_are_one_series_until_another_one_commits_o
 
 async def lost(*_: object, **__: object) -> object:
     raise StoreUnavailable("the answer was lost")
+
+
+async def test_late_answers_to_loads_let_no_series_go_on_after_a_commit_whose_answer_was_lost(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = servers.store()
+    await change(store, reports("slow", 1))
+    before, loaded = await series_of(servers), await store.load("g")
+    asks = store._connections.run  # type: ignore[attr-defined]
+    asked, released = [asyncio.Event(), asyncio.Event()], [asyncio.Event(), asyncio.Event()]
+
+    async def late(*words: object, **options: object) -> object:
+        which = 1 if asked[0].is_set() else 0
+        answer = await asks(*words, **options)
+        asked[which].set()
+        await released[which].wait()
+        return answer
+
+    monkeypatch.setattr(store._connections, "run", late)  # type: ignore[attr-defined]
+    loads = []
+    for which in range(2):
+        loads.append(asyncio.create_task(store.load("g")))
+        await asked[which].wait()
+    released[0].set()
+    await loads[0]
+    monkeypatch.setattr(store._connections, "run", lost)  # type: ignore[attr-defined]
+    with pytest.raises(StoreUnavailable):
+        await store.commit(loaded, reports("slow", 2)(loaded.group, loaded.now_ms))
+    released[1].set()
+    await loads[1]
+    monkeypatch.undo()
+    await change(store, reports("slow", 3))
+    assert await series_of(servers) != before

@@ -1,5 +1,5 @@
-"""A store's clock that leaps at random, forward and back, under several processes: no reader that
-was heard within its lease by a monotonic clock is lost, and a dead one is lost in the end.
+"""A store's clock that leaps at random, forward and back, under several processes. No reader is
+lost that was heard within its lease by a monotonic clock. A dead one is lost in the end.
 """
 
 from dataclasses import dataclass

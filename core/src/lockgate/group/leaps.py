@@ -17,8 +17,8 @@ twice, and another process may have made up for the first leap alone. A lease is
 one lease after the last process has noticed the leap, and no further.
 
 A clock that is put back makes leases longer, never shorter. `leases` brings them back with the next
-command. Two things are not noticed: a leap before the first look of a new process, and a clock that
-goes back and forward again between two looks of one process, while another process serves readers.
+command. A process does not notice a leap before its first look. Nor does it notice a clock that
+goes back and forward again between two of its looks, while another process serves readers.
 
 Used by the coordinator. Flink has one process, and its timers are monotonic.
 """

@@ -83,11 +83,11 @@ class RedisStore:
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
-        name, sent_ms = loaded.name, monotonic_ms()
+        name = loaded.name
         if loaded.group is None:
             # before the commit, so that no group is ever missing from the list
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
-        series = self._series_after(loaded)
+        sent_ms, series = monotonic_ms(), self._series_after(loaded)
         newer = _newer_after(loaded, group)
         args = _commit_args(loaded, group, series, newer)
         answer = await self._connections.run(self._commit, keys.of_group(name), args)
@@ -153,12 +153,15 @@ class RedisStore:
     ) -> Loaded:
         """`base` with an answer of scripts/since_version.lua; the cache keeps the result."""
         (version, series), now_ms, changes = parts(answer[0]), int(answer[1]), answer[2:]
+        ahead_ms = self._clocks.answered(name, now_ms, sent_ms)
         group, newer = (None, None) if base is None else (base.group, base.newer)
         if changes:
             group, newer = await _group(name, changes, group)
-        continues = not changes and isinstance(base, CachedGroup) and base.continues
-        ahead_ms = self._clocks.answered(name, now_ms, sent_ms)
-        self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, newer, continues))
+        seen = self._groups.get(name)
+        if seen is not None and (seen.version, seen.series) == (version, series):
+            seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
+        else:
+            self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, newer, continues=False))
         leaps = self._clocks.leaps(name)
         return Loaded(name, version, now_ms, group, series=series, leaps=leaps, newer=newer)
 
@@ -209,10 +212,10 @@ async def _group(name: str, changes: Sequence[Any], base: Group | None) -> tuple
     """
     before = Readers()
     if len(changes) == 2:
-        if base is not None and changes[1]:
-            log.warning("group %s: Redis has gone back in time; what this process remembered is dropped", name)
         texts = dict(zip(changes[0][::2], changes[0][1::2], strict=True))
         text = texts.pop("head", None)
+        if base is not None and text is not None and changes[1]:
+            log.warning("group %s: Redis has gone back in time; what this process remembered is dropped", name)
         records = [(field, record) for field, record in texts.items() if keys.is_reader(field)]
     else:
         text, fields, values, removed = changes
