@@ -19,7 +19,7 @@ from lockgate.group.group import Group, create, replace_config
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
 from lockgate_coordinator.fast.switches import PLAIN, Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, keys, open_store
-from lockgate_coordinator.store.formats import FORMAT, NEEDS
+from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS
 from lockgate_testbed.redis import RedisServer
 
 pytestmark = pytest.mark.redis
@@ -237,3 +237,12 @@ async def test_a_group_without_news_has_no_trace_of_what_is_not_known(redis: Red
     await change(store, reports("a", 1))
     assert (stored(redis, "head")["format"], stored(redis, "head")["needs"]) == (FORMAT, NEEDS)
     assert "unknown" not in stored(redis, READER)
+
+
+def test_a_release_that_changes_the_fields_of_a_record_has_a_format_of_its_own() -> None:
+    """A new field needs a higher `FORMAT`, with its fields in fields_of_formats.json; and a higher
+    `NEEDS` too, if a coordinator that ignores it would do harm. Formats that were released stay.
+    """
+    of_formats = json.loads((Path(__file__).parent / "fields_of_formats.json").read_text())
+    assert max(map(int, of_formats)) == FORMAT
+    assert of_formats[str(FORMAT)] == {".".join(path): sorted(names) for path, names in KNOWN.items()}

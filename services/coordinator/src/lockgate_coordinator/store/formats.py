@@ -40,10 +40,14 @@ _RECORDS: Final[Mapping[tuple[str, ...], type]] = {
     ("reader", "reported"): ReportedWatermarkEvent,
     ("reader", "reported", "splits", EACH): SplitReport,
 }
-_KNOWN: Final = {
-    path: {each.name for each in fields(kind)} | ({"format", "needs"} if path == ("head",) else set())
+_NOT_STORED: Final = {"name", "readers", "unknown"}
+_BESIDES: Final[Mapping[tuple[str, ...], set[str]]] = {("head",): {"format", "needs"}}
+
+KNOWN: Final[Mapping[tuple[str, ...], set[str]]] = {
+    path: {each.name for each in fields(kind)} - _NOT_STORED | _BESIDES.get(path, set())
     for path, kind in _RECORDS.items()
 }
+"""The fields of each record of this release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def put_back(value: dict[str, Any], more: Mapping[Path, Any]) -> None:
 
 
 def _unknown(kind: tuple[str, ...], path: Path, value: Mapping[str, Any]) -> list[tuple[Path, Any]]:
-    known, found = _KNOWN.get(kind), list[tuple[Path, Any]]()
+    known, found = KNOWN.get(kind), list[tuple[Path, Any]]()
     for name, inner in value.items():
         if known is not None and name not in known:
             found.append(((*path, name), inner))
