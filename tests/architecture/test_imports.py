@@ -42,7 +42,9 @@ KNOWN_TO = {
         "starlette": (
             "lockgate_coordinator.api",
             "lockgate_coordinator.app",
+            "lockgate_coordinator.access.browsers",
             "lockgate_coordinator.access.guard",
+            "lockgate_coordinator.access.under_way",
             "lockgate_coordinator.fast.lean_reports",
             "lockgate_coordinator.telemetry.requests",
             "lockgate_coordinator.telemetry.traces",

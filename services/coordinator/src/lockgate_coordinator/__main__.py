@@ -14,7 +14,7 @@ from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, dige
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.operate import commands
 from lockgate_coordinator.server import ListenError, run, serve
-from lockgate_coordinator.service.limits import Limits
+from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 from lockgate_coordinator.telemetry import logs

@@ -23,7 +23,7 @@ from lockgate.wire.events import (
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
-from lockgate_coordinator.service.limits import Limits
+from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
 
