@@ -28,7 +28,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
-from lockgate.group.group import Group, tick
+from lockgate.group.group import Group, restored, tick
 from lockgate.group.leases import after_silence, has_finished, is_lost, lease_ends, without_reach
 from lockgate.group.long_waits import wait_after
 from lockgate.group.readers import Attempt, Reader, ReaderKey
@@ -51,7 +51,7 @@ BEFORE_ALL: Attempt = (-1, -1)
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int) -> Group:
     """Opens a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
-    group = after_silence(group, now_ms)
+    group = restored(after_silence(group, now_ms), event.config, event.configured_at, now_ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
     if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms):

@@ -12,7 +12,17 @@ from lockgate.group.readers import ReaderKey
 from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
-from lockgate_coordinator.api.parts import Body, Digits, GroupName, Limit, SourceName, TheCoordinator, Visible
+from lockgate_coordinator.api.parts import (
+    Body,
+    Digits,
+    GroupName,
+    Key,
+    Limit,
+    SourceName,
+    TheCoordinator,
+    Visible,
+    act_of,
+)
 from lockgate_coordinator.service.coordinator import Coordinator, Precondition
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 
@@ -32,10 +42,16 @@ CONFIGURED: Responses = {
 
 @router.put("/{group}", **route("precondition-failed", body="GroupConfig", answers=CONFIGURED))
 async def configure(
-    group: GroupName, body: Body, coordinator: TheCoordinator, if_match: Tags = None, if_none_match: Tags = None
+    group: GroupName,
+    body: Body,
+    coordinator: TheCoordinator,
+    if_match: Tags = None,
+    if_none_match: Tags = None,
+    key: Key = None,
 ) -> Response:
     """Creates the group or replaces its configuration. `If-Match` and `If-None-Match` guard it."""
-    done = await coordinator.configure(group, config_from_json(body), _precondition(if_match, if_none_match))
+    config, act = config_from_json(body), act_of(key, body, if_match, if_none_match)
+    done = await coordinator.configure(group, config, _precondition(if_match, if_none_match), act)
     return JSONResponse(config_to_json(done.config), 201 if done.created else 200, {"ETag": _etag(done.version)})
 
 

@@ -9,7 +9,16 @@ from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
 from lockgate.wire.codec import answer_to_json, registration_from_json
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import Body, Digits, Flag, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.api.parts import (
+    Body,
+    Digits,
+    Flag,
+    GroupName,
+    Key,
+    SourceName,
+    TheCoordinator,
+    act_of,
+)
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
 
@@ -33,11 +42,13 @@ async def leave(
     coordinator: TheCoordinator,
     epoch: Annotated[int | None, Query(ge=1, le=MAX), Digits] = None,
     force: Flag = False,
+    key: Key = None,
 ) -> None:
     """The reader no longer counts, at once: by its own `epoch`, or by an operator's `force`."""
+    act = act_of(key, source, subtask, epoch)
     if force and epoch is None:
-        await coordinator.evict(group, source, subtask)
+        await coordinator.evict(group, source, subtask, act)
     elif epoch is not None and not force:
-        await coordinator.leave(group, source, subtask, epoch)
+        await coordinator.leave(group, source, subtask, epoch, act)
     else:
         raise InvalidMessage([("epoch", "is needed, unless force=true evicts whatever the epoch; not both")])
