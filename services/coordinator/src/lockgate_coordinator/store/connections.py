@@ -134,7 +134,7 @@ class Connections:
 
     async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
         """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
-        a pooled connection. redis-py closes that connection, but retries after its own errors alone.
+        a pooled connection. redis-py closes that one, but retries after its own errors alone.
         """
         for _ in range(AT_ONCE):
             try:
