@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import Any
 
 from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
-from lockgate.group.group import Group, tick
+from lockgate.group.group import Group, restored, tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import after_silence, has_finished, in_grace, is_lost, lease_ends, without_reach
 from lockgate.group.long_waits import wait_after
@@ -55,7 +55,7 @@ def register(
     group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int, hearing: Hearing = ALWAYS
 ) -> Group:
     """Opens a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
-    group = after_silence(group, now_ms)
+    group = restored(after_silence(group, now_ms), event.config, event.configured_at, now_ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
     if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms, hearing):

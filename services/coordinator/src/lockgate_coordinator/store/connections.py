@@ -112,11 +112,23 @@ class Connections:
             with fail_after(timeout_s):
                 async with self._permits:
                     await self._linked_anew()
-                    return await self._client.execute_command(*words)
+                    return await self._executed(words)
         except NoScriptError:
             raise _ScriptUnknown from None
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             raise self._unavailable(error) from error
+
+    async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
+        """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
+        a pooled connection. redis-py closes that one, but retries after its own errors alone.
+        """
+        for _ in range(AT_ONCE):
+            try:
+                return await self._client.execute_command(*words)
+            except RuntimeError as error:
+                if "closed" not in str(error):
+                    raise
+        raise NotConnected("every connection was closed by the server")
 
     async def _linked_anew(self) -> None:
         if not self._may_link or self._linking or (self._link is not None and not self._link.ended):
