@@ -63,7 +63,7 @@ STANDING_STILL: tuple[Break, ...] = (
     _Break(
         "a process counts as deaf until it has read what waited",
         "service/pulse.py",
-        " + min(ended - began, AFTERWARDS_S)",
+        "        ended += min(ended - began, AFTERWARDS_S)\n",
         "",
         PULSE,
     ),
