@@ -103,7 +103,7 @@ async def _body(request: Request) -> object:
     if too_many_values(whole):
         raise BodyTooLarge(_TOO_MANY)
     try:
-        return json.loads(whole)
+        return json.loads(whole.decode(), parse_constant=_no_number)
     except RecursionError:
         raise InvalidMessage([("body", "is nested too deeply")]) from None
     except ValueError as error:
@@ -123,6 +123,11 @@ def too_many_values(body: bytes) -> bool:
     within texts count too.
     """
     return len(body) > VALUES_LIMIT and sum(body.count(mark) for mark in (b",", b"{", b"[")) > VALUES_LIMIT
+
+
+def _no_number(text: str) -> float:
+    """Refuses NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(f"{text} is no JSON")
 
 
 def _announced(request: Request) -> int:

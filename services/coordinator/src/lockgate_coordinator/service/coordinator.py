@@ -48,6 +48,10 @@ class Configured:
     before: GroupConfig | None = None
 
 
+class Stopping(Exception):
+    """The service is about to stop."""
+
+
 Precondition = Callable[[Group | None], bool]
 
 
@@ -78,6 +82,7 @@ class Coordinator:
         fast: Fast = Fast(),  # noqa: B008 – frozen
         pulse: Pulse | None = None,
     ) -> None:
+        self.stopping = False
         self._store = store
         self._evicting = evicting
         self._limits = limits
@@ -223,7 +228,11 @@ class Coordinator:
         return self._queue.commits, self._queue.commands
 
     async def ready(self) -> None:
-        """Returns if the store can be read and written."""
+        """Returns if the store can be read and written, and the service goes on. Raises
+        `Stopping`.
+        """
+        if self.stopping:
+            raise Stopping("this coordinator is about to stop: ask another")
         await self._store.ping()
 
     def end_waiting(self) -> None:

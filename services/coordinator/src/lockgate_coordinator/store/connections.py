@@ -32,6 +32,7 @@ from redis.exceptions import ConnectionError as NotConnected
 from lockgate_coordinator.fast.redis_link import AskAgain, Link
 from lockgate_coordinator.store.addresses import PASSWORD, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
+from lockgate_coordinator.store.outages import Outages
 
 TIMEOUT_S = 2.0
 """How long an answer may take, connecting and queueing included: shorter than a client's timeout,
@@ -60,6 +61,7 @@ class Connections:
 
     def __init__(self, address: RedisAddress, *, link: bool = True) -> None:
         self._address = address
+        self._outages = Outages(str(address))
         self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
@@ -76,13 +78,29 @@ class Connections:
         """
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
-            return await (self.command(*words) if large else self._quickly(words))
+            answer = await (self.command(*words) if large else self._quickly(words))
         except _ScriptUnknown:
             return await self.command("EVAL", script.text, *words[2:])
+        if self._outages.now:
+            self._outages.over()
+        return answer
 
     async def command(self, *words: str | bytes | int) -> Any:
         """The answer to one command of Redis."""
-        return await self._pooled(words, TIMEOUT_S)
+        answer = await self._pooled(words, TIMEOUT_S)
+        if self._outages.now:
+            self._outages.over()
+        return answer
+
+    async def evicts(self) -> str | None:
+        """Redis's `maxmemory-policy`, if that may delete keys of groups, as far as Redis tells."""
+        try:
+            answer = await self.command("INFO", "memory")
+        except StoreUnavailable:
+            return None  # the user may not ask, or there is no Redis: that is said elsewhere
+        told = answer if isinstance(answer, dict) else {}
+        policy = str(told.get("maxmemory_policy", ""))
+        return policy if policy.startswith("allkeys") else None
 
     async def close(self) -> None:
         self._may_link = False
@@ -142,7 +160,9 @@ class Connections:
             self._linking = False
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"{self._address}: {_describe_error(error)}")
+        text = f"{self._address}: {_describe_error(error)}"
+        self._outages.failed(text)
+        return StoreUnavailable(text)
 
 
 class _ScriptUnknown(Exception):

@@ -59,5 +59,8 @@ class MemoryStore:
     async def ping(self) -> None:
         return None
 
+    async def dangers(self) -> list[str]:
+        return []
+
     async def close(self) -> None:
         return None

@@ -138,6 +138,15 @@ class RedisStore:
         if not await self._connections.run(self._ready, [keys.READY], []):
             raise StoreUnavailable("this Redis is older than 7.0, which is the oldest that will do")
 
+    async def dangers(self) -> list[str]:
+        policy = await self._connections.evicts()
+        if policy is None:
+            return []
+        return [
+            f"Redis may delete groups when its memory is full (maxmemory-policy {policy}), and their queries run free: "
+            "set maxmemory-policy to noeviction"
+        ]
+
     async def close(self) -> None:
         await self._connections.close()
 
