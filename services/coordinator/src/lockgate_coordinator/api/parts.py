@@ -5,9 +5,10 @@ by FastAPI, so that 64-bit numbers stay exact.
 import json
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Annotated, cast
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BeforeValidator
 from starlette.requests import ClientDisconnect
 
@@ -55,6 +56,24 @@ document would lack them.
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
 Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """How many items a page may have."""
+
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[!-~]{1,255}$",
+        description="The same in each repetition of a request, and of no other request: a repetition is answered "
+        "like the first, and takes effect once",
+    ),
+]
+
+
+def act_of(key: str | None, *what: object) -> str | None:
+    """The act that a key names; None without a key. A key that is used for something else is
+    another act.
+    """
+    return None if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 
 
 async def _coordinator(request: Request) -> Coordinator:
