@@ -3,7 +3,7 @@
 services/coordinator   __main__ → server → app → api → service → store  ─┐
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
 clients/spark          align | gate | progress → gates → jvm → planning  ─┘
-                         → telemetry → group | logs → config
+                         → report → telemetry → group | logs → config
 
 An import for types alone is an arrow too, and so is an import inside a function: a reader follows
 them all the same. Only `test_the_core_loads_without_its_extra` asks when an import is made.
@@ -77,6 +77,7 @@ CLIENT_LAYERS = (
     {"conf"},
     {"logs", "group"},
     {"telemetry"},
+    {"report"},
     {"planning"},
     {"jvm"},
     {"gates"},

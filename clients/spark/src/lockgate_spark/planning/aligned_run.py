@@ -26,6 +26,9 @@ from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait
 from lockgate_spark.planning.joint import JointPlanner
 from lockgate_spark.planning.min_batch import Least, MinBatch
 from lockgate_spark.planning.run import Run
+from lockgate_spark.report.findings import BatchLoss
+from lockgate_spark.report.observation import Beside
+from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext
@@ -36,7 +39,7 @@ log = logging.getLogger("lockgate")
 class AlignedRun:
     """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
     if anywhere. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds; by default
-    the end of the run ends the wait.
+    the end of the run ends the wait. `report`: in mode observe, what the run has lost.
     """
 
     def __init__(
@@ -48,17 +51,21 @@ class AlignedRun:
         gauges: Gauges | None = None,
         ticks: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] | None = None,
+        report: RunReport | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
         # whether the last report of the executors failed, which was logged
-        self.progress_fails = False
+        self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
         self._clock, self._ticks = clock, ticks
         self._planner = JointPlanner(alignment, run, membership, self.sources, clock, ticks)
         self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
         self._min_batch, self._idle_wait = MinBatch(), IdleWait()
         self._gauges = None if gauges is None else RunGauges(gauges)
+        self._report = report
+        if report is not None:
+            report.count_beside(self._beside)
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
@@ -112,12 +119,15 @@ class AlignedRun:
         """Plans beside Spark in mode observe. Spark reads on to `native` in any case. Raises
         nothing.
         """
+        view = None
         try:
             planned = self.latest_offset(index, start, budget)
             self._planner.observer.read_natively(index, start, native, planned)
+            view = self.view
         except Exception as error:
             self._planner.observer.failed(error)
         self._serve(index, native)
+        self._tell_report(lambda report: report.read(index, start, native, view, budget))
 
     def tell_progress(self, index: int) -> dict[str, str]:
         """The metrics of one source in Spark's progress, by name."""
@@ -127,6 +137,14 @@ class AlignedRun:
         """Shows how many rows of one source were late in the run so far, where they are counted."""
         if self._gauges is not None:
             self._gauges.show_late(index, total)
+
+    def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
+        """A batch of one source is done. `batch`: its late rows, where they were counted."""
+        self._tell_report(lambda report: report.after_batch(index, batch))
+
+    def tell_uncounted(self, why: str) -> None:
+        """Late rows are not counted in this run, and why."""
+        self._tell_report(lambda report: report.not_counted(why))
 
     # -- the end --
 
@@ -150,6 +168,7 @@ class AlignedRun:
         # the group for ever.
         for close in (
             self._leave,
+            self._finish_report,
             self._close_gauges,
             *(source.log.requests.close for source in self.sources.values()),
         ):
@@ -167,6 +186,30 @@ class AlignedRun:
                 finished = self._planner.reports()
         finally:
             self.membership.close(finished, returns=self.run.available_now)
+
+    def _finish_report(self) -> None:
+        self._tell_report(lambda report: report.finish(self.run.failed()))
+
+    def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
+        """A report only informs: its failure must not stop the query."""
+        if self._report is None:
+            return
+        try:
+            tell(self._report)
+        except Exception as error:
+            log.log(logging.DEBUG if self._report_fails else logging.WARNING, "the report lacks something: %s", error)
+            self._report_fails = True
+
+    def _beside(self) -> Beside:
+        observer = self._planner.observer
+        return Beside(
+            ahead=observer.dry_run.ahead,
+            offsets_ahead=observer.dry_run.offsets_ahead,
+            left_out=observer.left_out.total,
+            max_drift_ms=0 if self.view is None else self._planner.max_drift,
+            failed_plans=observer.dry_run.has_failed,
+            seen=observer.sees_watermark,
+        )
 
     def _close_gauges(self) -> None:
         if self._gauges is not None:
