@@ -1,4 +1,4 @@
-"""The files of a report are whole at any time, written when the process ends, and no reason to fail."""
+"""The files of a report are whole at any time, and written when the process ends."""
 
 import json
 import logging

@@ -17,7 +17,7 @@ from lockgate_spark.telemetry.view import BatchAlignment
 log = logging.getLogger("lockgate")
 
 
-class Reported(Protocol):
+class ObservedQuery(Protocol):
     """A run, as Spark shows it to a report."""
 
     @property
@@ -48,7 +48,7 @@ class RunReport:
 
     def __init__(
         self,
-        run: Reported,
+        run: ObservedQuery,
         folder: Path | None,
         clock: Callable[[], float],
         ticks: Callable[[], float],
