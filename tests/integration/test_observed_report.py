@@ -94,10 +94,10 @@ def test_what_the_report_says_alignment_would_keep_an_aligned_run_does_keep(
 def test_rows_that_a_row_by_row_operator_drops_are_spark_s_own_count(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    df = observed(spark, kafka, skewed, tmp_path / "report").where("partition < 6")
+    df = observed(spark, kafka, skewed, tmp_path / "report").where("partition != 6")
     distinct = df.withWatermark("timestamp", "10 minutes").dropDuplicates(["partition", "offset", "timestamp"])
     native = Rows(distinct).start(tmp_path / "native").finish()
-    read = sum(skewed.counts()[partition] for partition in range(6))
+    read = RECORDS - skewed.counts()[6]
     found = report(tmp_path / "report")
     truth = read - len(native.all)
     assert truth == dropped(native.query) > 0

@@ -72,8 +72,8 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
         y = frame.y(delay_ms)
         drawn += (
             f'<line class="limit" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="limit-name" x="{_WIDE - _RIGHT}" y="{y - 5 if y > _TOP + 12 else y + 13:.1f}" '
-            f'text-anchor="end">the watermark waits {spoken(delay_ms)}</text>'
+            f'<text class="limit-name" x="{(_LEFT + _WIDE - _RIGHT) / 2}" y="{_HIGH - 8}" text-anchor="middle">'
+            f"- - the watermark waits {spoken(delay_ms)}</text>"
         )
     ticks = [(value, spoken(round(value)) if value else "0") for value in (0, most / 2, most)]
     return _picture("Distance between the partitions, batch by batch", frame, ticks, _times(moments, frame) + drawn)
@@ -113,10 +113,8 @@ def _times(moments: Sequence[Moment], frame: _Frame) -> str:
 
 
 def _nice(most: int) -> float:
-    """The top of an axis: 1, 2 or 5 with zeros, at least `most` and 2."""
-    step = 1
-    while True:
-        for factor in (2, 4, 10):
-            if factor * step >= most:
-                return factor * step
-        step *= 10
+    """The top of an axis: an even number with few digits, at least `most`."""
+    if most <= 10:
+        return max(2, most + most % 2)
+    step = int("1" + "0" * (len(str(most)) - 2))
+    return next(factor * step for factor in (10, 12, 16, 20, 30, 40, 60, 80, 100) if factor * step >= most)

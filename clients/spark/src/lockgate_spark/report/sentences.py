@@ -84,7 +84,7 @@ def where(found: Findings) -> str:
     named = ", ".join(f"{split.split} ({split.lost or split.late:,})" for split in worst[:_MOST_SPLITS])
     more = f" and {len(worst) - _MOST_SPLITS} more" if len(worst) > _MOST_SPLITS else ""
     times = [moment.at for moment in found.moments if moment.late]
-    return f"They came from {named}{more}, in batches {span(min(times), max(times))}."
+    return f"They came from {named}{more}, in batches of {span(min(times), max(times))}."
 
 
 def options(found: Findings) -> str:
@@ -167,11 +167,11 @@ def clock(at: float) -> str:
 
 
 def span(start: float, end: float) -> str:
-    """From when to when, wall clocks in seconds: `of 2026-01-01 10:00:00 to 10:05:00 UTC`."""
+    """From when to when, wall clocks in seconds: `2026-01-01 10:00:00 to 10:05:00 UTC`."""
     first, last = clock(start), clock(end)
     if first == last:
-        return f"of {first} UTC"
-    return f"of {first} to {last[11:] if first[:10] == last[:10] else last} UTC"
+        return f"{first} UTC"
+    return f"{first} to {last[11:] if first[:10] == last[:10] else last} UTC"
 
 
 def _set(one: Advice) -> str:
