@@ -82,7 +82,7 @@ CLIENT_LAYERS = (
     {"jvm"},
     {"gates"},
     {"align"},
-    {"gate", "progress"},
+    {"gate", "progress", "status"},
     {"__init__"},
 )
 APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other

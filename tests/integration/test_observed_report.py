@@ -54,6 +54,26 @@ def run(df: DataFrame, checkpoint: Path, name: str = "") -> StreamingQuery:
     return query
 
 
+def test_the_rows_lost_by_instants_are_all_that_are_late(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report").withWatermark("timestamp", "10 minutes")
+    counts = df.groupBy("timestamp", "partition").count().where("count > 0")
+    kept: Counter[Any] = Counter()
+
+    def take(batch: DataFrame, _: int) -> None:
+        kept.update({row: row["count"] for row in batch.collect()})
+
+    writer = counts.writeStream.foreachBatch(take).outputMode("append")
+    query = writer.option("checkpointLocation", str(tmp_path / "native")).trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    found = report(tmp_path / "report")
+    assert found["rows"]["lost"]["basis"] == "windows"
+    assert found["rows"]["lost"]["most"] == found["rows"]["late"] > 0
+    waiting = query.recentProgress[-1]["stateOperators"][0]["numRowsTotal"]
+    assert kept.total() + waiting == RECORDS - found["rows"]["late"]
+
+
 @pytest.mark.parametrize("window", ["10 minutes", "1 hour"])
 def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
     spark: SparkSession,
@@ -112,7 +132,11 @@ def sliding(df: DataFrame) -> DataFrame:
     return df.withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour", "30 minutes"))
 
 
-@pytest.mark.parametrize("shape", [filtered, sliding])
+def by_session(df: DataFrame) -> DataFrame:
+    return df.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "20 minutes"), "partition")
+
+
+@pytest.mark.parametrize("shape", [filtered, sliding, by_session])
 def test_where_a_loss_cannot_be_known_exactly_the_report_has_both_ends_and_says_why(
     spark: SparkSession,
     kafka: KafkaBroker,

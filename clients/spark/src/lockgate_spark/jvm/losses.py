@@ -15,12 +15,13 @@ from lockgate_spark.query_watermark import QueryWatermark
 from lockgate_spark.report.findings import QueryShape
 
 _EVENT_TIME = re.compile(r"#(\d+)-T\d+ms")
+_ID = re.compile(r"#(\d+)")
 # As Spark's rule TimeWindowing writes a window that follows the one before it.
 _WINDOW = re.compile(
     r"named_struct\(start, .*?TimestampType, LongType\) - (-?\d+)\) % (\d+)\).*?"
     r", end, .*? \+ (\d+)\), LongType, \w+\)\)\) AS [^#]+#(\d+)-T\d+ms"
 )
-_PASS_ON = ("EventTimeWatermark", "CollectMetrics", "SubqueryAlias", "Union", "Project", "View")
+_PASS_ON = ("CollectMetrics", "SubqueryAlias", "Union", "View")
 _MOST_FIELDS = 10_000
 
 
@@ -49,37 +50,54 @@ def query_shape(plan: Any, watermarks: list[QueryWatermark]) -> QueryShape:
 
 def windows_of(plan: Any) -> Tumbling | None:
     """The windows of the only aggregation that a plan has, where each row of its sources comes to
-    it; None where a row may go another way.
+    it; None where a row may go another way. What is made of the aggregation's rows does not matter.
     """
-    grouped, made, open_nodes = None, {}, [plan]
-    while open_nodes:
-        node = open_nodes.pop()
-        kind, children = class_name(node), node.children()
-        open_nodes += [children.apply(n) for n in range(children.size())]
-        if kind == "Aggregate":
-            if grouped is not None:
-                return None
-            keys = [
-                _EVENT_TIME.search(str(node.groupingExpressions().apply(n).toString()))
-                for n in range(node.groupingExpressions().size())
-            ]
-            times = [key[1] for key in keys if key]
-            if len(times) != 1:
-                return None
-            grouped = times[0]
-        elif kind == "Project":
+    node = plan
+    while class_name(node) != "Aggregate":
+        if node.children().size() != 1:
+            return None
+        node = node.children().apply(0)
+    by = _event_time_key(node)
+    return None if by is None else _windows_below(node, by)
+
+
+def _event_time_key(aggregate: Any) -> str | None:
+    """The id of the column with the event time by which rows are grouped."""
+    keys = aggregate.groupingExpressions()
+    found = [_EVENT_TIME.search(str(keys.apply(n).toString())) for n in range(keys.size())]
+    ids = [key[1] for key in found if key]
+    return ids[0] if len(ids) == 1 else None
+
+
+def _windows_below(aggregate: Any, by: str) -> Tumbling | None:
+    """The windows in the column `by`, if all below the aggregation hands on each row once."""
+    windows: dict[str, Tumbling] = {}
+    unseen = _children(aggregate)
+    while unseen:
+        node = unseen.pop()
+        kind = class_name(node)
+        unseen += _children(node)
+        if kind == "Project":
             for found in _WINDOW.finditer(str(node.simpleString(_MOST_FIELDS))):
                 offset, slide, size, name = found.groups()
                 if slide != size:
                     return None
-                made[name] = Tumbling(int(size), int(offset))
+                windows[name] = Tumbling(int(size), int(offset))
+        elif kind == "EventTimeWatermark":
+            windows.update((name, Tumbling()) for name in _ID.findall(str(node.eventTime().toString())))
         elif not _passes_on(node, kind):
             return None
-    return None if grouped is None else made.get(grouped, Tumbling() if not made else None)
+    one_kind = len({each for each in windows.values() if each.size}) <= 1
+    return windows.get(by) if one_kind else None
+
+
+def _children(node: Any) -> list[Any]:
+    children = node.children()
+    return [children.apply(n) for n in range(children.size())]
 
 
 def _passes_on(node: Any, kind: str) -> bool:
     """Whether a node hands on each row that it gets, once."""
     if kind == "Filter":
         return re.fullmatch(r"isnotnull\([^()]*\)", str(node.condition().toString())) is not None
-    return kind in _PASS_ON or kind.startswith(("WriteTo", "StreamingDataSourceV2"))
+    return kind in _PASS_ON or kind.startswith("StreamingDataSourceV2")

@@ -16,6 +16,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.group.membership import Membership
@@ -31,7 +32,7 @@ from lockgate_spark.report.observation import Beside
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
-from lockgate_spark.telemetry.view import BatchAlignment, PlanContext
+from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
 log = logging.getLogger("lockgate")
 
@@ -66,6 +67,8 @@ class AlignedRun:
         self._report = report
         if report is not None:
             report.count_beside(self._beside)
+        self._held_made: Timed | None = None
+        self.held_since = 0.0  # wall clock in seconds; of the wait that lasts, or of the last one
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
@@ -81,6 +84,19 @@ class AlignedRun:
     def view(self) -> BatchAlignment | None:
         """The view of the last plan; None before the first."""
         return self._planner.observer.view
+
+    @property
+    def held_view(self) -> BatchAlignment | None:
+        """The view of the plan with which the query waits at this moment; None while it waits for
+        nothing.
+        """
+        held = self._held_made
+        return None if held is None else describe(held[0], replace(self._context(held[1]), before=self.view))
+
+    @property
+    def max_drift(self) -> int | None:
+        """What the plans keep to, in ms; None before the first one."""
+        return None if self.view is None else self._planner.max_drift
 
     @property
     def disorder(self) -> int:
@@ -225,9 +241,12 @@ class AlignedRun:
         positions = {i: start if i == index else self._position(i) for i in self.sources}
         made = self._planner.plan(positions)
         if self._held.holds(made[0]):
-            made = self._held.wait(
-                made, lambda: self._planner.plan(positions), self._show_held, lambda: self._planner.careful
-            )
+            try:
+                made = self._held.wait(
+                    made, lambda: self._planner.plan(positions), self._show_held, lambda: self._planner.careful
+                )
+            finally:
+                self._held_made = None
         plan, seconds = made
         if not self.run.available_now and not self.alignment.observes:
             plan = self._min_batch.put_off(plan, self._ticks())
@@ -239,19 +258,21 @@ class AlignedRun:
         return ends
 
     def _show_held(self, made: Timed) -> None:
-        """The gauges move while the query waits for a better plan than this one."""
-        if self._gauges is None:
-            return
-        plan, seconds = made
+        """Status and gauges move while the query waits for a better plan than this one."""
+        if self._held_made is None:
+            self.held_since = self._clock()
+        self._held_made = made
+        if self._gauges is not None:
+            self._gauges.show_held(made[0], self._context(made[1]))
+
+    def _context(self, seconds: float) -> PlanContext:
         membership = self.membership
-        self._gauges.show_held(
-            plan,
-            PlanContext(
-                planned_at=self._clock(),
-                seconds=seconds,
-                group=None if membership is None else membership.last,
-                coordinator=None if membership is None else membership.coordination,
-            ),
+        return PlanContext(
+            planned_at=self._clock(),
+            seconds=seconds,
+            group=None if membership is None else membership.last,
+            coordinator=None if membership is None else membership.coordination,
+            slowest=self._planner.slowest,
         )
 
     def _serve(self, index: int, offsets: Offsets) -> None:

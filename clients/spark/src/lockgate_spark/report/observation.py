@@ -26,8 +26,8 @@ from lockgate_spark.report.findings import (
 from lockgate_spark.telemetry.view import BatchAlignment
 
 MOST_MOMENTS = 240
-_AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSave")
-"""Operators that count dropped rows after a partial aggregation."""
+_ROW_BY_ROW = ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "transformWithStateExec", "globalLimit")
+"""Operators that drop row by row. All others may count after a partial aggregation."""
 
 
 @dataclass(slots=True)
@@ -209,7 +209,7 @@ def loss_of(late: int | None, lost: int, operators: Mapping[str, int], ran: bool
     them whose window was behind; `operators`: what each stateful operator says that it dropped;
     `ran`: whether a batch has run.
     """
-    dropped, aggregated = sum(operators.values()), any(name in _AGGREGATIONS for name in operators)
+    dropped, aggregated = sum(operators.values()), any(name not in _ROW_BY_ROW for name in operators)
     if not operators and (ran or late == 0):
         return Loss(Basis.STATELESS, 0, 0)
     if not aggregated:
