@@ -43,6 +43,12 @@ def test_bars_and_the_mark_of_the_drift_have_one_scale() -> None:
     assert "The dashed line is max_drift, 10 min." in page
 
 
+def test_the_table_takes_its_colours_from_the_notebook_in_whatever_mode_the_browser_is() -> None:
+    page = status(LEVEL, AHEAD)._repr_html_()
+    assert re.findall(r"<table style=\"[^\"]*color:inherit;font:inherit\"", page)
+    assert not re.findall(r"[;\" ]color:#", page)
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

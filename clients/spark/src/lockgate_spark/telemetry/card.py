@@ -73,7 +73,8 @@ def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
     return (
         '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:760px;overflow-x:auto">'
         f'<div style="font-weight:600">{escape(title)}</div><div style="margin-bottom:6px">{escape(sentence)}</div>'
-        f'<table style="border-collapse:collapse;border:0;margin:0">{rows}</table>{foot}</div>'
+        '<table style="border-collapse:collapse;border:0;margin:0;color:inherit;font:inherit">'
+        f"{rows}</table>{foot}</div>"
     )
 
 
