@@ -75,6 +75,15 @@ def test_a_split_that_has_nothing_to_read_is_not_far_from_any() -> None:
     assert seen(one).apart_ms == 0
 
 
+def test_the_time_between_batches_is_not_time_that_they_took() -> None:
+    one = observation()
+    for began in (100.0, 1_000.0):
+        one.read(0, {"a-0": 0}, {"a-0": 5}, None, 100, at=began)
+        for later in (2.0, 500.0):  # a progress report of an idle trigger, too
+            one.done(began + later)
+    assert seen(one).busy_s == 4.0
+
+
 def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
     one = observation()
     one.read(0, {"a-0": 5}, {"a-0": 5}, view(split(0, "a-0", 0)), 100, at=101.0)
