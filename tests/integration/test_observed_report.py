@@ -231,6 +231,15 @@ def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_i
     assert report(tmp_path)["rows"]["late"] is not None
 
 
+def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    text = (Path(__file__).parents[2] / "docs/guide/observe.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    exec(code, {"spark": spark, "brokers": kafka.bootstrap, "topic": skewed.name, "folder": str(tmp_path)})
+    assert report(tmp_path / "report")["rows"]["read"] == RECORDS
+
+
 def test_the_page_is_one_file_that_asks_no_other_host_for_anything(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:

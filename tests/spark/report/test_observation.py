@@ -75,6 +75,15 @@ def test_a_split_that_has_nothing_to_read_is_not_far_from_any() -> None:
     assert seen(one).apart_ms == 0
 
 
+def test_the_time_between_batches_is_not_time_that_they_took() -> None:
+    one = observation()
+    for began in (100.0, 1_000.0):
+        one.read(0, {"a-0": 0}, {"a-0": 5}, None, 100, at=began)
+        for later in (2.0, 500.0):  # a progress report of an idle trigger, too
+            one.done(began + later)
+    assert seen(one).busy_s == 4.0
+
+
 def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
     one = observation()
     one.read(0, {"a-0": 5}, {"a-0": 5}, view(split(0, "a-0", 0)), 100, at=101.0)
@@ -96,9 +105,9 @@ def test_a_progress_report_that_is_seen_twice_counts_once() -> None:
     assert seen(one).operators == {DEDUPE: 10}
 
 
-@given(st.lists(st.integers(0, 5), max_size=5 * MOST_MOMENTS))
-def test_a_long_timeline_is_merged_and_loses_no_row_and_no_batch(lost: list[int]) -> None:
-    one = observation()
+@given(count=st.integers(0, 5 * MOST_MOMENTS))
+def test_a_long_timeline_is_merged_and_loses_no_row_and_no_batch(count: int) -> None:
+    one, lost = observation(), [n * n % 7 for n in range(count)]
     for n, rows in enumerate(lost):
         one.read(0, {"a-0": n}, {"a-0": n + 1}, view(split(0, "a-0", n)), None, at=float(n))
         one.lose(0, batch({"a-0": rows}, {"a-0": rows}), at=float(n))

@@ -61,6 +61,7 @@ def test_a_long_run_s_files_are_made_anew_every_half_minute_and_at_the_end(tmp_p
         report.refresh()
     assert made == [RunState.RUNNING] * 2
     report.write(RunState.ENDED)
+    clock.now = 9 * REFRESH_S
     report.refresh()
     assert made[2:] == [RunState.ENDED]
     assert state_in(tmp_path) == "ended"

@@ -27,7 +27,8 @@ FOUND = Findings(
     run_id="469f9c09",
     state=RunState.ENDED,
     began=1_767_225_600.0,
-    until=1_767_225_720.0,
+    until=1_767_229_200.0,
+    busy_s=120.0,
     rows=8_000,
     batches=7,
     loss=Loss(Basis.WINDOWS, 350, 350),
@@ -79,12 +80,13 @@ def test_the_paragraph_says_where_when_why_and_what_to_do() -> None:
 def test_a_drift_above_the_delay_is_advised_against_and_without_a_delay_none_is_advised() -> None:
     assert options(replace(FOUND, max_drift_ms=60 * MINUTE))["max_drift"] == "10 minutes"
     assert options(FOUND)["max_drift"] == "5 minutes"
+    assert options(replace(FOUND, max_drift_ms=0))["max_drift"] == "10 minutes"
     assert options(replace(FOUND, shape=QueryShape()))["max_drift"] is None
 
 
 def test_without_a_budget_one_is_advised_by_the_speed_of_the_run() -> None:
     unlimited = replace(FOUND, sources=(SourceFindings(0, None, 1_840_000, 900_000),))
-    assert options(unlimited)["maxOffsetsPerTrigger"] == "900000"  # 1,840,000 in two minutes
+    assert options(unlimited)["maxOffsetsPerTrigger"] == "900000"  # 1,840,000 in two busy minutes
     assert options(FOUND)["maxOffsetsPerTrigger"] == "1200"
 
 

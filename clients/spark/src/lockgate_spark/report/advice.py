@@ -90,7 +90,8 @@ def _max_drift(found: Findings) -> Advice:
     why = f"no row is late while max_drift is at most the watermark's delay, {readable(delay)}"
     if 0 < found.max_drift_ms <= delay:
         return Advice("max_drift", readable(found.max_drift_ms), f"{why}; this run has planned with this value")
-    return Advice("max_drift", readable(delay), f"{why}; this run has planned with {readable(found.max_drift_ms)}")
+    planned = f"; this run has planned with {readable(found.max_drift_ms)}" if found.max_drift_ms else ""
+    return Advice("max_drift", readable(delay), f"{why}{planned}")
 
 
 def _budget(found: Findings, index: int) -> Advice:
@@ -111,7 +112,7 @@ def _budget(found: Findings, index: int) -> Advice:
 
 
 def _a_minute(found: Findings, offsets: int) -> float:
-    return offsets * _BATCH_S / max(1.0, found.until - found.began)
+    return offsets * _BATCH_S / max(1.0, found.busy_s)
 
 
 def _minutes(ms: int) -> str:

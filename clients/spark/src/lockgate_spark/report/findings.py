@@ -143,8 +143,8 @@ class Findings:
     record was seen to be below an earlier one of its split. `too_late`: records that came later
     than their producer had shown. `left_out`: records with an incredible event time. `ahead`:
     batches that went beyond their plan; `offsets_ahead`: by how many offsets. `max_drift_ms`: what
-    the plans kept to. `busy_s`: how long the batches took, as far as known. `failed_plans`: whether
-    a plan could not be made.
+    the plans kept to, 0 before the first one. `busy_s`: how long the batches took, without the
+    waits between them. `failed_plans`: whether a plan could not be made.
     """
 
     query: str | None
@@ -167,6 +167,7 @@ class Findings:
     left_out: int = 0
     ahead: int = 0
     offsets_ahead: int = 0
+    busy_s: float = 0.0
     failed_plans: bool = False
     in_group: bool = False
     splits: tuple[SplitFindings, ...] = ()

@@ -79,6 +79,8 @@ class Observation:
     _operators: Counter[str] = field(default_factory=Counter)
     _progress: object = None
     _whole: bool = True  # the lost rows of each batch are exact
+    _busy: float = 0.0
+    _reads_since: float | None = None  # wall clock; None between two batches
     _rows: int = 0
     _batches: int = 0
     _late: int = 0
@@ -110,6 +112,7 @@ class Observation:
             return
         self._round, self._view = {source}, view
         self._batches += 1
+        self._reads_since = at
         self._add(Moment(at, apart_ms=None if view is None else self._look(view)))
 
     def _look(self, view: BatchAlignment) -> int:
@@ -141,6 +144,13 @@ class Observation:
             self._moments[-1] = replace(
                 last, late=last.late + late, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark)
             )
+
+    def done(self, at: float) -> None:
+        """The batch that was read last is done. `at`: wall clock in seconds."""
+        with self._lock:
+            if self._reads_since is not None:
+                self._busy += max(0.0, at - self._reads_since)
+                self._reads_since = None
 
     def _add(self, moment: Moment) -> None:
         if self._moments and self._moments[-1].batches < self._merge:
@@ -190,6 +200,7 @@ class Observation:
                 left_out=beside.left_out,
                 ahead=beside.ahead,
                 offsets_ahead=beside.offsets_ahead,
+                busy_s=self._busy,
                 failed_plans=beside.failed_plans,
                 in_group=self.in_group,
                 splits=tuple(

@@ -80,6 +80,7 @@ class RunReport:
         """A batch of a source is done. `batch`: its late rows, where they were counted."""
         if batch is not None:
             self._observation.lose(source, batch, self._clock())
+        self._observation.done(self._clock())
         self._look_at_operators()
         if self._files is not None:
             self._files.refresh()
