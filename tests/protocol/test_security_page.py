@@ -1,0 +1,62 @@
+"""The page about security: its limits and lines are the code's own."""
+
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from lockgate.wire.codec import BATCH_LIMIT
+from lockgate.wire.fields import COUNTED, TOLD
+from lockgate_coordinator.__main__ import cli
+from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE
+from lockgate_coordinator.api.parts import BODY_LIMIT, VALUES_LIMIT
+from lockgate_coordinator.api.problems import REJECTED_IN_FULL, TABLE
+from lockgate_coordinator.intake import HEAD_LIMIT, SLOW_S
+from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.settings import MAX_SUBSCRIBERS
+from lockgate_coordinator.telemetry.logs import LONGEST_TEXT
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/security.md").read_text(encoding="utf-8")
+ROWS = {
+    cells[0]: cells[1:]
+    for line in PAGE.split("## Limits")[1].split("## ")[0].splitlines()
+    if line.startswith("| ") and (cells := [cell.strip() for cell in line.strip("| ").split(" | ")])
+}
+
+
+def test_each_limit_has_its_default_in_the_table() -> None:
+    defaults = Limits()
+    for option, value in (
+        ("--max-splits", defaults.splits),
+        ("--max-readers", defaults.readers),
+        ("--max-sources", defaults.sources),
+        ("--max-groups", defaults.groups),
+        ("--max-attributes", defaults.attributes),
+        ("--max-subscribers", MAX_SUBSCRIBERS),
+    ):
+        (row,) = (cells for cells in ROWS.values() if f"`{option}`" in cells)
+        assert row[0] == f"{value:,}", option
+    fixed = {
+        "bodies over 64 KiB that one token sends at a time": f"{MOST_LARGE}",
+        "bytes of a body": f"{BODY_LIMIT >> 20} MiB",
+        "values of a body: its commas and opening brackets": f"{VALUES_LIMIT:,}",
+        "reports of a batch": f"{BATCH_LIMIT:,}",
+        "bytes of a request's head": f"{HEAD_LIMIT >> 10} KiB",
+        "a request that does not end": f"{SLOW_S:.0f} to {2 * SLOW_S:.0f} s",
+        "faults that an answer tells": f"{TOLD}",
+        "rejected reports of a batch that are told in full": f"{REJECTED_IN_FULL}",
+        "characters of a text in a log line": f"{LONGEST_TEXT}",
+    }
+    assert {name: ROWS[name][0] for name in fixed} == fixed
+    assert LARGE == 64 << 10
+    assert f"up to {COUNTED:,} in all" in ROWS["faults that an answer tells"][-1]
+
+
+def test_each_answer_and_option_of_the_page_is_there() -> None:
+    kinds = {problem.type for problem in TABLE.values()}
+    named = re.findall(r"\b(?:4\d\d|503) `([a-z-]+)`", PAGE)
+    assert named
+    assert set(named) <= kinds
+    help_text = CliRunner().invoke(cli, ["serve", "--help"], env={"COLUMNS": "300", "NO_COLOR": "1"}).output
+    for option in set(re.findall(r"`(--[a-z-]+)", PAGE)):
+        assert option in help_text, option
