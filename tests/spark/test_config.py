@@ -1,3 +1,8 @@
+import pickle
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+
 import pytest
 
 from lockgate_spark import Alignment, ConfigurationError, Coordinator
@@ -63,3 +68,24 @@ def test_a_slice_that_fits_no_zone_is_refused_with_what_would_and_taken_from_the
 def test_a_slice_zone_that_is_no_name_is_refused(zone: object) -> None:
     with pytest.raises(ConfigurationError, match=r"slice_zone=.*Europe/Berlin"):
         Alignment(slice="1 day", slice_zone=zone)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("made", "hint"),
+    [
+        (lambda: Alignment(max_drft="1 minute"), "Alignment has no option 'max_drft': did you mean max_drift?"),  # type: ignore[call-arg]
+        (lambda: Alignment(idle_time="1 minute"), "did you mean idle_timeout?"),  # type: ignore[call-arg]
+        (lambda: Alignment(zzz=1), "there are max_drift, idle_timeout"),  # type: ignore[call-arg]
+        (lambda: Coordinator("http://c:1", grup="g"), "Coordinator has no option 'grup': did you mean group?"),  # type: ignore[call-arg]
+    ],
+)
+def test_an_option_that_there_is_not_is_named_with_the_near_one(made: Callable[[], object], hint: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        made()
+    assert hint in str(refused.value)
+
+
+def test_settings_can_be_copied_and_changed() -> None:
+    alignment = Alignment(coordinator=Coordinator("http://c:1", group="g"))
+    assert replace(copy(alignment), mode="observe").observes
+    assert pickle.loads(pickle.dumps(alignment)) == alignment

@@ -34,6 +34,18 @@ def test_a_batch_dataframe_is_refused(spark: SparkSession) -> None:
         align(spark.range(1))
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [("5 minutes", "align(df, Alignment(max_drift='5 minutes'))"), ({"max_drift": 1}, "align(df, Alignment(…))")],
+)
+def test_an_alignment_that_is_none_is_refused_with_the_line_to_write(
+    spark: SparkSession, given: object, hint: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        align(spark.readStream.format("rate").load(), given)  # type: ignore[arg-type]
+    assert hint in str(refused.value)
+
+
 def test_something_that_is_no_dataframe_is_refused_by_its_type() -> None:
     with pytest.raises(UnsupportedQuery, match="not list"):
         align([])  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,8 @@ def _read_until(screen: int, text: bytes | None) -> None:
             assert text is None, seen
             return
         seen += more
+
+
+def test_the_command_tells_its_version() -> None:
+    told = CliRunner().invoke(cli, ["--version"])
+    assert (told.exit_code, told.output) == (0, f"lockgate {version('lockgate-coordinator')}\n")

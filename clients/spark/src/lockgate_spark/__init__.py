@@ -3,6 +3,8 @@
 df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 """
 
+from importlib.metadata import version
+
 from lockgate_spark.align import align, align_all, alignment_of, slice_of
 from lockgate_spark.config import Alignment, Coordinator
 from lockgate_spark.errors import (
@@ -21,6 +23,8 @@ from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+
+__version__ = version("lockgate-spark")
 
 __all__ = [
     "AccessDenied",

@@ -57,6 +57,12 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
     """Several streams of one query, planned together: all their splits stand level at every batch
     boundary. See `align`.
     """
+    if alignment is not None and not isinstance(alignment, Alignment):
+        raise ConfigurationError(
+            f"align takes an Alignment, not {alignment!r}: write align(df, Alignment(max_drift={alignment!r}))"
+            if isinstance(alignment, str | int | float)
+            else f"align takes an Alignment, not {alignment!r}: write align(df, Alignment(…))"
+        )
     conf = dfs[0].sparkSession.conf.getAll if dfs and hasattr(dfs[0], "sparkSession") else {}
     if not dfs or not enabled(conf):
         return list(dfs)

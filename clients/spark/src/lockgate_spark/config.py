@@ -3,7 +3,9 @@ and checked when they are made.
 """
 
 import re
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from lockgate.plan.model import Bounds
@@ -13,6 +15,9 @@ from lockgate.wire.events import NAME, NAME_RULE, CatchUp
 from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.errors import ConfigurationError
 from lockgate_spark.event_times import Credible
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 # for gates, and for closing windows: there no producer's own lag is the bound
@@ -25,8 +30,22 @@ OUTAGES = ("hold", "proceed", "fail")
 _TOKEN = re.compile(r"[!-~]*\Z")
 
 
+class _Named:
+    """Names the option that was meant, where one is given that there is not."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: object, **options: object) -> "Self":
+        names = [each.name for each in fields(cls) if each.name != "_"]  # type: ignore[arg-type]
+        for option in options.keys() - set(names):
+            near = get_close_matches(option, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise ConfigurationError(f"{cls.__name__} has no option {option!r}: {hint}")
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True, slots=True)
-class Coordinator:
+class Coordinator(_Named):
     """The coordinator and the group through which queries stay level with each other.
 
     `group`: the queries of one group wait for each other. `source`: this query's name in the group
@@ -45,11 +64,11 @@ class Coordinator:
     _: KW_ONLY
     group: str
     source: str | None = None
-    catch_up: str = "joint"
+    catch_up: Literal["joint", "strict"] = "joint"
     token: str | None = field(default=None, repr=False)
     ca: str | None = None
     timeout: Duration = "2 seconds"
-    on_outage: str = "hold"
+    on_outage: Literal["hold", "proceed", "fail"] = "hold"
     hold_for: Duration = "5 minutes"
     max_batch: Duration | None = None
     park: Duration | None = None
@@ -82,7 +101,7 @@ class Coordinator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alignment:
+class Alignment(_Named):
     """How a query's splits are kept level in event time.
 
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5
@@ -117,9 +136,9 @@ class Alignment:
     max_hold: Duration | None = None
     slice: Duration | None = None
     slice_zone: str | None = None
-    mode: str = "align"
-    other_event_time: str = "refuse"
-    late_rows: str | None = None
+    mode: Literal["align", "observe"] = "align"
+    other_event_time: Literal["refuse", "warn"] = "refuse"
+    late_rows: Literal["ignore", "count"] | None = None
     report: str | None = None
     event_time: str | None = None
     coordinator: Coordinator | None = None

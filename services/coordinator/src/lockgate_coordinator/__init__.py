@@ -2,3 +2,7 @@
 An operator runs it as `lockgate serve`; `clients/spark` and other clients call its REST API.
 Theory: docs/architecture.md has its rooms, docs/protocol.md its rules.
 """
+
+from importlib.metadata import version
+
+__version__ = version("lockgate-coordinator")

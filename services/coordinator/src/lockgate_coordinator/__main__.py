@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lockgate_coordinator import __version__
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import NAME, valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
@@ -32,9 +33,18 @@ cli = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lockgate {__version__}")
+        raise typer.Exit
+
+
 @cli.callback()
-def _lockgate() -> None:
-    """Keeps `serve` a subcommand while it is the only one."""
+def _lockgate(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None: ...
 
 
 Host = Annotated[str, typer.Option(envvar="LOCKGATE_HOST", help="The address to listen on.")]
