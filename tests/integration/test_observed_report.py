@@ -231,6 +231,20 @@ def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_i
     assert report(tmp_path)["rows"]["late"] is not None
 
 
+def test_a_session_in_which_the_count_would_break_queries_observes_them_without_it(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    one_operator = spark.newSession()
+    one_operator.conf.set("spark.sql.streaming.statefulOperator.allowMultiple", "false")
+    df = observed(one_operator, kafka, skewed, tmp_path / "report")
+    native = WindowedCount(df).start(tmp_path / "native").finish()
+    found = report(tmp_path / "report")
+    assert 0 < native.counted < RECORDS
+    assert found["rows"]["late"] is None
+    assert found["rows"]["lost"]["least"] == dropped(native.query) > 0
+    assert found["summary"].startswith(f"At least {dropped(native.query)} of {RECORDS:,} rows")
+
+
 def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
