@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.fields import COUNTED, TOLD
 from lockgate_coordinator.__main__ import cli
-from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE
+from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE, MOST_UNANSWERED
 from lockgate_coordinator.api.parts import BODY_LIMIT, VALUES_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL, TABLE
 from lockgate_coordinator.intake import HEAD_LIMIT, SLOW_S
@@ -38,6 +38,7 @@ def test_each_limit_has_its_default_in_the_table() -> None:
         assert row[0] == f"{value:,}", option
     fixed = {
         "bodies over 64 KiB that one token sends at a time": f"{MOST_LARGE}",
+        "other requests of one token that are not answered yet": f"{MOST_UNANSWERED:,}",
         "bytes of a body": f"{BODY_LIMIT >> 20} MiB",
         "values of a body: its commas and opening brackets": f"{VALUES_LIMIT:,}",
         "reports of a batch": f"{BATCH_LIMIT:,}",

@@ -45,7 +45,9 @@ def client(*allowed: str) -> httpx.AsyncClient:
         ("pages.example", False),
         ("127.0.0.1.pages.example:8080", False),
         ("localhost.pages.example", False),
-        ("local.", True),
+        ("local.", False),
+        ("ai.", False),
+        ("app.local.", True),
         ("pages.example.", False),
         ("::1", True),
         ("[::1].pages.example", False),
@@ -97,6 +99,13 @@ async def test_a_request_that_a_page_of_another_origin_sends_is_refused(headers:
         answer = await api.post(READERS, json={"subtask": 0}, headers=headers)
         assert answer.status_code == status
         assert (await api.get("/v1/groups/g")).status_code == (200 if status == 201 else 404)
+
+
+async def test_a_link_that_somebody_follows_is_answered_and_a_form_is_not() -> None:
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    async with client() as api:
+        assert (await api.get("/v1/groups", headers=followed)).status_code == 200
+        assert (await api.post(READERS, json={"subtask": 0}, headers=followed)).status_code == 403
 
 
 @pytest.mark.parametrize(

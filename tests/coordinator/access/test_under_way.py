@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lockgate_coordinator.access import under_way
 from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
@@ -119,3 +120,36 @@ def test_a_client_that_leaves_frees_its_place(file: Path) -> None:
                     return stream.status_code == 200
 
             wait_for(free, 30)
+
+
+async def test_a_token_has_so_many_requests_that_are_not_answered(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_way, "MOST_UNANSWERED", 3)
+    app = create_app(MemoryStore(), Settings(tokens_file=file))
+    ends = asyncio.Event()
+
+    async def body() -> Any:
+        yield b"{"
+        await ends.wait()
+        yield b'"subtask":0}'
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator") as api:
+
+        async def sends(name: str) -> httpx.Response:
+            headers = {**bearer(name), "Content-Length": "13"}
+            return await api.post(f"{GROUP}/sources/s/readers", content=body(), headers=headers)
+
+        begun = [asyncio.create_task(sends("reporter")) for _ in range(3)]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert (await sends("reporter")).json()["type"] == "urn:lockgate:too-many-at-once"
+        other = asyncio.create_task(sends("orders"))
+        ends.set()
+        assert {answer.status_code for answer in await asyncio.gather(*begun, other)} == {201}
+        assert (await sends("reporter")).status_code == 201
+
+
+async def test_where_one_may_wait_a_look_is_answered(file: Path) -> None:
+    app = create_app(MemoryStore(), Settings(tokens_file=file, max_subscribers=1))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator") as api:
+        await api.put(GROUP, json={}, headers=bearer("admin"))
+        assert (await api.get(f"{GROUP}/alignment", headers=bearer("reader"))).status_code == 200

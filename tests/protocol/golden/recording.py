@@ -17,12 +17,13 @@ from unittest.mock import patch
 
 import httpx
 
+from lockgate_coordinator.access import under_way
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service import announcer, pulse
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, open_store
 
-from .scenario import READER, SCENARIO, START, Step
+from .scenario import BUSY, READER, SCENARIO, START, Step
 
 FILE = Path(__file__).with_name("exchanges.json")
 HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
@@ -34,7 +35,7 @@ async def recorded() -> list[dict[str, Any]]:
     """Each step of the scenario with its answer, in the form of the file."""
     now = START
     exchanges = []
-    guard = Settings(tokens=f"read={READER}", rate_limit=1, max_subscribers=1)
+    guard = Settings(tokens=f"read={READER},report={BUSY}", rate_limit=1)
     app = create_app(MemoryStore(lambda: now))
     async with (
         _tireless(),
@@ -63,8 +64,10 @@ def written(exchanges: list[dict[str, Any]]) -> str:
 
 @asynccontextmanager
 async def _tireless() -> AsyncIterator[None]:
-    """The clock stands still within a step, so a pause of this process must lengthen no lease."""
-    with patch.object(pulse, "DEAF_S", 3_600.0):
+    """The clock stands still within a step, so a pause of this process must lengthen no lease. And
+    a token that reports has as many requests under way as it may.
+    """
+    with patch.object(pulse, "DEAF_S", 3_600.0), patch.object(under_way, "MOST_UNANSWERED", 0):
         yield
 
 

@@ -17,6 +17,8 @@ T = 1_767_225_600_000
 """2026-01-01, the event time that the readers are at."""
 READER = "a-token-of-the-golden-exchanges-alone-0000000"
 """What may read, once a second and twice at once, where a token is wanted."""
+BUSY = "another-token-of-the-golden-exchanges-0000000"
+"""The token that may report, of which too many requests are under way."""
 TOO_MUCH = 8 * 1024 * 1024 + 1
 
 
@@ -250,7 +252,14 @@ DENIED = [
     Step(at=30_001, method="DELETE", path="/v1/groups/checkout", headers=bearing(READER), guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing(READER), guarded=True),
-    Step(at=40_000, method="GET", path="/v1/groups/checkout/alignment", headers=bearing(READER), guarded=True),
+    Step(
+        at=40_000,
+        method="POST",
+        path="/v1/groups/checkout/watermarks",
+        body={"reports": []},
+        headers=bearing(BUSY),
+        guarded=True,
+    ),
 ]
 
 SCENARIO = [

@@ -187,7 +187,7 @@ def serve_command(
         rate_limit=rate_limit,
         max_subscribers=max_subscribers,
         split_metrics=split_metrics,
-        allowed_hosts=tuple(allowed_host or ()),
+        allowed_hosts=(*(allowed_host or ()), host),
         limits=limits,
         fast=_fast(plain),
     )

@@ -99,7 +99,11 @@ def create_app(
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)
         rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit, clock)
         app.before(
-            Guard, keyring=keyring, rate=rate, most_waiting=settings.max_subscribers // 2, answer=problems.problem
+            Guard,
+            keyring=keyring,
+            rate=rate,
+            most_waiting=max(1, settings.max_subscribers // 2),
+            answer=problems.problem,
         )
     else:
         app.before(Browsers, hosts=settings.allowed_hosts, answer=problems.problem)

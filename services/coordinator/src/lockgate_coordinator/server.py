@@ -48,9 +48,9 @@ STUCK_MS = 60_000
 """How long a client may acknowledge nothing before the system ends its connection."""
 
 
-DRAIN_S = 1.0
-"""How long `/readyz` says no before the listener closes, so that a proxy sends new requests to
-others.
+DRAIN_S = 1.5
+"""How long `/readyz` says no before the listener closes, so that a proxy that asks each second
+sends new requests to others.
 """
 
 DESCRIPTORS_LEFT = 0.1
@@ -142,7 +142,7 @@ def _config(app: Any, context: ssl.SSLContext | None, fast: Fast) -> uvicorn.Con
         ws="none",
         log_config=None,  # this process has one log format for all
         access_log=False,
-        proxy_headers=False,  # no client address is used anywhere
+        proxy_headers=False,  # anybody can write them: an address in the log is the caller's or a proxy's own
         timeout_graceful_shutdown=GRACE_S,
         timeout_keep_alive=KEEP_ALIVE_S,
     )
@@ -189,8 +189,8 @@ class _Server(uvicorn.Server):
     _draining = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
         scheme = "https" if self.config.ssl else "http"
         for listening in sockets or []:
             host, port, *_ = listening.getsockname()

@@ -42,7 +42,7 @@ class Browsers:
         await (self._app if refusal is None else self._answer(scope["path"], refusal))(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> CrossSite | ForeignHost | None:
-        host = origin = site = b""
+        host = origin = site = mode = b""
         for name, value in scope["headers"]:
             if name == b"host":
                 host = value
@@ -50,11 +50,15 @@ class Browsers:
                 origin = value
             elif name == b"sec-fetch-site":
                 site = value
+            elif name == b"sec-fetch-mode":
+                mode = value
         if host and not self._allowed(host):
             return ForeignHost(host.decode("latin-1")[:255])
         if origin and urlsplit(origin.decode("latin-1")).netloc.lower() != host.decode("latin-1").lower():
             return CrossSite(origin.decode("latin-1")[:255])
-        if site not in (b"", b"same-origin", b"none"):
+        # a link that somebody follows shows its answer to that person, and not to the page
+        followed = mode == b"navigate" and scope["method"] == "GET"
+        if site not in (b"", b"same-origin", b"none") and not followed:
             return CrossSite("another site")
         return None
 
@@ -68,7 +72,7 @@ class Browsers:
         return known
 
     def _is_named(self, host: str) -> bool:
-        return ANY_HOST in self._hosts or _name(host) in self._hosts
+        return ANY_HOST in self._hosts or _name(host).removesuffix(".") in self._hosts
 
 
 def is_private(host: str) -> bool:
@@ -77,11 +81,11 @@ def is_private(host: str) -> bool:
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
-        return bool(name) and ("." not in name or name.endswith(_PRIVATE))
+        return bool(name) and ("." not in name or name.removesuffix(".").endswith(_PRIVATE))
     return True
 
 
 def _name(host: str) -> str:
     """The host without its port, in small letters."""
     name, colon, port = host.lower().rpartition(":")
-    return (name if colon and (port.isdigit() or not port) else host.lower()).removesuffix(".")
+    return name if colon and (port.isdigit() or not port) else host.lower()

@@ -7,8 +7,7 @@ its token is no longer in force.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,6 +20,11 @@ LARGE = 65_536
 
 MOST_LARGE = 32
 """Large bodies that a token may send at the same time: 256 MiB at most."""
+
+MOST_UNANSWERED = 2_000
+"""Requests of a token that are not answered yet, at the same time: one that begins bodies and does
+not end them takes no more file descriptors.
+"""
 
 _WAITING = ("/alignment", "/alignment/events")
 
@@ -46,6 +50,7 @@ class UnderWay:
         self._waiting: dict[asyncio.Task[None], Token] = {}
         self._waiting_of: Counter[bytes] = Counter()
         self._large_of: Counter[bytes] = Counter()
+        self._unanswered_of: Counter[bytes] = Counter()
         self._revoked: set[asyncio.Task[None]] = set()
         self._looking: asyncio.Task[None] | None = None
 
@@ -59,8 +64,12 @@ class UnderWay:
                 await self._answer(scope["path"], refusal)(scope, receive, send)
             else:
                 await self._wait(token, scope, receive, send)
+        elif self._unanswered_of[token.digest] >= MOST_UNANSWERED:
+            refusal = TooManyAtOnce(token.name, MOST_UNANSWERED, "requests")
+            await self._answer(scope["path"], refusal)(scope, receive, send)
         elif not _is_large(scope):
-            await self._app(scope, receive, send)
+            with _counted(self._unanswered_of, token):
+                await self._app(scope, receive, send)
         elif self._large_of[token.digest] >= MOST_LARGE:
             refusal = TooManyAtOnce(token.name, MOST_LARGE, "bodies over 64 KiB")
             await self._answer(scope["path"], refusal)(scope, receive, send)
@@ -118,15 +127,21 @@ class _Answered:
         await self._send(message)
 
 
-@contextmanager
-def _counted(counts: Counter[bytes], token: Token) -> Iterator[None]:
-    counts[token.digest] += 1
-    try:
-        yield
-    finally:
-        counts[token.digest] -= 1
-        if not counts[token.digest]:
-            del counts[token.digest]
+class _counted:  # noqa: N801 – used like a function; a generator would cost each report three times as much
+    """One more of this token, for as long as it is entered."""
+
+    __slots__ = ("_counts", "_digest")
+
+    def __init__(self, counts: Counter[bytes], token: Token) -> None:
+        self._counts, self._digest = counts, token.digest
+
+    def __enter__(self) -> None:
+        self._counts[self._digest] += 1
+
+    def __exit__(self, *exception: object) -> None:
+        self._counts[self._digest] -= 1
+        if not self._counts[self._digest]:
+            del self._counts[self._digest]
 
 
 def _is_large(scope: Scope) -> bool:

@@ -93,14 +93,19 @@ class Connections:
         return answer
 
     async def evicts(self) -> str | None:
-        """Redis's `maxmemory-policy`, if that may delete keys of groups, as far as Redis tells."""
+        """Redis's `maxmemory-policy`, if that may delete keys of groups, as far as Redis tells; of
+        a cluster that of any node.
+        """
         try:
-            answer = await self.command("INFO", "memory")
-        except StoreUnavailable:
+            with fail_after(TIMEOUT_S):
+                if self._address.form is Form.CLUSTER:
+                    told = list((await self._client.info("memory", target_nodes=RedisCluster.ALL_NODES)).values())
+                else:
+                    told = [await self._client.info("memory")]
+        except (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError):
             return None  # the user may not ask, or there is no Redis: that is said elsewhere
-        told = answer if isinstance(answer, dict) else {}
-        policy = str(told.get("maxmemory_policy", ""))
-        return policy if policy.startswith("allkeys") else None
+        policies = (str(node.get("maxmemory_policy", "")) for node in told if isinstance(node, dict))
+        return next((policy for policy in policies if policy.startswith("allkeys")), None)
 
     async def close(self) -> None:
         self._may_link = False

@@ -39,7 +39,7 @@ class Outages:
         """A step was answered, after others had failed."""
         self.now = False
         log.warning(
-            "the store %s answers again after %.1f s, in which %d steps failed",
+            "%s answers again after %.1f s, in which %d steps failed",
             self._store,
             self._clock() - self._since,
             self._failed,
