@@ -21,7 +21,7 @@ class Link:
 
     `stop` holds every byte, and the connections stay open, as when a cable is drawn; `resume` lets
     the bytes go on. `slow(seconds)` holds each piece for so long. `reset` breaks all connections at
-    once; new ones may be made.
+    once; new ones may be made. `lead_to(port)` does so too, and new ones lead to another port.
     """
 
     def __init__(self, port: int) -> None:
@@ -53,6 +53,11 @@ class Link:
     def reset(self) -> None:
         """Resets both ends of all connections."""
         self._call(self._break)
+
+    def lead_to(self, port: int) -> None:
+        """From now on the proxy leads to another port, as after a failover."""
+        self._to = port
+        self.reset()
 
     def __enter__(self) -> "Link":
         self._thread.start()

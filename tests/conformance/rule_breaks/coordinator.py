@@ -5,6 +5,7 @@ access, limits, announcer.
 from functools import partial
 
 from rule_breaks.breaking import Break
+from rule_breaks.histories import HISTORIES
 
 _Break = partial(Break, package="lockgate_coordinator")
 
@@ -148,14 +149,14 @@ STORES: tuple[Break, ...] = (
     _Break(
         "Redis: one of two commits of one version wins",
         "store/scripts/commit.lua",
-        "if version ~= ARGV[1] or (",
+        "if mark ~= ARGV[1] or (",
         "if (",
         CONTRACT,
     ),
     _Break(
         "Redis: a delete of an older version changes nothing",
         "store/scripts/delete.lua",
-        "if version_now() ~= ARGV[1] then\n  return 0\nend\n",
+        "if mark_now() ~= ARGV[1] then\n  return 0\nend\n",
         "",
         CONTRACT,
     ),
@@ -211,7 +212,7 @@ STORES: tuple[Break, ...] = (
     _Break(
         "Redis: processes claim in turn",
         "store/scripts/claim.lua",
-        "local place = redis.call('LPOS', KEYS[5], caller) or redis.call('RPUSH', KEYS[5], caller) - 1",
+        "local place = redis.call('LPOS', KEYS[6], caller) or redis.call('RPUSH', KEYS[6], caller) - 1",
         "local place = 0",
         REDIS,
     ),
@@ -220,13 +221,6 @@ STORES: tuple[Break, ...] = (
         "store/scripts/claim.lua",
         "if first and first ~= caller and now >= ends + patience then",
         "if false then",
-        REDIS,
-    ),
-    _Break(
-        "cached groups are void after a new connection",
-        "fast/group_cache.py",
-        "return cached if cached is not None and cached.opened == opened else None",
-        "return cached",
         REDIS,
     ),
     _Break(
@@ -436,4 +430,4 @@ ANNOUNCING: tuple[Break, ...] = (
     ),
 )
 
-COORDINATOR: tuple[Break, ...] = (*COMMITS, *LEASES, *STORES, *ACCESS, *LIMITS, *ANNOUNCING)
+COORDINATOR: tuple[Break, ...] = (*COMMITS, *LEASES, *STORES, *HISTORIES, *ACCESS, *LIMITS, *ANNOUNCING)

@@ -142,7 +142,7 @@ async def test_a_replica_whose_cache_is_older_than_the_recorded_removals_reads_t
     assert await first.commit(long_ago, group) is None
     assert len((await loaded_group(second)).readers) == len((await loaded_group(second)).readers) == 3
     without_one = evict(group, "a", 0)
-    assert await first.commit(Loaded("g", long_ago.next_version, long_ago.now_ms, group), without_one) is None
+    assert await first.commit(replace(await first.load("g"), now_ms=long_ago.now_ms), without_one) is None
     await change(first, evict(await loaded_group(first), "a", 1))
     assert list((await loaded_group(second)).readers) == [("a", 2)]
 

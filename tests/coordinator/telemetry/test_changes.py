@@ -218,7 +218,17 @@ def test_several_commands_of_one_commit_are_changes_in_their_order() -> None:
     assert kinds(recorded.commit(registers_and_reports)) == ["reader_registered a", "reader_started a", "reader_idle a"]
 
 
-MOVES = {"heard_at", "progressed_at", "excused", "owner", "attributes", "splits_named", "attempts", "progress_ignored"}
+MOVES = {
+    "heard_at",
+    "progressed_at",
+    "excused",
+    "owner",
+    "attributes",
+    "splits_named",
+    "attempts",
+    "progress_ignored",
+    "unknown",
+}
 """Fields of a reader that are no change of state by themselves: an ordinary commit may change them.
 """
 

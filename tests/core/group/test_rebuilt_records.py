@@ -42,6 +42,7 @@ READER = Reader(
     splits_named=True,
     attempts={"a-0": (11, 1)},
     progress_ignored=4,
+    unknown={("colour",): "red"},
 )
 
 

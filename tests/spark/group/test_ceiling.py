@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.watermark import MIN
+from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.group.ceiling import Ceiling
 
@@ -14,8 +14,10 @@ LEASE_S = 30.0
 VERSION = 7
 
 
-def event(revision: int, ceiling: int, version: int | None = VERSION) -> Event:
-    return Event(group="g", revision=revision, group_watermark=0, max_desired_watermark=ceiling, config_version=version)
+def event(revision: int, ceiling: int, version: int | None = VERSION, lowest: int = 0) -> Event:
+    return Event(
+        group="g", revision=revision, group_watermark=lowest, max_desired_watermark=ceiling, config_version=version
+    )
 
 
 def answered(revision: int, ceiling: int, version: int | None = VERSION) -> Ceiling:
@@ -52,6 +54,16 @@ def test_higher_news_that_cannot_be_trusted_only_make_the_query_report(version: 
     ceiling = answered(5, 1_000)
     assert ceiling.hear(event(6, 2_000, version), now, LEASE_S)
     assert ceiling.value == 1_000
+
+
+def test_higher_news_that_were_made_without_this_query_only_make_it_report() -> None:
+    ceiling = answered(5, 1_000)
+    ceiling.asks(lowest=700)
+    assert ceiling.hear(event(6, MAX, lowest=MAX), now=0.0, lease_s=LEASE_S)
+    assert ceiling.hear(event(7, 1_701, lowest=701), now=0.0, lease_s=LEASE_S)
+    assert ceiling.value == 1_000
+    assert not ceiling.hear(event(8, 1_700, lowest=700), now=0.0, lease_s=LEASE_S)
+    assert ceiling.value == 1_700
 
 
 def test_news_without_a_version_are_not_trusted_after_an_answer_without_one() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReportedWatermarkEvent, SplitReport
 from lockgate_spark.group.reporting import Reporting
 from lockgate_spark.group.source_status import Farewell, SourceStatus, report_of, urgent
@@ -52,6 +53,22 @@ def test_the_last_report_of_a_run_offers_no_reach_and_is_finished_unless_it_park
 ) -> None:
     made = report_of(3, 7, STATUS, Farewell(park_ms), names_splits=True)
     assert (made.reach, made.finished, made.park_ms) == (None, finished, park_ms)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "lowest"),
+    [
+        ({}, MAX),
+        ({0: STATUS}, MAX),
+        ({0: STATUS, 1: SourceStatus(7_000, None), 2: SourceStatus(6_000, None)}, 6_000),
+        ({0: SourceStatus(MIN, None), 1: SourceStatus(7_000, None)}, 7_000),
+    ],
+    ids=["no source", "an idle one", "two that count", "one without a watermark"],
+)
+def test_the_lowest_watermark_is_that_of_the_sources_that_count(statuses: dict[int, SourceStatus], lowest: int) -> None:
+    made = reporting()
+    made.take(statuses, 0.0)
+    assert made.lowest == lowest
 
 
 @pytest.mark.parametrize(

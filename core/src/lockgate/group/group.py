@@ -90,6 +90,13 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
     )
 
 
+def not_below(group: Group, revision: int, now_ms: int) -> Group:
+    """The group with a revision above `revision`, if its own is below. It was announced with that
+    revision once, and the store has lost the change since: the group as it is now is news.
+    """
+    return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
+
+
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
     """The same readers under another configuration. The group does not wait for a newly expected
     source that has reported already. O(readers).

@@ -32,6 +32,9 @@ cheaper.
 ReaderKey = tuple[str, int]
 """A reader's source and subtask."""
 
+Path = tuple[str, ...]
+"""The place of a field in a record: the names that lead to it."""
+
 Attempt = tuple[int, int]
 """Batch and attempt: the order of what tasks report about one split."""
 
@@ -46,6 +49,8 @@ class Reader:
     `held_since`: since when the ceiling holds the reader; `overdue`: for too long by now;
     `passed_over`: others have waited for this reader for too long (`long_waits`). All times are the
     store's, in ms.
+
+    `unknown`: fields that a coordinator of a newer release has stored. They are kept as they are.
     """
 
     epoch: int
@@ -62,6 +67,7 @@ class Reader:
     splits_named: bool = False
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     progress_ignored: int = 0
+    unknown: Mapping[Path, Any] | None = None
 
     def after_time(
         self,
@@ -92,6 +98,7 @@ class Reader:
             splits_named=self.splits_named,
             attempts=self.attempts,
             progress_ignored=self.progress_ignored,
+            unknown=self.unknown,
         )
 
 

@@ -5,10 +5,13 @@ the answer to one of the query's own reports, or news: what the group announced 
 this process, or to all on its stream. Before the first answer the ceiling is MIN.
 
 News that lowers the ceiling always counts. Higher news may have been made without this query: its
-lease had ended, or the coordinator lost its memory and began anew. So higher news counts only
+lease had ended, the coordinator lost its memory and began anew, or the clock of the coordinator's
+store leapt. So higher news counts only
 
-* while the last answered report is younger than a lease, and
-* if it has the `config_version` of that answer: a group that is made anew has another one.
+* while the last answered report is younger than a lease,
+* if it has the `config_version` of that answer: a group that is made anew has another one, and
+* if its `group_watermark` is not above the lowest watermark that the query has sent: the lowest
+  reader of a group is not above this query.
 
 Other news is a reason to report at once; the answer to that report is the ceiling. (A reader that
 an operator evicts learns of the eviction by the answer to its next report.)
@@ -33,15 +36,18 @@ class Ceiling:
     version: int | None = None
     answered_at: float = _NEVER
     _news: Event | None = None  # that came since the last report was sent
+    _lowest: int = watermark.MAX  # that the query has sent of a reader that counts
 
     @property
     def value(self) -> int:
         """The ceiling, ms; MIN before the first answer."""
         return watermark.MIN if self.event is None else self.event.max_desired_watermark
 
-    def asks(self) -> None:
-        """Notes that a report is being sent: news from now on may be newer than its answer."""
-        self._news = None
+    def asks(self, lowest: int = watermark.MAX) -> None:
+        """Notes that a report is being sent: news from now on may be newer than its answer.
+        `lowest`: the lowest watermark in it (ms), of the readers that count.
+        """
+        self._news, self._lowest = None, lowest
 
     def answered(self, event: Event, asked_at: float) -> None:
         """Takes in the answer to a report that was sent after `asked_at`."""
@@ -55,8 +61,8 @@ class Ceiling:
         """
         if self.event is None or event.revision <= self.event.revision:
             return False
-        alive = now - self.answered_at < lease_s
-        trusted = alive and event.config_version is not None and event.config_version == self.version
+        counted = now - self.answered_at < lease_s and event.group_watermark <= self._lowest
+        trusted = counted and event.config_version is not None and event.config_version == self.version
         if trusted or event.max_desired_watermark <= self.value:
             self.event = self._news = event
         return not trusted

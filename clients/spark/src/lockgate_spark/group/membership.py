@@ -163,7 +163,7 @@ class Membership:
 
     def reports(self) -> list[Report]:
         """The reports of the readers as of now."""
-        self._ceiling.asks()
+        self._ceiling.asks(self._reporting.lowest)
         return [(self.source, event) for event in self._reporting.events(self._registration.epochs.copy())]
 
     def answered(self, event: Event, asked_at: float) -> None:

@@ -4,6 +4,7 @@ here.
 
 from collections.abc import Mapping
 
+from lockgate import watermark
 from lockgate.wire.events import ReportedWatermarkEvent
 from lockgate_spark.group.source_status import Farewell, SourceStatus, report_of, urgent
 
@@ -31,6 +32,14 @@ class Reporting:
             self.statuses = dict(statuses)
         self._planned_at = now
         return changed
+
+    @property
+    def lowest(self) -> int:
+        """The lowest watermark of the sources that count in the group; MAX: none does. A source
+        that has no watermark yet does not count.
+        """
+        counting = (status.watermark for status in self.statuses.values() if not status.idle)
+        return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: Mapping[int, SourceStatus], farewell: Farewell) -> None:
         """Takes in the statuses of the last report."""

@@ -12,7 +12,7 @@ from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
 from lockgate_coordinator.api.stream import EventStream
-from lockgate_coordinator.service.coordinator import BEFORE_ALL
+from lockgate_coordinator.service.announcer import BEFORE_ALL
 
 router = APIRouter(prefix="/v1/groups/{group}/alignment", tags=["alignment"])
 

@@ -7,6 +7,7 @@ whole group first.
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from lockgate.group.group import Group
 
@@ -14,18 +15,21 @@ CACHED_GROUPS = 1_024
 """How many groups are kept; the least recently kept one goes first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CachedGroup:
-    """A group at a version; `ahead_ms` is Redis's clock minus this machine's monotonic one.
+    """A group at a version of a series (`store.histories`); `ahead_ms` is Redis's clock minus this
+    machine's monotonic one.
 
-    `opened` is how many connections had been opened when the group was seen. A connection that was
-    opened later may lead to a Redis with another history.
+    `newer`: what the store has to keep for coordinators of a newer release (`store.formats`).
+    `continues`: this process's last commit made this state, so its next one continues the series.
     """
 
     version: int
     group: Group | None
     ahead_ms: float
-    opened: int
+    series: str
+    newer: Any
+    continues: bool
 
     def now_ms(self) -> int:
         """Redis's time, as far as this process knows."""
@@ -33,15 +37,14 @@ class CachedGroup:
 
 
 class GroupCache:
-    """Up to `limit` groups by name. An entry is void once a connection has been opened since."""
+    """Up to `limit` groups by name."""
 
     def __init__(self, limit: int = CACHED_GROUPS) -> None:
         self._limit = limit
         self._groups: dict[str, CachedGroup] = {}
 
-    def get(self, name: str, opened: int) -> CachedGroup | None:
-        cached = self._groups.get(name)
-        return cached if cached is not None and cached.opened == opened else None
+    def get(self, name: str) -> CachedGroup | None:
+        return self._groups.get(name)
 
     def keep(self, name: str, seen: CachedGroup) -> None:
         self._groups.pop(name, None)

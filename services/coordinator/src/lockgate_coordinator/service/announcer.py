@@ -6,6 +6,9 @@ at the group at the next deadline and, where other processes share the store, tw
 interval. A look at an unchanged group is one short question, which also works right after an outage
 of the store. A group without watchers has no follower.
 
+A store that goes back in time takes announced revisions along. The next look then gives the group a
+revision above them, so that watchers hear what is true now.
+
 No events are queued. A woken watcher takes the newest event, and a busy one finds it when it comes
 back. So a slow watcher misses outdated events only, costs no memory, and delays no other.
 """
@@ -23,6 +26,9 @@ from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.store import StoreUnavailable
 
 log = logging.getLogger("lockgate")
+
+BEFORE_ALL = -1
+"""Below every revision."""
 
 HEARTBEAT_S = 10.0
 """How often an event stream of an unchanged group gets a heartbeat: proxies cut silent connections.
@@ -82,11 +88,11 @@ class _Watch:
 
 
 class Announcer:
-    """`look` evaluates a group now, and announces the outcome. `shared`: other processes may change
-    groups. `limit` is the number of watchers.
+    """`look` evaluates a group now, above a revision, and announces the outcome. `shared`: other
+    processes may change groups. `limit` is the number of watchers.
     """
 
-    def __init__(self, look: Callable[[str], Awaitable[Committed]], *, shared: bool, limit: int) -> None:
+    def __init__(self, look: Callable[[str, int], Awaitable[Committed]], *, shared: bool, limit: int) -> None:
         self.watchers = 0
         self._look = look
         self._shared = shared
@@ -199,7 +205,8 @@ class Announcer:
         while True:
             watch.look_now.clear()
             try:
-                watch.wakes_at = self._next_look(await self._look(name))
+                announced = watch.newest.revision if watch.newest is not None else BEFORE_ALL
+                watch.wakes_at = self._next_look(await self._look(name, announced))
             except Refused as failure:
                 watch.failure = failure.with_traceback(None)
                 self._drop(name, watch)

@@ -25,8 +25,9 @@ from typing import cast
 from lockgate.errors import Refused, UnknownGroup
 from lockgate.group.alignment import evaluate
 from lockgate.group.commands import report_all
-from lockgate.group.group import Group
+from lockgate.group.group import Group, not_below
 from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.leaps import after_leaps
 from lockgate.group.leases import after_leases_in_steps, after_silence_in_steps, first_lease_end, silent_ms
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.fast.claims import Claims
@@ -49,6 +50,19 @@ class Reports:
     """
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The command that lets time do its work, and ends no outage. It changes nothing else, unless
+    the store has lost `announced`, a revision that this process has announced: then the group gets
+    a revision above it.
+    """
+
+    announced: int = -1
+
+    def __call__(self, loaded: Loaded, group: Group | None) -> Group | None:
+        return None if group is None else not_below(group, self.announced, loaded.now_ms)
 
 
 Command = Change | Reports
@@ -211,6 +225,8 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
     refusal, or for reports the refusal of each refused one.
     """
     group, owns = loaded.group, list[_Own]()
+    if group is not None and loaded.leaps:
+        group = after_leaps(group, loaded.leaps)
     for are_reports, neighbours in groupby(commands, key=_is_reports):
         if are_reports:
             group, outcomes = _reported(loaded, group, cast("list[Reports]", list(neighbours)))
@@ -227,13 +243,8 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
     return group, owns
 
 
-def look(loaded: Loaded, group: Group | None) -> Group | None:
-    """The command that changes nothing. It lets time do its work, but ends no outage."""
-    return group
-
-
 def _are_looks(commands: list[Command]) -> bool:
-    return all(command is look for command in commands)
+    return all(type(command) is Look for command in commands)
 
 
 def _is_reports(command: Command) -> bool:

@@ -21,8 +21,8 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service.announcer import Announcer
-from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed, Reports, look
+from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
+from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
@@ -33,9 +33,6 @@ REPORTS_AT_ONCE = 1_000
 """Reports of a batch that make one commit, in some 15 ms. Between two commits other requests are
 served.
 """
-
-BEFORE_ALL = -1
-"""Below every revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +101,13 @@ class Coordinator:
         own = (await self._queue.submit(name, command)).own
         return Configured(own.config, own.config_version, created)
 
-    async def look(self, name: str) -> Committed:
-        """The group evaluated now, so that leases that have ended are taken into account."""
-        return await self._queue.submit(name, look)
+    async def look(self, name: str, announced: int = BEFORE_ALL) -> Committed:
+        """The group evaluated now, so that leases that have ended are taken into account.
+
+        `announced`: a revision that this process has announced. If the store has lost it, the group
+        gets a revision above it.
+        """
+        return await self._queue.submit(name, Look(announced))
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)

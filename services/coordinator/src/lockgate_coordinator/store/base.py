@@ -17,15 +17,17 @@ refused. A cached group counts as confirmed only once a commit of it succeeds. A
 too if its time is more than `CACHED_WITHIN_MS` off the store's own.
 
 A new version is max(previous + 1, the store's time). No version comes twice, not even over a
-deleted group. A group that is loaded unchanged may be the very same object as last time. Every
-store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver leave it as
-`StoreUnavailable`.
+deleted group. Where the store itself goes back in time, `histories` tells the versions of one
+history from those of another. A group that is loaded unchanged may be the very same object as last
+time. Every store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver
+leave it as `StoreUnavailable`.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from lockgate.group.group import Group, tick
+from lockgate.group.leaps import Leap
 
 CACHED_WITHIN_MS = 50
 """How far the cached time of a commit may be from the store's own, in either direction. Leases end
@@ -53,7 +55,9 @@ class InvalidStoreAddress(ValueError):
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
-    this process's cache.
+    this process's cache. `series`: for a store that may lose its history (`histories`). `leaps`: of
+    the store's clock, which the next commit makes up for (`lockgate.group.leaps`). `newer`: what
+    the store has to keep for coordinators of a newer release (`formats`).
     """
 
     name: str
@@ -61,6 +65,9 @@ class Loaded:
     now_ms: int
     group: Group | None
     confirmed: bool = True
+    series: str = ""
+    leaps: tuple[Leap, ...] = ()
+    newer: Any = None
 
     @property
     def next_version(self) -> int:

@@ -1,11 +1,6 @@
 """Connections to a Redis of any form, through redis-py. The driver's errors leave here as
 `StoreUnavailable`, with advice.
 
-A new connection may lead to another Redis than the last one: a restarted one, or a promoted
-replica. Either may have lost the latest writes. So the cache of groups compares `opened` with its
-value at caching. New connections are counted where redis-py fetches the credentials, since every
-new connection of every kind of client does that.
-
 Scripts go over one connection of their own (`fast.redis_link`), where there is one server to
 connect to. All other commands, and scripts that failed there, go over redis-py's pool. In a cluster
 all commands do.
@@ -23,7 +18,6 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import MasterNotFoundError
 from redis.backoff import ConstantBackoff
-from redis.credentials import CredentialProvider
 from redis.exceptions import (
     AuthenticationError,
     MovedError,
@@ -36,7 +30,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as NotConnected
 
 from lockgate_coordinator.fast.redis_link import AskAgain, Link
-from lockgate_coordinator.store.addresses import PASSWORD, Credentials, Form, RedisAddress
+from lockgate_coordinator.store.addresses import PASSWORD, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
 
 TIMEOUT_S = 2.0
@@ -66,17 +60,11 @@ class Connections:
 
     def __init__(self, address: RedisAddress, *, link: bool = True) -> None:
         self._address = address
-        self._greeter = _Greeter(address.credentials)
-        self._client, self._others = _clients(address, self._greeter)
+        self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
         self._may_link = link and address.form is not Form.CLUSTER  # a cluster has no single server
         self._linking = False
-
-    @property
-    def opened(self) -> int:
-        """How many connections have been opened so far."""
-        return self._greeter.greeted
 
     async def run(
         self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
@@ -119,9 +107,7 @@ class Connections:
         return await self._pooled(words, ends - loop.time())
 
     async def _pooled(self, words: tuple[str | bytes | int, ...], timeout_s: float) -> Any:
-        """By redis-py. Reconnects the link first if it has ended, so that cached groups are
-        invalidated only once.
-        """
+        """By redis-py. Reconnects the link first if it has ended."""
         try:
             with fail_after(timeout_s):
                 async with self._permits:
@@ -151,40 +137,22 @@ class _ScriptUnknown(Exception):
     """Redis has not seen the script yet, or not since its last start."""
 
 
-class _Greeter(CredentialProvider):
-    """Gives each new connection the credentials, and counts it."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
-        self.greeted = 0
-
-    def get_credentials(self) -> Any:
-        """What AUTH takes; nothing if there is no password."""
-        self.greeted += 1
-        username, password = self._credentials.username, self._credentials.password
-        if password is None:
-            return ()
-        return (password,) if username is None else (username, password)
-
-    async def get_credentials_async(self) -> Any:
-        """As `get_credentials`, which costs nothing."""
-        return self.get_credentials()
-
-
-def _clients(address: RedisAddress, greeter: _Greeter) -> tuple[Any, list[Any]]:
+def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
     """The client, and those that it needs beside itself."""
     tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
     common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": _retry(), **tls}
+    asked = {**common, "username": address.sentinel.username, "password": address.sentinel.password}
+    if address.credentials.password is not None:
+        common |= {"username": address.credentials.username, "password": address.credentials.password}
     if address.form is Form.CLUSTER:
         nodes = [ClusterNode(host, port) for host, port in address.servers]
-        return RedisCluster(startup_nodes=nodes, credential_provider=greeter, **common), []
-    asked = {**common, "username": address.sentinel.username, "password": address.sentinel.password}
+        return RedisCluster(startup_nodes=nodes, **common), []
     common["db"] = address.database
     if address.form is Form.SERVER:
         ((host, port),) = address.servers
-        return Redis(host=host, port=port, credential_provider=greeter, **common), []
+        return Redis(host=host, port=port, **common), []
     # as redis-py has it
-    sentinel = Sentinel(address.servers, sentinel_kwargs=asked, credential_provider=greeter, **common)  # type: ignore[no-untyped-call]
+    sentinel = Sentinel(address.servers, sentinel_kwargs=asked, **common)  # type: ignore[no-untyped-call]
     return sentinel.master_for(address.service), sentinel.sentinels
 
 

@@ -4,11 +4,14 @@ are in one slot of a cluster; names cannot contain braces.
 lockgate:groups              sorted set: the names of all groups, with score 0, so in byte order
 lockgate:{<group>}:state     hash: `version`; `head`, all but the readers (JSON);
                              `r:<subtask>:<source>`, one reader each (JSON); `since`, the version
-                             from which on changes and removals are recorded. With `version` alone:
-                             a deleted group, which expires
+                             from which on changes and removals are recorded; `mark`, the
+                             version and the series of its commit (`histories`). With `version`
+                             alone: a deleted group, which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it
 lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the version that
                              removed them, for a while
+lockgate:{<group>}:series    sorted set: the series of commits that have ended, with the last
+                             version of each, for a while
 lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
 lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
                              which they may claim next; expires
@@ -23,9 +26,10 @@ READY = "lockgate:ready"
 _READER = "r:"
 
 
-def of_group(group: str) -> tuple[str, str, str]:
-    """The group's own keys: state, changes, removed."""
-    return state(group), f"lockgate:{{{group}}}:changes", f"lockgate:{{{group}}}:removed"
+def of_group(group: str) -> tuple[str, str, str, str]:
+    """The group's own keys: state, changes, removed, series."""
+    prefix = f"lockgate:{{{group}}}"
+    return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
 
 
 def of_claim(group: str) -> tuple[str, str]:

@@ -9,18 +9,21 @@ from lockgate.group.group import Group
 from lockgate_coordinator.store.base import Loaded
 
 
-def wall_clock_ms() -> int:
-    """Milliseconds since the Unix epoch."""
-    return time.time_ns() // 1_000_000
+def steady_clock() -> Callable[[], int]:
+    """Milliseconds since the Unix epoch as of now, and from then on by the monotonic clock. So no
+    lease ends because the machine's clock was set.
+    """
+    began_ns = time.time_ns() - time.monotonic_ns()
+    return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 
 
 class MemoryStore:
-    """A dict of groups. `clock` tells the store's time in ms."""
+    """A dict of groups. `clock` tells the store's time in ms, and does not leap."""
 
     shared = False
 
-    def __init__(self, clock: Callable[[], int] = wall_clock_ms) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], int] | None = None) -> None:
+        self._clock = clock or steady_clock()
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
 

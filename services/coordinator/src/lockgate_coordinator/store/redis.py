@@ -3,11 +3,15 @@
 Every step is one script over the keys of one group, so it is atomic, and one round trip. The cache
 (`fast.group_cache`) keeps each group as it was last seen. A commit can begin with it without
 loading, and an answer of Redis holds only what has changed since. A refused commit answers what
-Redis holds instead, with Redis's time.
+Redis holds instead, with Redis's time. Redis may lose what it had answered; `histories` says how a
+process notices.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
 from secrets import token_hex
 from typing import Any
 
@@ -18,10 +22,15 @@ from lockgate_coordinator.fast.group_cache import CachedGroup, GroupCache, monot
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store import keys
-from lockgate_coordinator.store.addresses import RedisAddress
+from lockgate_coordinator.store.addresses import Form, RedisAddress
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script
-from lockgate_coordinator.store.records import group_from_text, head_to_text, packed, reader_from_text, reader_to_text
+from lockgate_coordinator.store.formats import Newer
+from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
+from lockgate_coordinator.store.records import head_from_text, head_to_text, packed, reader_from_text, reader_to_text
+from lockgate_coordinator.store.server_clocks import ServerClocks
+
+log = logging.getLogger("lockgate")
 
 REMEMBERED_MS = 3_600_000
 """How long Redis keeps the last version of a deleted group, and the names of removed readers. After
@@ -49,48 +58,56 @@ class RedisStore:
             Script("since_version", step) for step in ("load", "commit", "delete", "claim")
         )
         self._process = token_hex(8)
+        self._numbers = count(1)
+        self._clocks = ServerClocks(str(address), several=address.form is Form.CLUSTER)
         self._ready = Script("ready")
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
 
     def cached(self, name: str) -> Loaded | None:
-        seen = self._groups.get(name, self._connections.opened)
+        seen = self._groups.get(name)
         if seen is None:
             return None
-        return Loaded(name, seen.version, seen.now_ms(), seen.group, confirmed=False)
+        leaps = self._clocks.leaps(name)
+        return Loaded(
+            name,
+            seen.version,
+            seen.now_ms(),
+            seen.group,
+            confirmed=False,
+            series=seen.series,
+            leaps=leaps,
+            newer=seen.newer,
+        )
 
     async def load(self, name: str) -> Loaded:
-        opened, sent_ms = self._connections.opened, monotonic_ms()
-        seen = self._groups.get(name, opened)
-        since = [seen.version if seen else 0]
-        answer = await self._connections.run(self._load, keys.of_group(name), since, large=seen is None)
-        if seen is not None and self._connections.opened != opened:
-            return await self.load(name)  # the answer may add to a group of another history
-        return await self._merged(name, answer, seen.group if seen else None, sent_ms, opened)
+        sent_ms, seen = monotonic_ms(), self._groups.get(name)
+        answer = await self._connections.run(self._load, keys.of_group(name), [_mark(seen)], large=seen is None)
+        return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
         name = loaded.name
         if loaded.group is None:
             # before the commit, so that no group is ever missing from the list
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
-        args = await with_pauses(_commit_args(loaded, group))
-        opened, sent_ms = self._connections.opened, monotonic_ms()
-        seen = self._groups.get(name, opened)
+        series, newer = self._series_after(loaded), _newer_after(loaded, group)
+        args = await with_pauses(_commit_args(loaded, group, series, newer))
+        sent_ms = monotonic_ms()
         answer = await self._connections.run(self._commit, keys.of_group(name), args)
-        if len(answer) == 2 and int(answer[0]) == loaded.next_version:
-            self._groups.keep(name, CachedGroup(loaded.next_version, group, _ahead_ms(answer, sent_ms), opened))
-            if loaded.group is None:
-                # and after it: a delete of its predecessor may have taken it off the list meanwhile
-                await self._connections.command("ZADD", keys.GROUPS, 0, name)
-            return None
-        if seen is None or self._connections.opened != opened:
-            return await self.load(name)
-        return await self._merged(name, answer, loaded.group, sent_ms, opened)
+        if answer[0] != mark(loaded.next_version, series):
+            return await self._merged(name, answer, loaded, sent_ms)
+        ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
+        self._clocks.made_up(name, loaded.leaps)
+        self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, newer, continues=True))
+        if loaded.group is None:
+            # and after it: a delete of its predecessor may have taken it off the list meanwhile
+            await self._connections.command("ZADD", keys.GROUPS, 0, name)
+        return None
 
     async def delete(self, loaded: Loaded) -> bool:
         """Takes the group off the list last, so that no group is ever missing from it; and puts it
         back if a successor was created meanwhile.
         """
-        args = [loaded.version, loaded.last_version, REMEMBERED_MS]
+        args: list[str | bytes | int] = [_mark(loaded), loaded.last_version, REMEMBERED_MS]
         done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
         if done:
             await self._connections.command("ZREM", keys.GROUPS, loaded.name)
@@ -100,12 +117,11 @@ class RedisStore:
         return bool(done)
 
     async def claim(self, name: str) -> int:
-        opened, sent_ms = self._connections.opened, monotonic_ms()
-        seen = self._groups.get(name, opened)
-        args: list[str | bytes | int] = [seen.version if seen else 0, self._process, CLAIMED_MS, AWAITED_MS]
+        sent_ms, seen = monotonic_ms(), self._groups.get(name)
+        args: list[str | bytes | int] = [_mark(seen), self._process, CLAIMED_MS, AWAITED_MS]
         wait_ms, *answer = await self._connections.run(self._claim, (*keys.of_group(name), *keys.of_claim(name)), args)
-        if answer and (seen is None or self._connections.opened == opened):
-            await self._merged(name, answer, seen.group if seen else None, sent_ms, opened)
+        if answer:
+            await self._merged(name, answer, seen, sent_ms)
         return int(wait_ms)
 
     async def names(self, after: str, limit: int) -> list[str]:
@@ -125,17 +141,51 @@ class RedisStore:
     async def close(self) -> None:
         await self._connections.close()
 
+    def _series_after(self, loaded: Loaded) -> str:
+        """The series of a commit upon `loaded`: that of `loaded`, if this process's last commit
+        made it; else a new one. It is asked for before the commit is tried, and no series is
+        continued after a commit whose outcome is not known.
+        """
+        seen = self._groups.get(loaded.name)
+        if seen is not None and seen.continues:
+            seen.continues = False
+            if (seen.version, seen.series) == (loaded.version, loaded.series):
+                return seen.series
+        return f"{self._process}-{next(self._numbers)}"
+
     async def _merged(
-        self, name: str, answer: Sequence[Any], base: Group | None, sent_ms: float, opened: int
+        self, name: str, answer: Sequence[Any], base: Loaded | CachedGroup | None, sent_ms: float
     ) -> Loaded:
         """`base` with an answer of scripts/since_version.lua; the cache keeps the result."""
-        version, now_ms, *changes = answer
-        group = await _group(name, changes, base) if changes else base
-        self._groups.keep(name, CachedGroup(int(version), group, _ahead_ms(answer, sent_ms), opened))
-        return Loaded(name, int(version), int(now_ms), group)
+        (version, series), now_ms, changes = parts(answer[0]), int(answer[1]), answer[2:]
+        ahead_ms = self._clocks.answered(name, now_ms, sent_ms)
+        group, newer = (None, None) if base is None else (base.group, base.newer)
+        if changes:
+            group, newer = await _group(name, changes, group)
+        seen = self._groups.get(name)
+        if seen is not None and (seen.version, seen.series) == (version, series):
+            seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
+        else:
+            self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, newer, continues=False))
+        leaps = self._clocks.leaps(name)
+        return Loaded(name, version, now_ms, group, series=series, leaps=leaps, newer=newer)
 
 
-def _commit_args(loaded: Loaded, group: Group) -> Steps[list[str | bytes | int]]:
+def _mark(known: Loaded | CachedGroup | None) -> str:
+    return NOTHING if known is None else mark(known.version, known.series)
+
+
+def _newer_after(loaded: Loaded, group: Group) -> Newer | None:
+    """What a newer coordinator has written to the head: another configuration replaces the whole
+    one before.
+    """
+    newer: Newer | None = loaded.newer
+    if newer is None or loaded.group is None or loaded.group.config == group.config:
+        return newer
+    return replace(newer, head={path: field for path, field in newer.head.items() if path[0] != "config"})
+
+
+def _commit_args(loaded: Loaded, group: Group, series: str, newer: Newer | None) -> Steps[list[str | bytes | int]]:
     before = Readers() if loaded.group is None else loaded.group.readers
     removed: list[str] = []
     written: list[str] = []
@@ -147,9 +197,9 @@ def _commit_args(loaded: Loaded, group: Group) -> Steps[list[str | bytes | int]]
         if number % AT_ONCE == 0:
             yield
     cached_ms = "" if loaded.confirmed else loaded.now_ms
-    head = head_to_text(group)
+    head = head_to_text(group, newer)
     return [
-        loaded.version,
+        _mark(loaded),
         cached_ms,
         CACHED_WITHIN_MS,
         loaded.next_version,
@@ -157,28 +207,35 @@ def _commit_args(loaded: Loaded, group: Group) -> Steps[list[str | bytes | int]]
         REMEMBERED_MS,
         packed(removed),
         packed(written),
+        series,
+        SERIES_KEPT,
     ]
 
 
-def _ahead_ms(answer: Sequence[Any], sent_ms: float) -> float:
-    """Redis's clock minus this machine's, if Redis answered half-way between `sent_ms` and now."""
-    return int(answer[1]) - (sent_ms + monotonic_ms()) / 2
-
-
-async def _group(name: str, changes: Sequence[Any], base: Group | None) -> Group | None:
-    """`base` with the changes; one item is the whole state, as fields and values in turn."""
-    if len(changes) == 1:
+async def _group(name: str, changes: Sequence[Any], base: Group | None) -> tuple[Group | None, Newer | None]:
+    """`base` with the changes; two items are the whole state, as fields and values in turn, and
+    whether `base` is lost. Raises `StoreUnavailable` for a group that only a newer release may
+    touch.
+    """
+    before = Readers()
+    if len(changes) == 2:
         texts = dict(zip(changes[0][::2], changes[0][1::2], strict=True))
-        head = texts.get("head")
-        records = [(field, text) for field, text in texts.items() if keys.is_reader(field)]
-        return None if head is None else group_from_text(name, head, await _readers(Readers(), records))
-    head, fields, records, removed = changes
-    before = Readers() if base is None else base.readers
-    kept = before.updated({keys.reader_key(field): None for field in removed})
-    return group_from_text(name, head, await _readers(kept, list(zip(fields, records, strict=True))))
+        text = texts.pop("head", None)
+        if base is not None and text is not None and changes[1]:
+            log.warning("group %s: Redis has gone back in time; what this process remembered is dropped", name)
+        records = [(field, record) for field, record in texts.items() if keys.is_reader(field)]
+    else:
+        text, fields, values, removed = changes
+        records = list(zip(fields, values, strict=True))
+        if base is not None:
+            before = base.readers.updated({keys.reader_key(field): None for field in removed})
+    if text is None:
+        return None, None
+    head = head_from_text(name, text)
+    return head.group(name, await _readers(before, records, newer=head.newer is not None)), head.newer
 
 
-async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Readers:
+async def _readers(readers: Readers, records: Sequence[tuple[str, str]], *, newer: bool) -> Readers:
     """The readers with those of these fields and records. A large group is decoded in parts, so
     that other requests are answered in between.
     """
@@ -186,5 +243,5 @@ async def _readers(readers: Readers, records: Sequence[tuple[str, str]]) -> Read
         if first:
             await asyncio.sleep(0)
         some = records[first : first + DECODED_AT_ONCE]
-        readers = readers.updated({keys.reader_key(field): reader_from_text(text) for field, text in some})
+        readers = readers.updated({keys.reader_key(field): reader_from_text(text, newer=newer) for field, text in some})
     return readers

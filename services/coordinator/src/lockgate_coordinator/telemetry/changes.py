@@ -248,6 +248,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
         return "its lease is longer now"
     if new.heard_at <= old.heard_at:
         return "the clock was ahead when its lease seemed to have ended"
+    if new.heard_at < now_ms:
+        return "the store's clock had leapt when its lease seemed to have ended"
     return "it was heard again"
 
 

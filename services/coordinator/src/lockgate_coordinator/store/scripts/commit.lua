@@ -1,14 +1,21 @@
--- ARGV: expected version; the caller's cached time in ms, or '' if it need not be checked; by how
--- many ms it may be off; new version; head; ms for which removals are kept; fields of the removed
--- readers; field and record of each changed reader, in turn (both as msgpack).
--- Answers {new version, now}. If the version is another one, or the time too far off, nothing is
--- changed, and the answer is the state since the expected version.
-local version, now = version_now(), now_ms()
-if version ~= ARGV[1] or (ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3])) then
-  return since_version(ARGV[1], version, now)
+-- ARGV: expected mark; the caller's cached time in ms, or '' if it need not be checked; by how many
+-- ms it may be off; new version; head; ms for which removals are kept; fields of the removed
+-- readers; field and record of each changed reader, in turn (both as msgpack); the new series;
+-- by how many versions an ended series may be older.
+-- Answers {new mark, now}. If the mark is another one, or the time too far off, nothing is changed,
+-- and the answer is the state since the expected mark.
+local mark, now = mark_now(), now_ms()
+if mark ~= ARGV[1] or (ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3])) then
+  return since_version(ARGV[1], mark, now)
 end
 
-local new = ARGV[4]
+local new, new_mark = ARGV[4], ARGV[4] .. '/' .. ARGV[9]
+local version, series = parts(mark)
+if series ~= '' and series ~= ARGV[9] then
+  redis.call('ZADD', KEYS[4], version, series)
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', string.format('%.0f', new - ARGV[10]))
+  redis.call('PEXPIRE', KEYS[4], ARGV[6])
+end
 if redis.call('HSETNX', KEYS[1], 'since', new) == 1 then
   redis.call('PERSIST', KEYS[1])
 end
@@ -26,7 +33,7 @@ if #removed > 0 then
   end
 end
 
-redis.call('HSET', KEYS[1], 'version', new, 'head', ARGV[5])
+redis.call('HSET', KEYS[1], 'version', new, 'head', ARGV[5], 'mark', new_mark)
 local written = cmsgpack.unpack(ARGV[8])
 for first = 1, #written, AT_ONCE do
   local last = math.min(first + AT_ONCE - 1, #written)
@@ -38,4 +45,4 @@ for first = 1, #written, AT_ONCE do
   redis.call('HSET', KEYS[1], unpack(written, first, last))
   redis.call('ZADD', KEYS[2], unpack(scores))
 end
-return {new, string.format('%.0f', now)}
+return {new_mark, string.format('%.0f', now)}

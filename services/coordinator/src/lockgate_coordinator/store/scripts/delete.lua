@@ -1,9 +1,9 @@
--- ARGV: expected version, last version, ms for which the last version is kept.
--- Answers 1, or 0 if the version is another one; then nothing was changed.
-if version_now() ~= ARGV[1] then
+-- ARGV: expected mark, last version, ms for which the last version is kept.
+-- Answers 1, or 0 if the mark is another one; then nothing was changed.
+if mark_now() ~= ARGV[1] then
   return 0
 end
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
 redis.call('HSET', KEYS[1], 'version', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1

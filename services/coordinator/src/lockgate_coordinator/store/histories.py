@@ -1,0 +1,53 @@
+"""Histories: how a process notices that Redis has lost what it had answered before.
+
+A Redis goes back in time when a replica that lags is promoted, when a dump is restored, or when it
+restarts from an old file. It does so over open connections as well. From there it goes on, and its
+versions alone do not show that. What a process remembers of the lost history must then be
+forgotten, and not be mixed with what it reads.
+
+**Marks.** Each commit leaves a mark, VERSION/SERIES. A *series* is a row of commits of one process,
+each made upon the one before, which Redis has confirmed. The first commit of a series gives it a
+name that no process has used before. A commit begins a new series where the state is another
+process's, or where the outcome of the process's last commit is not known. Redis keeps the mark of
+the state, and the names of ended series with the last version of each.
+
+**What a mark proves.**
+
+1. *A mark names one state.* A series names one process, which tries at most one commit for each
+   version of it. The commit is accepted upon one mark alone, that of the state that it was computed
+   from. So two servers with the same mark hold the same state, whatever else they have taken.
+2. *A commit is accepted upon the very state that it was computed from.* The script compares the
+   whole mark; by 1 the states are the same.
+3. *Changes are merged into a state that they were made from.* Redis answers what has changed since
+   the mark v/s in two cases alone. Either s is the series of its own mark w/s, and v <= w. Or s is
+   a series that has ended with a version w >= v. In both cases Redis's state was made from the
+   state w/s. The commits of s are a row by construction, so w/s was made from v/s. The changed
+   readers are those with a version above v. In all other cases Redis answers the whole group.
+
+So two replicas that went apart after one mark are not mistaken for each other. Their next commits
+are in different series, or are one commit that both have. Nothing follows from connections, clocks
+or the order of versions, and no round trip is added.
+
+**What is not detected.** A coordinator from before marks changes the version alone. The state that
+it leaves has no series: a commit upon it compares versions alone, and each read of it answers the
+whole group. Redis forgets an ended series after an hour, or after `SERIES_KEPT` versions. A process
+that is further behind reads the whole group too.
+"""
+
+from typing import Final
+
+SERIES_KEPT: Final = 60_000
+"""By how many versions (about as many ms) an ended series may be older than the newest commit."""
+
+NOTHING: Final = "0/"
+"""The mark of a group that a process has not seen."""
+
+
+def mark(version: int, series: str) -> str:
+    return f"{version}/{series}"
+
+
+def parts(text: str) -> tuple[int, str]:
+    """Version and series of a mark."""
+    version, _, series = text.partition("/")
+    return int(version), series

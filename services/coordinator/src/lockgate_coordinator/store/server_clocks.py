@@ -1,0 +1,59 @@
+"""The clocks of a store's servers, beside this machine's monotonic clock. `lockgate.group.leaps`
+has the rule.
+"""
+
+import logging
+
+from lockgate.group.leaps import Leap, StoreClock
+from lockgate_coordinator.fast.group_cache import monotonic_ms
+
+log = logging.getLogger("lockgate")
+
+MOST_GROUPS = 10_000
+"""For how many groups a process notes what it has made up for. Beyond, it begins anew; that may
+lengthen leases.
+"""
+
+
+class ServerClocks:
+    """One clock; or one for each group, where groups live on several servers (`several`). `place`
+    names the store in the log.
+    """
+
+    def __init__(self, place: str, *, several: bool) -> None:
+        self._place, self._several = place, several
+        self._clocks: dict[str, StoreClock] = {}
+        self._made_up: dict[str, int] = {}  # the number of each group's last leap
+
+    def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
+        """Takes in the time of an answer about this group, which was asked for at `sent_ms`.
+        Returns the server's clock minus the monotonic one, in ms.
+        """
+        received_ms = monotonic_ms()
+        leapt = self._clock(name).observe(sent_ms, store_ms, received_ms)
+        if leapt:
+            back = "; leases go on by this machine's monotonic clock" if leapt > 0 else ""
+            log.warning("%s: its clock has leapt by %+.3f s%s", self._place, leapt / 1_000, back)
+        return store_ms - (sent_ms + received_ms) / 2
+
+    def leaps(self, name: str) -> tuple[Leap, ...]:
+        """The leaps that this process has not made up for in this group."""
+        leaps = self._clock(name).leaps
+        made_up = self._made_up.get(name, 0) if leaps else 0
+        return tuple(leap for leap in leaps if leap.number > made_up)
+
+    def made_up(self, name: str, leaps: tuple[Leap, ...]) -> None:
+        """Notes that the store has the group with its times moved by these leaps."""
+        if leaps:
+            if len(self._made_up) >= MOST_GROUPS:
+                self._made_up.clear()
+            self._made_up[name] = leaps[-1].number
+
+    def _clock(self, name: str) -> StoreClock:
+        key = name if self._several else ""
+        clock = self._clocks.get(key)
+        if clock is None:
+            if len(self._clocks) >= MOST_GROUPS:
+                self._clocks.clear()
+            clock = self._clocks[key] = StoreClock()
+        return clock

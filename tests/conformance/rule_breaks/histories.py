@@ -1,0 +1,145 @@
+"""Rules of a store that goes back in time, or whose clock leaps."""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+_Break = partial(Break, package="lockgate_coordinator")
+
+LOST = ("test_histories.py",)
+UPGRADES = ("test_upgrades.py",)
+LEAPS = ("test_leaps.py", "test_leaps_model.py")
+
+LEAPING: tuple[Break, ...] = (
+    Break(
+        "no time is moved beyond the moment at which a leap was noticed",
+        "group/leaps.py",
+        "return min(time_ms + leap.by_ms, leap.noticed_ms)",
+        "return time_ms + leap.by_ms",
+        LEAPS,
+    ),
+    Break(
+        "a leap is taken for the most that it can be",
+        "group/leaps.py",
+        "leapt = ceil(high - was_low)",
+        "leapt = int(low - was_high)",
+        LEAPS,
+    ),
+    Break(
+        "an answer that takes long does not widen what is known of the store's clock",
+        "group/leaps.py",
+        "                low, high = max(low, was_low), min(high, was_high)\n",
+        "                pass\n",
+        LEAPS,
+    ),
+    Break(
+        "the grace of a new group goes on over a leap",
+        "group/leaps.py",
+        "grace_until = began + group.config.lease_ms",
+        "grace_until = group.grace_until",
+        LEAPS,
+    ),
+    _Break(
+        "a leap of the store's clock ends no lease, whoever looks first",
+        "service/commit_queue.py",
+        "        group = after_leaps(group, loaded.leaps)\n",
+        "        pass\n",
+        ("test_leaping_clock.py",),
+    ),
+    Break(
+        "a query does not go by higher news that was made without it",
+        "group/ceiling.py",
+        "now - self.answered_at < lease_s and event.group_watermark <= self._lowest",
+        "now - self.answered_at < lease_s",
+        ("test_ceiling.py",),
+        "lockgate_spark",
+    ),
+    _Break(
+        "the clock of a memory store does not leap",
+        "store/memory.py",
+        "return lambda: (began_ns + time.monotonic_ns()) // 1_000_000",
+        "return lambda: time.time_ns() // 1_000_000",
+        ("test_leaping_clock.py",),
+    ),
+)
+
+RELEASES: tuple[Break, ...] = (
+    _Break(
+        "a commit of a release without marks belongs to no series",
+        "store/scripts/since_version.lua",
+        "if string.sub(mark, 1, #version + 1) == version .. '/' then",
+        "if mark ~= '' then",
+        UPGRADES,
+    ),
+    _Break(
+        "fields that a newer release has written are written back",
+        "store/records.py",
+        "    put_back(values, reader.unknown)\n",
+        "",
+        UPGRADES,
+    ),
+    _Break(
+        "a group that needs a newer release is not touched",
+        "store/formats.py",
+        "if needs > FORMAT:",
+        "if False:",
+        UPGRADES,
+    ),
+    Break(
+        "a report replaces the unknown fields of the report before",
+        "group/commands.py",
+        "unknown=reader.unknown and _of_no_report(reader.unknown),",
+        "unknown=reader.unknown,",
+        UPGRADES,
+    ),
+)
+
+HISTORIES: tuple[Break, ...] = (
+    *RELEASES,
+    *LEAPING,
+    _Break(
+        "Redis: a commit is made upon the state that it was computed from, whatever the version",
+        "store/scripts/commit.lua",
+        "if mark ~= ARGV[1] or (",
+        "if parts(mark) ~= parts(ARGV[1]) or (",
+        LOST,
+    ),
+    _Break(
+        "Redis: changes are merged into a state that they were made from alone",
+        "store/scripts/since_version.lua",
+        "<= tonumber(version) and follows(mark, known) then",
+        "<= tonumber(version) and tonumber(version) < tonumber((parts(mark))) then",
+        LOST,
+    ),
+    _Break(
+        "Redis: what a series has made after its last version here is another history",
+        "store/scripts/since_version.lua",
+        "redis.call('ZRANGEBYSCORE', KEYS[4], known_version, '+inf')",
+        "redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '+inf')",
+        LOST,
+    ),
+    _Break(
+        "no series goes on after a commit whose outcome is not known",
+        "store/redis.py",
+        "            seen.continues = False\n",
+        "",
+        LOST,
+    ),
+    _Break(
+        "a late answer does not let a series go on",
+        "store/redis.py",
+        "        if seen is not None and (seen.version, seen.series) == (version, series):\n",
+        "        if isinstance(base, CachedGroup) and base.version == version:\n"
+        "            cached = CachedGroup(version, group, ahead_ms, series, newer, base.continues)\n"
+        "            self._groups.keep(name, cached)\n"
+        "        elif seen is not None and (seen.version, seen.series) == (version, series):\n",
+        LOST,
+    ),
+    _Break(
+        "watchers hear what is true after a history is lost",
+        "service/coordinator.py",
+        "return None if group is None else not_below(group, announced, loaded.now_ms)",
+        "return group",
+        LOST,
+    ),
+)

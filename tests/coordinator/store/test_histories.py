@@ -1,0 +1,335 @@
+"""A Redis that goes back in time while its connections stay open. It may be a failover to a replica
+that lags and back, FLUSHALL and RESTORE, or two masters at once. No process believes what it
+remembers of the lost history, with the cache of groups and without it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass, replace
+
+import pytest
+from anyio import fail_after
+from redis import Redis
+
+from lockgate.group.commands import evict, register, report
+from lockgate.group.group import Group, create
+from lockgate.wire.events import (
+    CatchUp,
+    GroupConfig,
+    OnLostReader,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
+from lockgate_coordinator.fast.switches import PLAIN, Fast
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.store import Store, StoreUnavailable, open_store
+from lockgate_testbed.link import Link
+from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
+from support.answers import wait_for
+
+pytestmark = pytest.mark.redis
+
+CONFIG = GroupConfig(
+    max_drift_ms=1_000,
+    lease_ms=600_000,
+    update_interval_ms=100,
+    catch_up=CatchUp.STRICT,
+    on_lost_reader=OnLostReader.HOLD,
+)
+QUICK = (*NO_PERSISTENCE, "--repl-diskless-sync-delay", "0")
+
+
+@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
+def fast(request: pytest.FixtureRequest) -> Fast:
+    parts: Fast = request.param
+    return parts
+
+
+@dataclass
+class Servers:
+    """Two Redis servers, `here` with its replica `there`, and the stores that a test opens."""
+
+    here: Redis
+    there: Redis
+    ports: dict[str, int]
+    fast: Fast
+    opened: AsyncExitStack
+
+    def store(self, at: str = "here") -> Store:
+        """The store of one more coordinator."""
+        store = open_store(f"redis://127.0.0.1:{self.ports[at]}/0", fast=self.fast)
+        self.opened.push_async_callback(store.close)
+        return store
+
+    def promote_there(self) -> None:
+        """The replica has all that was written so far, and nothing of what comes now."""
+        assert self.here.wait(1, 60_000) == 1
+        self.there.replicaof("NO", "ONE")
+
+    def fail_back(self) -> None:
+        """`here` takes the data of `there` in the place of its own, and is the master again."""
+        self.here.replicaof("127.0.0.1", str(self.ports["there"]))
+        wait_for(lambda: in_step(self.here))
+        self.here.replicaof("NO", "ONE")
+
+
+def in_step(replica: Redis) -> bool:
+    return replica.info("replication").get("master_link_status") == "up"
+
+
+@pytest.fixture
+async def servers(redis_server: RedisServer, fast: Fast) -> AsyncIterator[Servers]:
+    async with AsyncExitStack() as opened:
+        here = opened.enter_context(RedisServer(options=QUICK))
+        following = ("--replicaof", f"127.0.0.1 {here.port}")
+        there = opened.enter_context(RedisServer(options=(*QUICK, *following)))
+        clients = [opened.enter_context(closing(Redis(port=server.port))) for server in (here, there)]
+        wait_for(lambda: in_step(clients[1]))
+        yield Servers(*clients, {"here": here.port, "there": there.port}, fast, opened)
+
+
+Command = Callable[[Group | None, int], Group]
+
+
+async def change(store: Store, command: Command) -> Group:
+    """The command by this store's process, again until it is committed."""
+    loaded = store.cached("g") or await store.load("g")
+    while True:
+        group = command(loaded.group, loaded.now_ms)
+        instead = await store.commit(loaded, group)
+        if instead is None:
+            return group
+        loaded = instead
+
+
+def reports(source: str, watermark: int) -> Command:
+    """A reader registers, if it has not, and reports."""
+
+    def command(group: Group | None, now_ms: int) -> Group:
+        group = group or create("g", CONFIG, now_ms)
+        if (source, 0) not in group.readers:
+            group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
+        epoch = group.readers[source, 0].epoch
+        return report(group, source, ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark), now_ms)
+
+    return command
+
+
+def removes(source: str) -> Command:
+    def command(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return evict(group, source, 0)
+
+    return command
+
+
+async def seen_by(store: Store) -> dict[str, int]:
+    """The watermark of each reader."""
+    group = (await store.load("g")).group
+    assert group is not None
+    return {source: reader.reported.watermark for (source, _), reader in group.readers.items() if reader.reported}
+
+
+async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_same_connection(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    remembers, waits = servers.store(), servers.store()
+    await change(remembers, reports("slow", 100))
+    servers.promote_there()
+    await change(remembers, reports("slow", 50_000))
+    await change(remembers, reports("lost", 7))
+    await seen_by(waits)
+    await change(servers.store("there"), reports("fast", 1_000))
+    connections = servers.here.info("stats")["total_connections_received"]
+    servers.fail_back()
+    truth = {"slow": 100, "fast": 1_000}
+    assert await seen_by(waits) == truth
+    await change(remembers, reports("fast", 1_001))
+    assert await seen_by(remembers) == await seen_by(waits) == truth | {"fast": 1_001}
+    # only the replica of old has connected since, for its own link
+    assert servers.here.info("stats")["total_connections_received"] - connections <= 1
+    assert await seen_by(servers.store()) == truth | {"fast": 1_001}
+    if servers.fast.group_cache:
+        assert "group g: Redis has gone back in time" in caplog.text
+
+
+async def test_a_proxy_that_leads_to_a_promoted_replica_that_lagged_brings_no_memory_along(servers: Servers) -> None:
+    with Link(servers.ports["here"]) as proxy:
+        servers.ports["behind the proxy"] = proxy.port
+        remembers = servers.store("behind the proxy")
+        await change(remembers, reports("slow", 100))
+        servers.promote_there()
+        await change(remembers, reports("slow", 50_000))
+        await change(remembers, reports("lost", 7))
+        proxy.lead_to(servers.ports["there"])
+        await change(remembers, reports("fast", 1_000))
+        assert await seen_by(remembers) == await seen_by(servers.store("there")) == {"slow": 100, "fast": 1_000}
+
+
+async def test_flushall_and_restore_are_noticed_by_the_next_command(servers: Servers) -> None:
+    remembers = servers.store()
+    await change(remembers, reports("slow", 100))
+    await change(remembers, reports("gone", 100))
+    dumped = {key: servers.here.dump(key) for key in servers.here.scan_iter()}
+    await change(remembers, removes("gone"))
+    await change(remembers, reports("slow", 50_000))
+    servers.here.flushall()
+    for key, value in dumped.items():
+        servers.here.restore(key, 0, value)
+    await change(servers.store(), reports("fast", 1_000))
+    await change(remembers, reports("fast", 1_001))
+    truth = {"slow": 100, "gone": 100, "fast": 1_001}
+    assert await seen_by(remembers) == truth
+    assert await seen_by(servers.store()) == truth
+
+
+async def test_a_commit_upon_the_same_version_of_another_history_is_refused(servers: Servers) -> None:
+    """Where the clock was put back, versions go up by one, in both histories alike."""
+    remembers = servers.store()
+    ahead = replace(await remembers.load("g"), version=10**15)
+    first = create("g", CONFIG, 1)
+    servers.here.hset("lockgate:{g}:state", "version", str(10**15))
+    assert await remembers.commit(ahead, first) is None
+    servers.promote_there()
+    mine = reports("slow", 50_000)(first, 1)
+    assert await remembers.commit(await remembers.load("g"), mine) is None
+    other = servers.store("there")
+    theirs = reports("slow", 100)(first, 1)
+    assert await other.commit(await other.load("g"), theirs) is None
+    assert (await other.load("g")).version == (await remembers.load("g")).version
+    base = await remembers.load("g")
+    servers.fail_back()
+    instead = await remembers.commit(base, reports("fast", 1_000)(mine, 1))
+    assert instead is not None
+    assert instead.group == theirs
+    assert await seen_by(remembers) == {"slow": 100}
+
+
+async def test_two_masters_at_once_leave_no_process_with_a_mixture(servers: Servers) -> None:
+    remembers, other = servers.store(), servers.store("there")
+    await change(remembers, reports("slow", 100))
+    servers.promote_there()
+    for step in range(1, 4):
+        await change(remembers, reports(f"here-{step}", step))
+        await change(other, reports(f"there-{step}", step))
+    servers.fail_back()
+    truth = {"slow": 100, "there-1": 1, "there-2": 2, "there-3": 3}
+    assert await seen_by(remembers) == truth
+    assert await seen_by(servers.store()) == truth
+
+
+async def test_a_process_that_is_many_commits_behind_still_sees_all(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    behind, first, second = servers.store(), servers.store(), servers.store()
+    await change(first, reports("slow", 100))
+    await seen_by(behind)
+    for step in range(3):
+        for store in (first, second):
+            await change(store, reports("fast", step))
+    assert await seen_by(behind) == {"slow": 100, "fast": 2}
+    assert "gone back" not in caplog.text
+
+
+async def test_under_hold_a_watermark_that_was_lost_is_not_written_back(servers: Servers) -> None:
+    remembers, other = Coordinator(servers.store(), fast=servers.fast), Coordinator(servers.store("there"))
+    await reported(remembers, "slow", 100)
+    servers.promote_there()
+    await reported(remembers, "slow", 50_000)
+    await reported(other, "fast", 60_000)
+    servers.fail_back()
+    event = await reported(remembers, "fast", 60_001)
+    assert (event.group_watermark, event.max_desired_watermark) == (100, 1_100)
+    assert (await seen_by(servers.store()))["slow"] == 100
+
+
+async def reported(coordinator: Coordinator, source: str, watermark: int) -> WatermarkAlignmentEvent:
+    """The answer to a report of a reader that registers first."""
+    answer = await coordinator.register("g", source, ReaderRegistrationEvent(subtask=0, config=CONFIG))
+    event = ReportedWatermarkEvent(subtask=0, epoch=answer.epoch, watermark=watermark)
+    return await coordinator.report("g", source, event)
+
+
+async def test_streams_that_heard_a_ceiling_of_a_lost_history_hear_the_true_one(servers: Servers) -> None:
+    watched = Coordinator(servers.store(), fast=servers.fast)
+    await reported(watched, "slow", 100)
+    stream = await watched.follow("g", 0)
+    servers.promote_there()
+    await reported(watched, "slow", 50_000)
+    with fail_after(60):
+        heard = await anext(stream)
+        while heard is None or heard.max_desired_watermark != 51_000:
+            heard = await anext(stream)
+        servers.fail_back()
+        event = await anext(stream)
+        while event is None:
+            event = await anext(stream)
+    assert event.max_desired_watermark == 1_100
+    assert event.revision > heard.revision
+    await stream.aclose()
+    watched.end_waiting()
+
+
+async def series_of(servers: Servers) -> str:
+    return bytes(servers.here.hget("lockgate:{g}:state", "mark") or b"").decode().partition("/")[2]
+
+
+async def test_commits_of_one_process_are_one_series_until_another_one_commits_or_an_answer_is_lost(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, series = servers.store(), list[str]()
+    for step in range(2):
+        await change(store, reports("slow", step))
+        series.append(await series_of(servers))
+    await change(servers.store(), reports("fast", 1))
+    await change(store, reports("slow", 3))
+    series.append(await series_of(servers))
+    with monkeypatch.context() as patched:
+        patched.setattr(store._connections, "run", lost)  # type: ignore[attr-defined]
+        loaded = store.cached("g") or await servers.store().load("g")
+        with pytest.raises(StoreUnavailable):
+            await store.commit(loaded, reports("slow", 4)(loaded.group, loaded.now_ms))
+    await change(store, reports("slow", 5))
+    series.append(await series_of(servers))
+    if servers.fast.group_cache:
+        assert series[0] == series[1]
+    assert len(set(series[1:])) == 3
+
+
+async def lost(*_: object, **__: object) -> object:
+    raise StoreUnavailable("the answer was lost")
+
+
+async def test_late_answers_to_loads_let_no_series_go_on_after_a_commit_whose_answer_was_lost(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = servers.store()
+    await change(store, reports("slow", 1))
+    before, loaded = await series_of(servers), await store.load("g")
+    asks = store._connections.run  # type: ignore[attr-defined]
+    asked, released = [asyncio.Event(), asyncio.Event()], [asyncio.Event(), asyncio.Event()]
+
+    async def late(*words: object, **options: object) -> object:
+        which = 1 if asked[0].is_set() else 0
+        answer = await asks(*words, **options)
+        asked[which].set()
+        await released[which].wait()
+        return answer
+
+    monkeypatch.setattr(store._connections, "run", late)  # type: ignore[attr-defined]
+    loads = []
+    for which in range(2):
+        loads.append(asyncio.create_task(store.load("g")))
+        await asked[which].wait()
+    released[0].set()
+    await loads[0]
+    monkeypatch.setattr(store._connections, "run", lost)  # type: ignore[attr-defined]
+    with pytest.raises(StoreUnavailable):
+        await store.commit(loaded, reports("slow", 2)(loaded.group, loaded.now_ms))
+    released[1].set()
+    await loads[1]
+    monkeypatch.undo()
+    await change(store, reports("slow", 3))
+    assert await series_of(servers) != before

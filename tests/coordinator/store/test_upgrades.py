@@ -1,0 +1,248 @@
+"""Coordinators of several releases over one Redis. The release before marks and formats works by
+its own scripts (release_before_marks/) and drops fields that it does not know. A newer release has
+fields and settings that this one does not know.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from redis import Redis
+
+from lockgate.group.alignment import evaluate
+from lockgate.group.commands import register, report
+from lockgate.group.group import Group, create, replace_config
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
+from lockgate_coordinator.fast.switches import PLAIN, Fast
+from lockgate_coordinator.store import Store, StoreUnavailable, keys, open_store
+from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS
+from lockgate_testbed.redis import RedisServer
+
+pytestmark = pytest.mark.redis
+
+STATE = keys.state("g")
+READER = keys.reader_field(("a", 0))
+SCRIPTS = Path(__file__).parent / "release_before_marks"
+OLD_FIELDS = json.loads((SCRIPTS / "fields.json").read_text())
+
+
+@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
+def fast(request: pytest.FixtureRequest) -> Fast:
+    parts: Fast = request.param
+    return parts
+
+
+@pytest.fixture
+def redis(redis_server: RedisServer) -> Any:
+    with closing(Redis.from_url(redis_server.url, decode_responses=True)) as client:
+        client.flushall()
+        yield client
+        client.flushall()
+
+
+@pytest.fixture
+async def store(redis: Redis, redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
+    opened = open_store(redis_server.url, fast=fast)
+    yield opened
+    await opened.close()
+
+
+Record = dict[str, Any]
+
+
+class OldRelease:
+    """One replica of the release before. It keeps no cache, and knows these fields alone."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        before = (SCRIPTS / "since_version.lua").read_text()
+        self._load, self._commit = (
+            redis.register_script(f"{before}\n{(SCRIPTS / f'{name}.lua').read_text()}") for name in ("load", "commit")
+        )
+        self._keys = [STATE, keys.of_group("g")[1], keys.of_group("g")[2]]
+
+    def state(self) -> tuple[str, Record, dict[str, Record]]:
+        version, _, *rest = self._load(keys=self._keys, args=["0"])
+        texts = dict(zip(rest[0][::2], rest[0][1::2], strict=True)) if rest else {}
+        head = {name: value for name, value in json.loads(texts["head"]).items() if name in OLD_FIELDS["head"]}
+        readers = {
+            field: {name: value for name, value in json.loads(text).items() if name in OLD_FIELDS["reader"]}
+            for field, text in texts.items()
+            if keys.is_reader(field)
+        }
+        return version, head, readers
+
+    def reports(self, field: str, watermark: int) -> None:
+        """A report to this replica: it writes the head and the reader."""
+        version, head, readers = self.state()
+        reader, new = readers[field], str(int(version) + 1)
+        reader["reported"]["watermark"] = watermark
+        packed = [msgspec.msgpack.encode(words) for words in ([], [field, json.dumps(reader)])]
+        answer = self._commit(keys=self._keys, args=[version, "", 50, new, json.dumps(head), 3_600_000, *packed])
+        assert (len(answer), answer[0]) == (2, new)
+
+
+async def change(store: Store, command: Callable[[Group | None, int], Group]) -> Group:
+    loaded = store.cached("g") or await store.load("g")
+    while True:
+        group = command(loaded.group, loaded.now_ms)
+        instead = await store.commit(loaded, group)
+        if instead is None:
+            return group
+        loaded = instead
+
+
+def reports(source: str, watermark: int, park_ms: int | None = None) -> Callable[[Group | None, int], Group]:
+    def command(group: Group | None, now_ms: int) -> Group:
+        group = group or create("g", GroupConfig(lease_ms=600_000), now_ms)
+        if (source, 0) not in group.readers:
+            group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
+        event = ReportedWatermarkEvent(
+            subtask=0,
+            epoch=group.readers[source, 0].epoch,
+            watermark=watermark,
+            park_ms=park_ms,
+            splits={"p-0": SplitReport(watermark=watermark)},
+        )
+        return report(group, source, event, now_ms)
+
+    return command
+
+
+async def watermarks(store: Store) -> dict[str, int]:
+    group = (await store.load("g")).group
+    assert group is not None
+    return {source: reader.reported.watermark for (source, _), reader in group.readers.items() if reader.reported}
+
+
+async def test_the_release_before_and_this_one_in_turn_see_each_other_s_commits(redis: Redis, store: Store) -> None:
+    old = OldRelease(redis)
+    await change(store, reports("a", 1, park_ms=3_600_000))
+    await change(store, reports("b", 2))
+    for step in range(3, 9, 2):
+        old.reports(READER, step)
+        assert await watermarks(store) == {"a": step, "b": step - 1}
+        await change(store, reports("b", step + 1))
+        _, head, readers = old.state()
+        assert readers[READER]["reported"]["park_ms"] == 3_600_000
+        assert readers["r:0:b"]["reported"]["watermark"] == step + 1
+        assert head["config"]["lease_ms"] == 600_000
+
+
+async def test_a_process_that_missed_a_commit_of_the_release_before_reads_all_of_it(
+    redis: Redis, store: Store, redis_server: RedisServer
+) -> None:
+    other = open_store(redis_server.url)
+    await change(other, reports("a", 1))
+    await change(other, reports("b", 2))
+    await watermarks(store)
+    OldRelease(redis).reports(READER, 3)
+    await change(other, reports("b", 4))
+    assert await watermarks(store) == {"a": 3, "b": 4}
+    await other.close()
+
+
+def written_by_a_newer_release(redis: Redis, needs: int) -> None:
+    """Adds to each record of the group what a newer release has there."""
+    head, reader = (json.loads(str(redis.hget(STATE, field))) for field in ("head", READER))
+    head |= {"format": FORMAT + 1, "needs": needs, "weather": {"rain": [1, 2**62]}}
+    head["config"]["colour"] = "red"
+    reader |= {"shoes": 2, "attributes": {"shoes": "brown"}}
+    reader["reported"]["mood"] = {"good": True}
+    reader["reported"]["splits"]["p-0"]["depth"] = 7
+    redis.hset(STATE, mapping={"head": json.dumps(head), READER: json.dumps(reader)})
+
+
+def stored(redis: Redis, field: str) -> Record:
+    record: Record = json.loads(str(redis.hget(STATE, field)))
+    return record
+
+
+async def test_what_a_newer_release_has_written_is_kept_by_everything_but_a_report_in_its_place(
+    redis: Redis, store: Store, redis_server: RedisServer, fast: Fast
+) -> None:
+    await change(store, reports("a", 1))
+    written_by_a_newer_release(redis, needs=NEEDS)
+    this = open_store(redis_server.url, fast=fast)
+
+    def time_passes(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return evaluate(group, now_ms + 3_600_000)[0]
+
+    await change(this, time_passes)
+    await change(this, reports("b", 2))
+    head, reader = stored(redis, "head"), stored(redis, READER)
+    assert (head["format"], head["weather"], head["config"]["colour"]) == (FORMAT + 1, {"rain": [1, 2**62]}, "red")
+    assert (reader["lost"], reader["shoes"], reader["attributes"]) == (True, 2, {"shoes": "brown"})
+    assert (reader["reported"]["mood"], reader["reported"]["splits"]["p-0"]["depth"]) == ({"good": True}, 7)
+    await change(this, reports("a", 3))
+    reader = stored(redis, READER)
+    assert (reader["shoes"], reader["lost"]) == (2, False)
+    assert "mood" not in reader["reported"]
+    assert "depth" not in reader["reported"]["splits"]["p-0"]
+    await this.close()
+
+
+async def test_another_configuration_replaces_the_settings_that_are_not_known_here(
+    redis: Redis, store: Store, redis_server: RedisServer
+) -> None:
+    await change(store, reports("a", 1))
+    written_by_a_newer_release(redis, needs=NEEDS)
+    this = open_store(redis_server.url)
+
+    def configured(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return replace_config(group, GroupConfig(lease_ms=500_000), now_ms)
+
+    await change(this, configured)
+    head = stored(redis, "head")
+    assert "colour" not in head["config"]
+    assert head["weather"] == {"rain": [1, 2**62]}
+    await this.close()
+
+
+async def test_a_group_that_needs_a_newer_release_is_neither_read_nor_written_and_the_answer_says_what_to_do(
+    redis: Redis, store: Store, redis_server: RedisServer
+) -> None:
+    await change(store, reports("a", 1))
+    written_by_a_newer_release(redis, needs=FORMAT + 1)
+    redis.hincrby(STATE, "version", 1)
+    before = redis.hgetall(STATE)
+    newer = f"group 'g' .* needs format {FORMAT + 1}, and this one knows {FORMAT}. Replace this coordinator"
+    for opened in (store, open_store(redis_server.url)):
+        with pytest.raises(StoreUnavailable, match=newer):
+            await change(opened, reports("a", 3))
+        with pytest.raises(StoreUnavailable, match=newer):
+            await opened.load("g")
+    await opened.close()
+    assert redis.hgetall(STATE) == before
+
+
+async def test_a_word_that_only_a_newer_release_knows_is_no_fault_of_the_service(redis: Redis, store: Store) -> None:
+    await change(store, reports("a", 1))
+    written_by_a_newer_release(redis, needs=FORMAT + 1)
+    head = stored(redis, "head")
+    head["config"]["catch_up"] = "sideways"
+    redis.hset(STATE, "head", json.dumps(head))
+    redis.hincrby(STATE, "version", 1)
+    with pytest.raises(StoreUnavailable, match="Replace this coordinator"):
+        await store.load("g")
+
+
+async def test_a_group_without_news_has_no_trace_of_what_is_not_known(redis: Redis, store: Store) -> None:
+    await change(store, reports("a", 1))
+    assert (stored(redis, "head")["format"], stored(redis, "head")["needs"]) == (FORMAT, NEEDS)
+    assert "unknown" not in stored(redis, READER)
+
+
+def test_a_release_that_changes_the_fields_of_a_record_has_a_format_of_its_own() -> None:
+    """A new field needs a higher `FORMAT`, with its fields in fields_of_formats.json; and a higher
+    `NEEDS` too, if a coordinator that ignores it would do harm. Formats that were released stay.
+    """
+    of_formats = json.loads((Path(__file__).parent / "fields_of_formats.json").read_text())
+    assert max(map(int, of_formats)) == FORMAT
+    assert of_formats[str(FORMAT)] == {".".join(path): sorted(names) for path, names in KNOWN.items()}
