@@ -25,9 +25,7 @@ from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.service.pulse import Pulse
-from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
-
-DELETE_ATTEMPTS = 100
+from lockgate_coordinator.store import Loaded, Store
 
 REPORTS_AT_ONCE = 1_000
 """Reports of a batch that make one commit, in some 15 ms. Between two commits other requests are
@@ -114,14 +112,9 @@ class Coordinator:
 
     async def forget(self, name: str) -> None:
         """Deletes the group. A successor never reuses its revisions and epochs."""
-        for _ in range(DELETE_ATTEMPTS):
-            loaded = await self._store.load(name)
-            if loaded.group is None:
-                raise UnknownGroup(name)
-            if await self._store.delete(loaded):
-                self._announcer.deleted(name)
-                return
-        raise StoreUnavailable(f"group {name!r} was changed by others {DELETE_ATTEMPTS} times in a row: send again")
+        if await self._store.discard(name) is None:
+            raise UnknownGroup(name)
+        self._announcer.deleted(name)
 
     async def register(self, name: str, source: str, event: ReaderRegistrationEvent) -> RegistrationAnswer:
         """An unknown group is created with the configuration that the reader knows, or with the

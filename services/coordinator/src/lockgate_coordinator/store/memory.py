@@ -47,6 +47,13 @@ class MemoryStore:
         self._groups.pop(loaded.name, None)
         return True
 
+    async def discard(self, name: str) -> int | None:
+        loaded = self.cached(name)
+        if loaded.group is None:
+            return None
+        await self.delete(loaded)
+        return len(loaded.group.readers)
+
     async def claim(self, name: str) -> int:
         return 0
 

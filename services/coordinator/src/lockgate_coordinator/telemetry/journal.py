@@ -54,13 +54,12 @@ class Journal:
             yield
         yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted))
 
-    def deleted(self, loaded: Loaded) -> None:
-        """Records that the group was deleted."""
-        readers = 0 if loaded.group is None else len(loaded.group.readers)
-        self._totals.forget(loaded.name)
+    def deleted(self, name: str, readers: int) -> None:
+        """Records that the group was deleted, with so many readers."""
+        self._totals.forget(name)
         why = "it was deleted by request"
-        change = Change(Kind.GROUP_DELETED, loaded.name, None, None, why, {"readers": readers})
-        at_once(self._written(loaded.name, [change]))
+        change = Change(Kind.GROUP_DELETED, name, None, None, why, {"readers": readers})
+        at_once(self._written(name, [change]))
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
