@@ -4,7 +4,7 @@ VENV    ?= .venv
 RECORDS ?= 2000000
 STORE   ?= memory://
 VERSIONS ?=
-WORKERS  ?= 3
+WORKERS  ?= $(shell $(PYTHON) -c "import os; print(max(3, min(6, (os.cpu_count() or 2) + 1)))")
 ARGS    ?=
 
 BIN      := $(VENV)/bin
@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis ruff mypy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions lint format long demo bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
+.PHONY: help venv test test-compose test-versions lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,10 @@ format: $(READY) ## let ruff lay out and mend what it can
 demo: $(READY) ## native Spark beside lockgate on a real Kafka: RECORDS, STORE (memory:// or redis://…)
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m examples.demo --records $(RECORDS) --store $(STORE) $(ARGS)
+
+observed: $(READY) ## a sample of what mode observe reports, in build/observed
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python -m examples.observed_report build/observed
 
 bench-read: $(READY) ## records per second: native, aligned
 	@$(BIN)/python -m lockgate_testbed

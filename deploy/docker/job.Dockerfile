@@ -11,9 +11,13 @@ RUN mkdir -p /usr/share/man/man1 \
 
 FROM java AS spark
 
-COPY constraints/dev.txt /src/constraints.txt
+# All that comes from a registry has the hash that constraints/images names, what builds PySpark and our packages included.
+COPY constraints/images /src/hashes
+RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
 RUN python -m venv --without-pip /opt/spark \
- && pip --python /opt/spark/bin/python install --no-cache-dir --constraint /src/constraints.txt pyspark
+ && pip wheel --quiet --no-cache-dir --no-build-isolation --require-hashes --wheel-dir /src/spark --requirement /src/hashes/spark.txt \
+ && pip --python /opt/spark/bin/python install --no-index --no-deps /src/spark/*.whl \
+ && rm -r /src/spark
 # The connector for this very PySpark, brought as the test bed brings it, by the Ivy that is in PySpark. Among Spark's own jars no job has to name it.
 COPY testbed/src /src/testbed
 RUN PYTHONPATH=/src/testbed LOCKGATE_CACHE=/opt/jars /opt/spark/bin/python -c "from lockgate_testbed import jars; jars.kafka_connector()" \
@@ -25,7 +29,9 @@ FROM spark AS client
 COPY core /src/core
 COPY clients/spark /src/spark
 # In a folder of its own: what changes often is then a small layer.
-RUN pip --python /opt/spark/bin/python install --no-cache-dir --constraint /src/constraints.txt --target /opt/lockgate /src/core /src/spark
+RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/client.txt --target /opt/lockgate \
+ && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/spark \
+ && pip install --no-index --no-deps --target /opt/lockgate /src/wheels/*.whl
 
 
 FROM java

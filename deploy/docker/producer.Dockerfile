@@ -1,12 +1,15 @@
 # The skewed producer. Built from the root of the checkout: docker build -f deploy/docker/producer.Dockerfile -t lockgate-producer .
 FROM python:3.12-slim AS build
 
-COPY constraints/dev.txt /src/constraints.txt
+# All that comes from a registry has the hash that constraints/images names, what builds our package included.
+COPY constraints/images /src/hashes
+RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
 COPY testbed /src/testbed
 # Without what the rest of the test bed needs: Spark, a coordinator, Redis.
 RUN python -m venv --without-pip /opt/producer \
- && pip --python /opt/producer/bin/python install --no-cache-dir --constraint /src/constraints.txt confluent-kafka \
- && pip --python /opt/producer/bin/python install --no-cache-dir --no-deps /src/testbed
+ && pip --python /opt/producer/bin/python install --no-cache-dir --require-hashes --requirement /src/hashes/producer.txt \
+ && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/testbed \
+ && pip --python /opt/producer/bin/python install --no-index --no-deps /src/wheels/*.whl
 
 
 FROM python:3.12-slim

@@ -3,7 +3,7 @@
 services/coordinator   __main__ → server → app → api → service → store  ─┐
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
 clients/spark          align | gate | progress → gates → jvm → planning  ─┘
-                         → telemetry → group | logs → config
+                         → report → telemetry → group | logs → config
 
 An import for types alone is an arrow too, and so is an import inside a function: a reader follows
 them all the same. Only `test_the_core_loads_without_its_extra` asks when an import is made.
@@ -42,7 +42,9 @@ KNOWN_TO = {
         "starlette": (
             "lockgate_coordinator.api",
             "lockgate_coordinator.app",
+            "lockgate_coordinator.access.browsers",
             "lockgate_coordinator.access.guard",
+            "lockgate_coordinator.access.under_way",
             "lockgate_coordinator.fast.lean_reports",
             "lockgate_coordinator.telemetry.requests",
             "lockgate_coordinator.telemetry.traces",
@@ -77,11 +79,12 @@ CLIENT_LAYERS = (
     {"conf"},
     {"logs", "group"},
     {"telemetry"},
+    {"report"},
     {"planning"},
     {"jvm"},
     {"gates"},
     {"align"},
-    {"gate", "progress"},
+    {"gate", "progress", "status"},
     {"__init__"},
 )
 APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other

@@ -10,7 +10,6 @@ from redis import Redis
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service import pulse
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store, connections, open_store
 from lockgate_coordinator.store.connections import TIMEOUT_S
@@ -26,15 +25,6 @@ def store_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
 def own_store_timeout(store_timeout: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service's own timeout, for tests of it."""
     monkeypatch.setattr(connections, "TIMEOUT_S", TIMEOUT_S)
-
-
-@pytest.fixture(autouse=True)
-def tireless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine stops this process now and then. Clocks that tests set do not show it, so it
-    must not lengthen leases.
-    """
-    if not request.module.__name__.endswith("test_pulse"):
-        monkeypatch.setattr(pulse, "DEAF_S", 3_600.0)
 
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])

@@ -29,6 +29,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.eventTime": "cast(key AS TIMESTAMP)",
         "spark.lockgate.otherEventTime": "warn",
         "spark.lockgate.lateRows": "count",
+        "spark.lockgate.report": "/var/reports",
         "spark.lockgate.coordinator.url": "https://coordinator",
         "spark.lockgate.coordinator.group": "g",
         "spark.lockgate.coordinator.source": "orders",
@@ -57,6 +58,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         event_time="cast(key AS TIMESTAMP)",
         other_event_time="warn",
         late_rows="count",
+        report="/var/reports",
         coordinator=Coordinator(
             "https://coordinator",
             group="g",

@@ -191,7 +191,7 @@ def test_streams_of_one_query_that_are_to_be_aligned_differently_are_refused(
         align(again, Alignment(max_drift="2 minutes", late_rows="count"))
     )
     differ = (
-        r"Alignment\(max_drift='1 minute', late_rows='ignore'\) and Alignment\(max_drift='2 minutes', "
+        r"Alignment\(max_drift='1 minute', late_rows=None\) and Alignment\(max_drift='2 minutes', "
         r"late_rows='count'\)"
     )
     with pytest.raises(StreamingQueryException, match=differ):

@@ -20,6 +20,7 @@ SECONDS = {
     "test_checkpoints.py": 55,
     "test_executors_that_report.py": 50,
     "test_source_shapes.py": 50,
+    "test_pages_that_run.py": 45,
     "test_topics_that_change.py": 45,
     "test_bench_coordinator.py": 40,
     "test_races.py": 40,

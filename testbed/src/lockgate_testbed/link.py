@@ -22,6 +22,8 @@ class Link:
     `stop` holds every byte, and the connections stay open, as when a cable is drawn; `resume` lets
     the bytes go on. `slow(seconds)` holds each piece for so long. `reset` breaks all connections at
     once; new ones may be made. `lead_to(port)` does so too, and new ones lead to another port.
+    `lose_answer(request)` lets the next request with these bytes through, and resets all
+    connections in place of its answer.
     """
 
     def __init__(self, port: int) -> None:
@@ -33,6 +35,9 @@ class Link:
         self._ended = asyncio.Event()
         self._started = threading.Event()
         self._open: set[asyncio.StreamWriter] = set()
+        self._unanswered: bytes | None = None
+        self._clients: dict[asyncio.StreamWriter, asyncio.StreamWriter] = {}  # by the server's end
+        self._lost: set[asyncio.StreamWriter] = set()  # clients whose next piece is the lost answer
         self._thread = threading.Thread(
             target=lambda: self._loop.run_until_complete(self._serve()), name="lockgate-link", daemon=True
         )
@@ -49,6 +54,15 @@ class Link:
     def slow(self, seconds: float) -> None:
         """Each piece takes so long from now on."""
         self._delay_s = seconds
+
+    def lose_answer(self, request: bytes) -> None:
+        """The next request that has these bytes in one piece is taken, and never answered."""
+        self._unanswered = request
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether the request of `lose_answer` has come."""
+        return self._unanswered is None
 
     def reset(self) -> None:
         """Resets both ends of all connections."""
@@ -95,12 +109,14 @@ class Link:
             self._shut(to_near)
             return
         self._open.add(to_far)
+        self._clients[to_far] = to_near
         pumps = [asyncio.ensure_future(self._pump(near, to_far)), asyncio.ensure_future(self._pump(far, to_near))]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for pump in pumps:
                 pump.cancel()
+            del self._clients[to_far]
             for end in (to_near, to_far):
                 self._open.discard(end)
                 end.close()
@@ -108,6 +124,13 @@ class Link:
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):  # an end that breaks is closed at both ends
             while piece := await source.read(_PIECE):
+                if self._unanswered is not None and self._unanswered in piece:
+                    self._unanswered = None
+                    self._lost.add(self._clients[sink])
+                elif sink in self._lost:
+                    self._lost.discard(sink)
+                    self._break()
+                    return
                 await asyncio.sleep(self._delay_s)
                 await self._flows.wait()
                 sink.write(piece)

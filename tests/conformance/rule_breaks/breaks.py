@@ -5,7 +5,18 @@ from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.edges import EDGES
 from rule_breaks.groups import GROUPS
+from rule_breaks.reports import REPORTS
 from rule_breaks.sources import SOURCES
 from rule_breaks.spark_client import SPARK_CLIENT
+from rule_breaks.standing_still import STANDING_STILL
 
-BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES, *GROUPS, *COORDINATOR, *SPARK_CLIENT)
+BREAKS: tuple[Break, ...] = (
+    *COMBINING,
+    *SOURCES,
+    *EDGES,
+    *GROUPS,
+    *COORDINATOR,
+    *STANDING_STILL,
+    *SPARK_CLIENT,
+    *REPORTS,
+)

@@ -14,7 +14,7 @@ from lockgate_coordinator.api.parts import VALUES_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service.limits import Limits
+from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store
 
@@ -48,7 +48,7 @@ def refused(answer: httpx.Response) -> tuple[int, str, str, int]:
 LIMIT_REACHED = (409, "urn:lockgate:limit-reached")
 
 
-async def test_of_very_many_faults_the_first_are_told_and_the_others_counted(fast: Fast) -> None:
+async def test_the_first_of_very_many_faults_are_told_and_the_others_counted(fast: Fast) -> None:
     async with client(MemoryStore(), Limits(), fast) as api:
         splits = {f"topic-{n}": {"watermark": "late"} for n in range(90)}  # two faults each
         answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, "splits": splits})

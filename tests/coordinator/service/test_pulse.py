@@ -96,13 +96,28 @@ async def test_a_late_beat_is_a_deaf_span_that_lasts_as_long_again_or_a_second(
     pulse.stop()
 
 
-async def test_spans_do_not_overlap_and_only_the_last_ones_are_kept() -> None:
+async def test_a_process_that_stops_again_before_it_has_read_all_is_deaf_all_along() -> None:
     clock = Clock()
     pulse = Pulse(clock)
     pulse.hearing(0)
+    clock.now_s += 15
+    pulse.beat()
+    clock.now_s += 0.75
+    assert pulse.hearing(15_750) == Hearing(((0, 16_500),))
+    pulse.stop()
+
+
+async def test_only_the_last_spans_are_kept_and_they_do_not_overlap() -> None:
+    clock = Clock()
+    pulse = Pulse(clock)
     for _ in range(SPANS_KEPT + 5):
-        clock.now_s += 0.75
-        spans = pulse.hearing(1_000_000).deaf
+        pulse.hearing(0)
+        clock.now_s += 2 * DEAF_S
+        pulse.hearing(0)
+        for _ in range(20):
+            clock.now_s += DEAF_S / 2
+            pulse.beat()
+    spans = pulse.hearing(1_000_000).deaf
     assert len(spans) == SPANS_KEPT
-    assert all(ended <= began for (_, ended), (began, _) in pairwise(spans))
+    assert all(ended < began for (_, ended), (began, _) in pairwise(spans))
     pulse.stop()

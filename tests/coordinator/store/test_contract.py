@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, replace
 
 from lockgate.group.alignment import decide, next_deadline
 from lockgate.group.commands import evict, progress, register, report
-from lockgate.group.group import Group, create
+from lockgate.group.group import Act, Group, create
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
@@ -67,6 +67,8 @@ def full(group: Group, now_ms: int) -> Group:
         sources_seen=frozenset({"a:b"}),
         heard_at=now_ms,
         losses_at=now_ms,
+        configured_at=now_ms,
+        acts=(Act("a", 2**62, created=True),),
     )
 
 

@@ -55,7 +55,7 @@ REPORT = ReportedWatermarkEvent(
 SPLIT_PROGRESS = SplitProgress(watermark=1, position=2, rows=3)
 PROGRESS = ProgressEvent(subtask=1, epoch=2, batch_id=3, attempt=4, splits={"a-0": SPLIT_PROGRESS})
 REGISTRATION = ReaderRegistrationEvent(
-    subtask=1, owner="me", takeover=True, attributes={"host": "h"}, config=CONFIG, ceiling=2
+    subtask=1, owner="me", takeover=True, attributes={"host": "h"}, config=CONFIG, ceiling=2, configured_at=3
 )
 HELD_BY = HeldBy(source="a", subtask=1, watermark=2, split="a-0")
 ALIGNMENT = WatermarkAlignmentEvent(

@@ -9,6 +9,8 @@ seconds.
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +18,7 @@ from unittest.mock import patch
 import httpx
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.service import announcer
+from lockgate_coordinator.service import announcer, pulse
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, open_store
 
@@ -35,17 +37,20 @@ async def recorded() -> list[dict[str, Any]]:
     guard = Settings(tokens=f"read={READER}", rate_limit=1, max_subscribers=1)
     app = create_app(MemoryStore(lambda: now))
     async with (
+        _tireless(),
         _client(app) as open_to_all,
         _client(create_app(MemoryStore(lambda: now), guard, clock=lambda: now / 1000)) as guarded,
         _client(create_app(MemoryStore(lambda: now), Settings(max_subscribers=0))) as full,
         _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost,
+        _client(_about_to_stop()) as stopping,
     ):
+        clients = {"store_gone": lost, "guarded": guarded, "full": full, "stopping": stopping}
         for step in SCENARIO:
             now = START + step.at
             if step.frames:
                 exchanges.append({**_asked(step, now), **await _streamed(app, step)})
                 continue
-            client = lost if step.store_gone else guarded if step.guarded else full if step.full else open_to_all
+            client = next((clients[one] for one in clients if getattr(step, one)), open_to_all)
             answer = await client.request(step.method, step.path, content=_content(step), headers=dict(step.headers))
             exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
     return exchanges
@@ -54,6 +59,19 @@ async def recorded() -> list[dict[str, Any]]:
 def written(exchanges: list[dict[str, Any]]) -> str:
     """The text of the file."""
     return json.dumps(exchanges, indent=1, ensure_ascii=False) + "\n"
+
+
+@asynccontextmanager
+async def _tireless() -> AsyncIterator[None]:
+    """The clock stands still within a step, so a pause of this process must lengthen no lease."""
+    with patch.object(pulse, "DEAF_S", 3_600.0):
+        yield
+
+
+def _about_to_stop() -> Any:
+    app = create_app(MemoryStore())
+    app.state.coordinator.stopping = True
+    return app
 
 
 def _client(app: Any) -> httpx.AsyncClient:
@@ -105,6 +123,7 @@ def _asked(step: Step, now_ms: int) -> dict[str, Any]:
     asked |= {"store_gone": True} if step.store_gone else {}
     asked |= {"guarded": True} if step.guarded else {}
     asked |= {"full": True} if step.full else {}
+    asked |= {"stopping": True} if step.stopping else {}
     asked |= {} if step.body is None else {"body": step.body}
     asked |= {} if step.text is None else {"text": step.text}
     return asked | ({"blanks": step.blanks} if step.blanks else {})

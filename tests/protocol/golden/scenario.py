@@ -25,8 +25,8 @@ class Step:
     """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
 
     `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants
-    tokens; `full`: to one where nobody may wait. `frames`: of an event stream, this many are taken,
-    then it is closed.
+    tokens; `full`: to one where nobody may wait; `stopping`: to one that is about to stop.
+    `frames`: of an event stream, this many are taken, then it is closed.
     """
 
     at: int
@@ -39,6 +39,7 @@ class Step:
     store_gone: bool = False
     guarded: bool = False
     full: bool = False
+    stopping: bool = False
     frames: int = 0
 
 
@@ -242,6 +243,7 @@ FULL = [
     Step(at=30_001, method="GET", path="/v1/groups/checkout/alignment?after=9223372036854775807&wait_ms=1", full=True),
 ]
 DENIED = [
+    Step(at=30_001, method="GET", path="/readyz", stopping=True),
     Step(at=30_001, method="GET", path="/livez", guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing("nobodys"), guarded=True),

@@ -18,6 +18,7 @@ from lockgate_spark.errors import (
 from lockgate_spark.gate import gate
 from lockgate_spark.group.outage import Coordination
 from lockgate_spark.progress import report_progress
+from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
 
@@ -25,6 +26,7 @@ __all__ = [
     "AccessDenied",
     "Alignment",
     "AlignmentError",
+    "AlignmentStatus",
     "BatchAlignment",
     "BatchSlice",
     "ConfigurationError",
@@ -34,6 +36,7 @@ __all__ = [
     "CoordinatorUnavailable",
     "Fenced",
     "HeldTooLong",
+    "QueryState",
     "SplitAlignment",
     "UnsupportedQuery",
     "align",
@@ -42,4 +45,5 @@ __all__ = [
     "gate",
     "report_progress",
     "slice_of",
+    "status",
 ]

@@ -3,6 +3,7 @@ the plan that made a batch.
 """
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -25,6 +26,8 @@ from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.jvm.stream import Table
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.report.files import folder_of, write_at_the_end
+from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.running import running
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -34,6 +37,7 @@ log = logging.getLogger("lockgate")
 TESTED = ("4.0", "4.1", "4.2", "4.3")
 """Spark versions whose internals the proxies are known to fit."""
 
+_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
@@ -63,6 +67,8 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
         check_zone(dfs[0].sparkSession._jvm, str(alignment.slice_zone))
     if alignment.observes:
         log.info("mode observe: what alignment would do is planned and counted, and nothing is changed")
+        if folder_of(alignment.report) is not None:
+            write_at_the_end()
     elif alignment.coordinator is not None:
         check_coordinator(alignment)
     return [_align(df, alignment) for df in dfs]
@@ -108,9 +114,11 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
     def aligned(table: Any) -> Table:
         event_time = None if expression is None else EventTime.over(spark, table, expression)
         late = None
-        if alignment.late_rows == "count":
+        if alignment.counts_late_rows and not _counting_breaks(alignment, spark):
             micros = event_time is None or event_time.micros
-            late = LateRows(spark, expression if event_time is not None and expression else "timestamp", micros)
+            late = LateRows(
+                spark, expression if event_time is not None and expression else "timestamp", micros, alignment.observes
+            )
         return Table(table, gateway, lambda checkpoint: _aligned_run(spark, checkpoint, joint), event_time, late)
 
     return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
@@ -124,13 +132,23 @@ def _aligned_run(spark: Any, checkpoint: str, alignment: Alignment) -> AlignedRu
 
     def make() -> AlignedRun:
         gauges = spark_gauges(run, spark.sparkContext._gateway)
-        return AlignedRun(alignment, run, joined(alignment, run), gauges=gauges)
+        report = None
+        if alignment.observes:
+            folder, in_group = folder_of(alignment.report), alignment.coordinator is not None
+            report = RunReport(run, folder, time.time, time.monotonic, in_group)
+        return AlignedRun(alignment, run, joined(alignment, run), gauges=gauges, report=report)
 
     aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
     if aligned.alignment != alignment:
         aligned.end()
         raise ConfigurationError(_unequal(aligned.alignment, alignment))
     return aligned
+
+
+def _counting_breaks(alignment: Alignment, spark: Any) -> bool:
+    """Whether the query could not run with the count, and nobody has asked for it."""
+    several = str(spark.conf.get(_SEVERAL, "true")).lower() == "true"
+    return alignment.late_rows is None and not several
 
 
 def _unequal(one: Alignment, other: Alignment) -> str:

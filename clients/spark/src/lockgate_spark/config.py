@@ -102,8 +102,9 @@ class Alignment:
     since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are
     planned together. `other_event_time`: what becomes of a query whose `withWatermark` stands on
     another event time than the one that is aligned. `late_rows="count"`: counts the rows that are
-    behind Spark's watermark. No row is late while `max_drift` is at most the query's watermark
-    delay. Raises `ConfigurationError`.
+    behind Spark's watermark (default: in mode observe). `report`: the folder for the report of a
+    run in mode observe (default: that of LOCKGATE_REPORT, else no files). No row is late while
+    `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
     """
 
     max_drift: Duration | None = None
@@ -118,7 +119,8 @@ class Alignment:
     slice_zone: str | None = None
     mode: str = "align"
     other_event_time: str = "refuse"
-    late_rows: str = "ignore"
+    late_rows: str | None = None
+    report: str | None = None
     event_time: str | None = None
     coordinator: Coordinator | None = None
 
@@ -133,18 +135,25 @@ class Alignment:
                 milliseconds(f"Alignment({name})", value)
         _check_slice(self.slice, self.slice_zone)
         for name, values in _CHOICES.items():
-            if (value := getattr(self, name)) not in values:
+            if (value := getattr(self, name)) not in values and not (name == "late_rows" and value is None):
                 raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")
         if self.event_time is not None and not isinstance(self.event_time, str):
             raise ConfigurationError(
                 f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text"
             )
+        if self.report is not None and not (isinstance(self.report, str) and self.report):
+            raise ConfigurationError(f"Alignment(report={self.report!r}): expected the path of a folder, as text")
         _ = self.bounds, self.retention_share  # checks the durations, and the share
 
     @property
     def observes(self) -> bool:
         """Whether nothing is to be changed."""
         return self.mode == "observe"
+
+    @property
+    def counts_late_rows(self) -> bool:
+        """Whether rows behind Spark's watermark are counted."""
+        return self.late_rows == "count" or (self.late_rows is None and self.observes)
 
     def credible(self, now: int) -> Credible:
         """The event times that take part in a plan which is made at `now` (wall clock in ms)."""

@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import Any
 
 from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
-from lockgate.group.group import Group, tick
+from lockgate.group.group import Group, restored, tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import after_silence, has_finished, in_grace, is_lost, lease_ends, without_reach
 from lockgate.group.long_waits import wait_after
@@ -50,12 +50,15 @@ RESTING = (SplitState.IDLE, SplitState.FINISHED)
 
 BEFORE_ALL: Attempt = (-1, -1)
 
+FEW = 8
+"""So many sources at most are looked for in a tuple one by one. For more a set is cheaper."""
+
 
 def register(
     group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int, hearing: Hearing = ALWAYS
 ) -> Group:
     """Opens a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
-    group = after_silence(group, now_ms)
+    group = restored(after_silence(group, now_ms), event.config, event.configured_at, now_ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
     if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms, hearing):
@@ -269,12 +272,14 @@ def _merged(reader: Reader, event: ProgressEvent) -> Reader:
 def _risen(old: SplitReport | None, new: SplitProgress, *, same_attempt: bool) -> SplitReport:
     if old is None:
         return SplitReport(watermark=new.watermark, position=new.position, rows=new.rows)
+    # `replace` takes four times as long, and a report may name thousands of splits.
     if not same_attempt:
-        return replace(old, watermark=new.watermark, position=new.position, rows=new.rows)
-    return replace(
-        old,
+        return SplitReport(watermark=new.watermark, state=old.state, position=new.position, end=old.end, rows=new.rows)
+    return SplitReport(
         watermark=max(old.watermark, new.watermark),
+        state=old.state,
         position=max(old.position or 0, new.position),
+        end=old.end,
         rows=max(old.rows or 0, new.rows),
     )
 
@@ -304,5 +309,6 @@ def _with_seen(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen
-    new = (counting - seen) & set(expected)
+    unseen = counting - seen
+    new = unseen & set(expected) if len(unseen) > FEW else {source for source in unseen if source in expected}
     return seen | new if new else seen

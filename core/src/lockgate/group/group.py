@@ -10,6 +10,11 @@ both (`alignment`). Nothing here does I/O or reads a clock: time is an argument,
 * A new group is careful. Its first readers present the ceiling that they last had. Until one lease
   has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after a lost
   store no reader runs free while others are still to come back.
+* A new group restores an operator's configuration. Its first readers present the configuration that
+  they last had, and when an operator set it. Until one lease has passed, the newest of these wins
+  (`restored`).
+* A command that was sent twice has one effect. The group keeps the last `ACTS_KEPT` commands that a
+  repetition would refuse (`Act`), so the repetition gets the first one's answer.
 
 Follows `SourceCoordinator` with its `WatermarkAggregator`, which holds the same in the memory of
 one job, and is gone with the job. Used by the coordinator service.
@@ -22,11 +27,26 @@ from lockgate.group.readers import Reader, Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import GroupConfig, Mode
 
+ACTS_KEPT = 16
+"""How many acts a group keeps. A repetition comes within seconds, and acts are rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A command that took effect. `id` is the same in each repetition. `config_version`: of the
+    configuration that it set. `created`: it created the group.
+    """
+
+    id: str
+    config_version: int = 0
+    created: bool = False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """One group. `revision` and the two watermarks were announced last; `heard_at` is the time of
-    the last report of any reader. `losses_at`: when a reader was last marked lost.
+    the last report of any reader. `losses_at`: when a reader was last marked lost. `configured_at`:
+    when an operator set the configuration; 0: no operator has. `acts`: the newest one is the last.
     """
 
     name: str
@@ -43,6 +63,8 @@ class Group:
     heard_at: int | None = None
     losses_at: int | None = None
     left_epoch: int = 0
+    configured_at: int = 0
+    acts: tuple[Act, ...] = ()
     readers: Readers = field(default_factory=Readers)
 
     @property
@@ -56,6 +78,14 @@ class Group:
         if len(seen) >= len(expected):
             return ()
         return tuple(islice((source for source in expected if source not in seen), limit))
+
+    def act(self, id: str) -> Act | None:
+        """The act of this id; None if the group does not know it."""
+        return next((act for act in self.acts if act.id == id), None)
+
+    def with_act(self, act: Act) -> "Group":
+        """The group that knows this act, too."""
+        return replace(self, acts=(*self.acts, act)[-ACTS_KEPT:])
 
     @property
     def high_water(self) -> int:
@@ -116,6 +146,29 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
         sources_seen=seen,
         readers=group.readers.updated(changed),
     )
+
+
+def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
+    """The group with an operator's configuration. The same object if that is what it has."""
+    if group.config == config and group.configured_at:
+        return group
+    after = group if group.config == config else replace_config(group, config, now_ms)
+    return replace(after, configured_at=max(after.config_version, now_ms))
+
+
+def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
+    """A new group with the configuration of a reader that knows it from the lost one, where that is
+    an operator's, and newer than the group's. The same object otherwise.
+
+    A reader may not change a group that is no longer new, nor one that an operator has configured
+    since: a time after the group's beginning is not believed.
+    """
+    if config is None or configured_at is None or now_ms >= group.grace_until:
+        return group
+    if not group.configured_at < configured_at <= group.created_at:
+        return group
+    after = group if group.config == config else replace_config(group, config, now_ms)
+    return replace(after, configured_at=configured_at)
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:

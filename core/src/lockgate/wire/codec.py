@@ -167,6 +167,7 @@ def registration_to_json(registration: ReaderRegistrationEvent) -> Json:
             "attributes": dict(registration.attributes),
             "config": None if registration.config is None else config_to_json(registration.config),
             "ceiling": registration.ceiling,
+            "configured_at": registration.configured_at,
         }
     )
 
@@ -181,6 +182,7 @@ def registration_from_json(value: object) -> ReaderRegistrationEvent:
         attributes=taken.texts("attributes"),
         config=None if config is None else _config(config),
         ceiling=taken.integer_or_none("ceiling"),
+        configured_at=taken.integer_or_none("configured_at", low=1),
     )
     taken.finish()
     return registration

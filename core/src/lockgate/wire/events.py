@@ -166,7 +166,8 @@ class ReaderRegistrationEvent:
     """A reader opens a new epoch of itself and fences every older one.
 
     `config` and `ceiling` are the last ones that the reader received, if any. After a loss of the
-    store the group is built again from them.
+    store the group is built again from them. `configured_at`: when an operator set `config`, as
+    inspection shows it; None where no operator has.
     """
 
     subtask: int
@@ -175,6 +176,7 @@ class ReaderRegistrationEvent:
     attributes: Mapping[str, str] = field(default_factory=dict)
     config: GroupConfig | None = None
     ceiling: int | None = None
+    configured_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import NAME, valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
 from lockgate_coordinator.fast.switches import Fast, without
-from lockgate_coordinator.operate import commands
+from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.operate import commands, transfer
 from lockgate_coordinator.server import ListenError, run, serve
-from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 from lockgate_coordinator.telemetry import logs
@@ -225,6 +225,8 @@ cli.command("describe")(commands.describe)
 cli.command("evict")(commands.evict)
 cli.command("leave")(commands.leave)
 cli.command("forget")(commands.forget)
+cli.command("export")(transfer.export_command)
+cli.command("import")(transfer.import_command)
 
 
 def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> None:

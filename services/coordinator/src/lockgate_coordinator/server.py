@@ -3,6 +3,7 @@ subscribers.
 """
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -12,6 +13,8 @@ import ssl
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -45,6 +48,17 @@ STUCK_MS = 60_000
 """How long a client may acknowledge nothing before the system ends its connection."""
 
 
+DRAIN_S = 1.0
+"""How long `/readyz` says no before the listener closes, so that a proxy sends new requests to
+others.
+"""
+
+DESCRIPTORS_LEFT = 0.1
+"""Below this part of all file descriptors the log warns."""
+
+LOOKS_EVERY_S = 5.0
+
+
 class ListenError(Exception):
     """The service cannot listen there: the port is taken, or the address is not local."""
 
@@ -72,6 +86,8 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
     listening = listen(host, port)
     try:
         await store.ping()
+        for danger in await store.dangers():
+            log.warning("%s", danger)
         await _Server(_config(app, context, settings.fast)).serve(sockets=[listening])
     finally:
         listening.close()
@@ -135,18 +151,78 @@ def _config(app: Any, context: ssl.SSLContext | None, fast: Fast) -> uvicorn.Con
     return config
 
 
+class Descriptors:
+    """Warns once when few file descriptors are left, and says when there are enough again."""
+
+    def __init__(self) -> None:
+        self._few = False
+
+    def look(self, used: int | None, most: int) -> None:
+        """`used`: how many are in use; None: none is left to find that out with."""
+        if used is None or most - used < DESCRIPTORS_LEFT * most:
+            if not self._few:
+                log.error(
+                    "%s of %d file descriptors are in use: new connections wait or fail. Raise the limit (ulimit -n), "
+                    "or start more coordinators",
+                    "all" if used is None else used,
+                    most,
+                )
+            self._few = True
+        elif self._few:
+            self._few = False
+            log.warning("%d of %d file descriptors are in use: there are enough again", used, most)
+
+
+def _descriptors() -> tuple[int | None, int]:
+    """How many file descriptors are in use, and how many there may be. Linux alone tells."""
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        return len(os.listdir("/proc/self/fd")), most
+    except OSError as error:
+        return (None if error.errno in (errno.EMFILE, errno.ENFILE) else 0), most
+
+
 class _Server(uvicorn.Server):
+    _looking: "asyncio.Task[None] | None" = None
+    _draining = False
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
         scheme = "https" if self.config.ssl else "http"
         for listening in sockets or []:
             host, port, *_ = listening.getsockname()
             log.info("lockgate listens on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
+        if sys.platform != "win32":
+            self._looking = asyncio.create_task(self._look_at_descriptors())
+
+    async def _look_at_descriptors(self) -> None:
+        descriptors = Descriptors()
+        while True:
+            descriptors.look(*_descriptors())
+            await asyncio.sleep(LOOKS_EVERY_S)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal makes `/readyz` say no, and ends the service `DRAIN_S` later. A second
+        one ends it at once.
+        """
+        if self._draining or not self.started:
+            super().handle_exit(sig, frame)
+            return
+        self._draining = True
+        app: Any = self.config.app
+        app.state.coordinator.stopping = True
+        ends = partial(super().handle_exit, sig, None)
+        self._loop.call_soon_threadsafe(self._loop.call_later, DRAIN_S, ends)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends long polls and event streams first, or the server would wait for them."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
+        if self._looking is not None:
+            self._looking.cancel()
         await super().shutdown(sockets)
 
     @contextmanager

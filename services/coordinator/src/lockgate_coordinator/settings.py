@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.service.limits import Limits
+from lockgate_coordinator.limits import Limits
 
 MAX_SUBSCRIBERS = 10_000
 

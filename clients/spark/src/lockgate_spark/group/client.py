@@ -7,6 +7,7 @@ state that is still true.
 """
 
 import json
+import secrets
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -59,6 +60,16 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
+class Configuration:
+    """A group's configuration. `configured_at`: when an operator set it, in ms; None: no operator
+    has, or the coordinator does not say.
+    """
+
+    config: GroupConfig
+    configured_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reported:
     """The answer to a request of many reports: the alignment and, by index in the request, the
     error of each report that was not taken.
@@ -85,8 +96,13 @@ class CoordinatorClient:
 
     def config(self) -> GroupConfig:
         """The group's configuration. Raises `NotRegistered` when there is no such group."""
+        return self.configuration().config
+
+    def configuration(self) -> Configuration:
+        """As `config`, with the time at which an operator set it."""
         return self._read(
-            self._send("GET", self._group, params={"limit": 1}), lambda answer: codec.config_from_json(answer["config"])
+            self._send("GET", self._group, params={"limit": 1}),
+            lambda answer: Configuration(codec.config_from_json(answer["config"]), answer.get("configured_at")),
         )
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
@@ -117,7 +133,9 @@ class CoordinatorClient:
         """Takes the reader out of the group. Raises `NotRegistered` where it is not registered, and
         `Stale` where it has a newer epoch.
         """
-        self._send("DELETE", f"{self._group}/sources/{source}/readers/{subtask}", params={"epoch": epoch})
+        path = f"{self._group}/sources/{source}/readers/{subtask}"
+        # The same key in each retry: the coordinator may have taken the one whose answer was lost.
+        self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
         """Reports for many readers at once; the coordinator judges each report alone. Raises

@@ -37,8 +37,8 @@ class GroupSession:
     """Thread-safe. Get it by `joined`. `transport` is httpx's, `now` is monotonic, in seconds; both
     for tests.
 
-    `config` is the group's configuration, once it was read; `changed` is notified of all news of
-    the group.
+    `config` is the group's configuration, once it was read, and `configured_at` the time at which
+    an operator set it. `changed` is notified of all news of the group.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class GroupSession:
         self.client = CoordinatorClient(coordinator, transport)
         self.outage = Outage(self.group, now)
         self.config: GroupConfig | None = None
+        self.configured_at: int | None = None
         self.changed = threading.Condition()
         self.combined_reports = CombinedReports(self.client, now, self._due_soon, self.tell)
         self.users = 1
@@ -121,7 +122,8 @@ class GroupSession:
         """
         with self._configuring:
             if version != self._config_version or self.config is None:
-                self.config, self._config_version = self.client.config(), version
+                found = self.client.configuration()
+                self.config, self.configured_at, self._config_version = found.config, found.configured_at, version
 
     # -- inside --
 

@@ -41,6 +41,7 @@ class Registration:
                 attributes={"run": self._run},
                 config=self._session.config or group_config(self._alignment),
                 ceiling=ceiling,
+                configured_at=self._session.configured_at,
             )
             answer = self._session.client.register(self._source, registration)
             epochs[subtask] = answer.epoch

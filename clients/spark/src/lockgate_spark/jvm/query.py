@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.losses import Tumbling, query_shape, windows_of
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
 from lockgate_spark.jvm.offsets import SourceOffsets, metadata
@@ -26,6 +27,7 @@ from lockgate_spark.jvm.watermarks import query_watermarks
 from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
+from lockgate_spark.report.findings import QueryShape, StateOperator
 
 QUERY_ID = "sql.streaming.queryId"
 
@@ -195,6 +197,27 @@ class QueryRun:
         last = self.execution.lastExecution()
         row = None if last is None else option(last.observedMetrics().get(name))
         return None if row is None else (int(last.currentBatchId()), str(row.json()))
+
+    def operators(self) -> tuple[object, list[StateOperator]] | None:
+        """Which progress report is the last one, and its stateful operators; None before there is
+        one.
+        """
+        last = self.execution.lastProgress()
+        if last is None:
+            return None
+        found = [
+            StateOperator(str(one.operatorName()), int(one.numRowsDroppedByWatermark()))
+            for one in last.stateOperators()
+        ]
+        return (int(last.batchId()), str(last.timestamp())), found
+
+    def windows(self) -> Tumbling | None:
+        """The windows by which the query drops late rows, where each row comes to them."""
+        return windows_of(self.execution.logicalPlan())
+
+    def shape(self) -> QueryShape:
+        """What the query's plan says of losses. The plan must be known."""
+        return query_shape(self.execution.logicalPlan(), self._watermarks)
 
     def takes_highest(self) -> bool:
         """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, by

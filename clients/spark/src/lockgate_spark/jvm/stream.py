@@ -136,8 +136,11 @@ class Scan(_Forward):
                 session.membership.source,
                 index,
             )
-        if self.late is not None:
-            self.late.begin(checkpoint)
+        if self.late is None:
+            session.tell_uncounted("the count is switched off for this query")
+        elif not self.late.begin(checkpoint):
+            stream.late = None
+            session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
         return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
@@ -222,11 +225,12 @@ class Stream(_Forward):
             self.late.take(parse(latest_consumed.get().json()) if latest_consumed.isPresent() else ())
             metrics |= late_metrics(self.late.last)
             self._session.tell_late(self._index, self.late.total.total())
+        self._session.tell_batch(self._index, None if self.late is None else self.late.batch)
         return metrics
 
     def stop(self) -> None:
         try:
-            if self.late is not None:
+            if self.late is not None and not self._session.alignment.observes:
                 self.late.sum_up()
             self._session.close()
             self._watch.close()

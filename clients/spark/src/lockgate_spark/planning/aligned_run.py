@@ -16,6 +16,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.group.membership import Membership
@@ -26,9 +27,12 @@ from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait
 from lockgate_spark.planning.joint import JointPlanner
 from lockgate_spark.planning.min_batch import Least, MinBatch
 from lockgate_spark.planning.run import Run
+from lockgate_spark.report.findings import BatchLoss
+from lockgate_spark.report.observation import Beside
+from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
-from lockgate_spark.telemetry.view import BatchAlignment, PlanContext
+from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
 log = logging.getLogger("lockgate")
 
@@ -36,7 +40,7 @@ log = logging.getLogger("lockgate")
 class AlignedRun:
     """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
     if anywhere. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds; by default
-    the end of the run ends the wait.
+    the end of the run ends the wait. `report`: in mode observe, what the run has lost.
     """
 
     def __init__(
@@ -48,17 +52,23 @@ class AlignedRun:
         gauges: Gauges | None = None,
         ticks: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] | None = None,
+        report: RunReport | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
         # whether the last report of the executors failed, which was logged
-        self.progress_fails = False
+        self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
         self._clock, self._ticks = clock, ticks
         self._planner = JointPlanner(alignment, run, membership, self.sources, clock, ticks)
         self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
         self._min_batch, self._idle_wait = MinBatch(), IdleWait()
         self._gauges = None if gauges is None else RunGauges(gauges)
+        self._report = report
+        if report is not None:
+            report.count_beside(self._beside)
+        self._held_made: Timed | None = None
+        self.held_since = 0.0  # wall clock in seconds; of the wait that lasts, or of the last one
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
@@ -74,6 +84,19 @@ class AlignedRun:
     def view(self) -> BatchAlignment | None:
         """The view of the last plan; None before the first."""
         return self._planner.observer.view
+
+    @property
+    def held_view(self) -> BatchAlignment | None:
+        """The view of the plan with which the query waits at this moment; None while it waits for
+        nothing.
+        """
+        held = self._held_made
+        return None if held is None else describe(held[0], replace(self._context(held[1]), before=self.view))
+
+    @property
+    def max_drift(self) -> int | None:
+        """What the plans keep to, in ms; None before the first one."""
+        return None if self.view is None else self._planner.max_drift
 
     @property
     def disorder(self) -> int:
@@ -112,12 +135,15 @@ class AlignedRun:
         """Plans beside Spark in mode observe. Spark reads on to `native` in any case. Raises
         nothing.
         """
+        view = None
         try:
             planned = self.latest_offset(index, start, budget)
             self._planner.observer.read_natively(index, start, native, planned)
+            view = self.view
         except Exception as error:
             self._planner.observer.failed(error)
         self._serve(index, native)
+        self._tell_report(lambda report: report.read(index, start, native, view, budget))
 
     def tell_progress(self, index: int) -> dict[str, str]:
         """The metrics of one source in Spark's progress, by name."""
@@ -127,6 +153,14 @@ class AlignedRun:
         """Shows how many rows of one source were late in the run so far, where they are counted."""
         if self._gauges is not None:
             self._gauges.show_late(index, total)
+
+    def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
+        """A batch of one source is done. `batch`: its late rows, where they were counted."""
+        self._tell_report(lambda report: report.after_batch(index, batch))
+
+    def tell_uncounted(self, why: str) -> None:
+        """Late rows are not counted in this run, and why."""
+        self._tell_report(lambda report: report.not_counted(why))
 
     # -- the end --
 
@@ -150,6 +184,7 @@ class AlignedRun:
         # the group for ever.
         for close in (
             self._leave,
+            self._finish_report,
             self._close_gauges,
             *(source.log.requests.close for source in self.sources.values()),
         ):
@@ -168,6 +203,30 @@ class AlignedRun:
         finally:
             self.membership.close(finished, returns=self.run.available_now)
 
+    def _finish_report(self) -> None:
+        self._tell_report(lambda report: report.finish(self.run.failed()))
+
+    def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
+        """A report only informs: its failure must not stop the query."""
+        if self._report is None:
+            return
+        try:
+            tell(self._report)
+        except Exception as error:
+            log.log(logging.DEBUG if self._report_fails else logging.WARNING, "the report lacks something: %s", error)
+            self._report_fails = True
+
+    def _beside(self) -> Beside:
+        observer = self._planner.observer
+        return Beside(
+            ahead=observer.dry_run.ahead,
+            offsets_ahead=observer.dry_run.offsets_ahead,
+            left_out=observer.left_out.total,
+            max_drift_ms=0 if self.view is None else self._planner.max_drift,
+            failed_plans=observer.dry_run.has_failed,
+            seen=observer.sees_watermark,
+        )
+
     def _close_gauges(self) -> None:
         if self._gauges is not None:
             self._gauges.close()
@@ -182,9 +241,12 @@ class AlignedRun:
         positions = {i: start if i == index else self._position(i) for i in self.sources}
         made = self._planner.plan(positions)
         if self._held.holds(made[0]):
-            made = self._held.wait(
-                made, lambda: self._planner.plan(positions), self._show_held, lambda: self._planner.careful
-            )
+            try:
+                made = self._held.wait(
+                    made, lambda: self._planner.plan(positions), self._show_held, lambda: self._planner.careful
+                )
+            finally:
+                self._held_made = None
         plan, seconds = made
         if not self.run.available_now and not self.alignment.observes:
             plan = self._min_batch.put_off(plan, self._ticks())
@@ -196,19 +258,21 @@ class AlignedRun:
         return ends
 
     def _show_held(self, made: Timed) -> None:
-        """The gauges move while the query waits for a better plan than this one."""
-        if self._gauges is None:
-            return
-        plan, seconds = made
+        """Status and gauges move while the query waits for a better plan than this one."""
+        if self._held_made is None:
+            self.held_since = self._clock()
+        self._held_made = made
+        if self._gauges is not None:
+            self._gauges.show_held(made[0], self._context(made[1]))
+
+    def _context(self, seconds: float) -> PlanContext:
         membership = self.membership
-        self._gauges.show_held(
-            plan,
-            PlanContext(
-                planned_at=self._clock(),
-                seconds=seconds,
-                group=None if membership is None else membership.last,
-                coordinator=None if membership is None else membership.coordination,
-            ),
+        return PlanContext(
+            planned_at=self._clock(),
+            seconds=seconds,
+            group=None if membership is None else membership.last,
+            coordinator=None if membership is None else membership.coordination,
+            slowest=self._planner.slowest,
         )
 
     def _serve(self, index: int, offsets: Offsets) -> None:

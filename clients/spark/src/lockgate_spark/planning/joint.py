@@ -115,6 +115,16 @@ class JointPlanner:
         """
         return self._bounds().disorder
 
+    @property
+    def slowest(self) -> Key | None:
+        """The split that bounds the last draft's horizon; None where none does."""
+        return None if self._drafted is None else self._drafted.draft.slowest
+
+    @property
+    def max_drift(self) -> int:
+        """What the plans keep to, in ms."""
+        return self._bounds().max_drift
+
     def plan(self, positions: Mapping[int, Offsets]) -> tuple[Plan[Key], float]:
         """The plan for the records after the positions, and the seconds that it took."""
         began, asked = self._ticks(), self._look_ups()

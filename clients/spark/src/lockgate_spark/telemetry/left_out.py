@@ -21,6 +21,11 @@ class LeftOut:
         self._warned: set[Key] = set()
         self._records: Counter[str] = Counter()
 
+    @property
+    def total(self) -> int:
+        """How many were counted, over all splits."""
+        return self._records.total()
+
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
         """Names the first such record of each split that has not been warned of."""
         for i, source in sources.items():

@@ -42,27 +42,32 @@ class ProducerLags(Protocol):
 
 
 class Observer:
-    """The observer of one run. `view` is the view of the last plan, None before the first."""
+    """The observer of one run. `view`: of the last plan, None before the first. `left_out` and
+    `dry_run`: what it counts. `sees_watermark`: whether the query's watermarks stand on the event
+    times that are aligned.
+    """
 
     def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
         self.view: BatchAlignment | None = None
         self._alignment, self._sources = alignment, sources
-        self._left_out, self._dry_run, self._out_of_order = LeftOut(), DryRun(), OutOfOrder()
+        self.left_out, self.dry_run, self._out_of_order = LeftOut(), DryRun(), OutOfOrder()
         self._changes, self._behind = ChangeLog(), Behind()
         self._rows_saved: RowsSaved | None = None
+        self.sees_watermark = True
 
     def begin(self, run: Checkpointed) -> None:
         """Reads from the query's plan which rows would be late. Call it once that plan is known."""
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
-        operators = None if self._alignment.observes else Operator.all_of(run.watermarks(), in_payload)
-        if operators is not None:
+        operators = Operator.all_of(run.watermarks(), in_payload)
+        self.sees_watermark = operators is not None or not run.watermarks()
+        if operators is not None and not self._alignment.observes:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None) -> None:
         """Warns of records in the unread logs. `allowed`: the largest disorder (ms) that plans
         allow for; `learned`: the disorder that was seen, None where the user has promised one.
         """
-        self._left_out.warn(self._sources, self._alignment)
+        self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned)
 
     def planned(
@@ -81,7 +86,7 @@ class Observer:
             self._behind.log(view)
         if applied:
             for split in view.splits:
-                self._left_out.count(split.split, split.left_out)
+                self.left_out.count(split.split, split.left_out)
         return replace(self._out_of_order.show(view, self._sources), rows_saved=self._estimate(plan, unread, draft))
 
     def progress(self, index: int) -> dict[str, str]:
@@ -96,19 +101,17 @@ class Observer:
 
     def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
         """In mode observe: compares what Spark reads of one source with the plan."""
-        self._dry_run.compare(start, native, planned)
+        self.dry_run.compare(start, native, planned)
         for split, end in native.items():
-            self._left_out.count(split, self._incredible((index, split), start.get(split, end), end))
+            self.left_out.count(split, self._incredible((index, split), start.get(split, end), end))
 
     def failed(self, error: Exception) -> None:
         """In mode observe: no plan could be made."""
-        self._dry_run.failed(error)
+        self.dry_run.failed(error)
 
     def sum_up(self) -> None:
         """Logs the totals at the end of the run."""
-        self._left_out.sum_up()
-        if self._alignment.observes:
-            self._dry_run.sum_up()
+        self.left_out.sum_up()
         if self._rows_saved is not None:
             self._rows_saved.finish()
             log.info(

@@ -15,6 +15,7 @@ from lockgate_coordinator.access.rate import RateLimit
 from lockgate_coordinator.access.rules import OPEN, rule_for
 from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.access.under_way import UnderWay
+from lockgate_coordinator.access.unknown_callers import UnknownCallers
 
 TOKEN = "lockgate.token"
 """The key in the scope under which a route finds the `Token` of its request."""
@@ -36,6 +37,7 @@ class Guard:
         answer: Callable[[str, Exception], ASGIApp],
     ) -> None:
         self._app = app
+        self._unknown = UnknownCallers()
         self._under_way = UnderWay(app, keyring, most_waiting, answer)
         self._keyring = keyring
         self._rate = rate
@@ -45,6 +47,8 @@ class Guard:
         if scope["type"] == "http":
             denial = self._denial(scope)
             if denial is not None:
+                if isinstance(denial, Unauthorized):
+                    self._unknown.note(scope.get("client"), str(denial))
                 await self._answer(scope["path"], denial)(scope, receive, send)
             elif TOKEN in scope:
                 await self._under_way.serve(scope[TOKEN], scope, receive, send)

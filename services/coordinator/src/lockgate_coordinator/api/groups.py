@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.errors import UnknownGroup, UnknownSource
@@ -12,8 +12,19 @@ from lockgate.group.readers import ReaderKey
 from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.fields import Json
+from lockgate_coordinator.api.audit import audited, differences
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
-from lockgate_coordinator.api.parts import Body, Digits, GroupName, Limit, SourceName, TheCoordinator, Visible
+from lockgate_coordinator.api.parts import (
+    Body,
+    Digits,
+    GroupName,
+    Key,
+    Limit,
+    SourceName,
+    TheCoordinator,
+    Visible,
+    act_of,
+)
 from lockgate_coordinator.service.coordinator import Coordinator, Precondition
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 from lockgate_coordinator.store import UnreadableGroup
@@ -34,11 +45,23 @@ CONFIGURED: Responses = {
 
 @router.put("/{group}", **route("limit-reached", "precondition-failed", body="GroupConfig", answers=CONFIGURED))
 async def configure(
-    group: GroupName, body: Body, coordinator: TheCoordinator, if_match: Tags = None, if_none_match: Tags = None
+    request: Request,
+    group: GroupName,
+    body: Body,
+    coordinator: TheCoordinator,
+    if_match: Tags = None,
+    if_none_match: Tags = None,
+    key: Key = None,
 ) -> Response:
     """Creates the group or replaces its configuration. `If-Match` and `If-None-Match` guard it."""
-    done = await coordinator.configure(group, config_from_json(body), _precondition(if_match, if_none_match))
-    return JSONResponse(config_to_json(done.config), 201 if done.created else 200, {"ETag": _etag(done.version)})
+    config, act = config_from_json(body), act_of(key, body, if_match, if_none_match)
+    answer = JSONResponse(config_to_json(config))
+    with audited(request, answer, "configure", group) as changed:
+        done = await coordinator.configure(group, config, _precondition(if_match, if_none_match), act)
+        changed.update(differences(done.before, config))
+    answer.status_code = 201 if done.created else 200
+    answer.headers["ETag"] = _etag(done.version)
+    return answer
 
 
 @router.get("", **route(answers={200: answer("A page of groups", "Groups")}, names=False))
@@ -78,9 +101,10 @@ async def one(
 
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
-async def forget(group: GroupName, coordinator: TheCoordinator) -> None:
+async def forget(request: Request, response: Response, group: GroupName, coordinator: TheCoordinator) -> None:
     """Forgets the group and all in it, even if it cannot be read."""
-    await coordinator.forget(group)
+    with audited(request, response, "delete", group):
+        await coordinator.forget(group)
 
 
 @router.get(

@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from lockgate_coordinator.api.document import answer, refusals
 from lockgate_coordinator.api.parts import TheCoordinator
 from lockgate_coordinator.api.problems import TABLE
+from lockgate_coordinator.service.coordinator import Stopping
 from lockgate_coordinator.store import StoreUnavailable
 
 router = APIRouter(tags=["health"])
@@ -16,8 +17,11 @@ async def livez() -> dict[str, str]:
     return {"status": "live"}
 
 
-@router.get("/readyz", responses={200: answer("It can work", "Ready"), **refusals([TABLE[StoreUnavailable]])})
+NOT_READY = refusals([TABLE[StoreUnavailable], TABLE[Stopping]])
+
+
+@router.get("/readyz", responses={200: answer("It can work", "Ready"), **NOT_READY})
 async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
-    """The store can be read and written; else 503."""
+    """The store can be read and written, and the service is not about to stop; else 503."""
     await coordinator.ready()
     return {"status": "ready"}

@@ -5,9 +5,10 @@ by FastAPI, so that 64-bit numbers stay exact.
 import json
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Annotated, cast
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BeforeValidator
 from starlette.requests import ClientDisconnect
 
@@ -57,6 +58,24 @@ Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """How many items a page may have."""
 
 
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[!-~]{1,255}$",
+        description="The same in each repetition of a request, and of no other request: a repetition is answered "
+        "like the first, and takes effect once",
+    ),
+]
+
+
+def act_of(key: str | None, *what: object) -> str | None:
+    """The act that a key names; None without a key. A key that is used for something else is
+    another act.
+    """
+    return None if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
+
+
 async def _coordinator(request: Request) -> Coordinator:
     # async, because FastAPI runs other functions on a thread, which costs more than the request
     return cast("Coordinator", request.app.state.coordinator)
@@ -84,7 +103,7 @@ async def _body(request: Request) -> object:
     if too_many_values(whole):
         raise BodyTooLarge(_TOO_MANY)
     try:
-        return json.loads(whole)
+        return json.loads(whole.decode(), parse_constant=_no_number)
     except RecursionError:
         raise InvalidMessage([("body", "is nested too deeply")]) from None
     except ValueError as error:
@@ -104,6 +123,11 @@ def too_many_values(body: bytes) -> bool:
     within texts count too.
     """
     return len(body) > VALUES_LIMIT and sum(body.count(mark) for mark in (b",", b"{", b"[")) > VALUES_LIMIT
+
+
+def _no_number(text: str) -> float:
+    """Refuses NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(f"{text} is no JSON")
 
 
 def _announced(request: Request) -> int:

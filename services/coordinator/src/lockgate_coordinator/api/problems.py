@@ -31,6 +31,7 @@ from lockgate_coordinator.access.denials import (
 )
 from lockgate_coordinator.service.announcer import TooManyWatchers
 from lockgate_coordinator.service.commit_queue import PreconditionFailed
+from lockgate_coordinator.service.coordinator import Stopping
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.telemetry.requests import PROBLEM
 
@@ -102,6 +103,7 @@ TABLE: Mapping[type[Exception], Problem] = {
         lambda error: {"reason": error.reason, "remedy": error.remedy},
         lambda error: {"Retry-After": "10"},
     ),
+    Stopping: Problem(503, "stopping", "The service is about to stop", headers=lambda error: {"Retry-After": "1"}),
     StoreUnavailable: Problem(
         503, "store-unavailable", "The store does not answer", headers=lambda error: {"Retry-After": "1"}
     ),

@@ -2,14 +2,24 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
 from lockgate.wire.codec import answer_to_json, registration_from_json
+from lockgate_coordinator.api.audit import REQUEST_ID, audited
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import Body, Digits, Flag, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.api.parts import (
+    Body,
+    Digits,
+    Flag,
+    GroupName,
+    Key,
+    SourceName,
+    TheCoordinator,
+    act_of,
+)
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
 
@@ -21,25 +31,37 @@ READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 @router.post(
     "", status_code=201, **route("limit-reached", "reader-busy", body="ReaderRegistrationEvent", answers=OPENED)
 )
-async def register(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
+async def register(
+    request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator
+) -> Response:
     """Opens a new epoch of the reader and fences every older one; an unknown group is created."""
-    answer = await coordinator.register(group, source, registration_from_json(body))
-    return JSONResponse(answer_to_json(answer), 201)
+    event = registration_from_json(body)
+    if not event.takeover:
+        return JSONResponse(answer_to_json(await coordinator.register(group, source, event)), 201)
+    noted = Response()
+    with audited(request, noted, "take_over", group, source=source, subtask=event.subtask, owner=event.owner):
+        answer = await coordinator.register(group, source, event)
+    return JSONResponse(answer_to_json(answer), 201, {REQUEST_ID: noted.headers[REQUEST_ID]})
 
 
 @router.delete("/{subtask}", status_code=204, **route(*READERS, answers=LEFT))
 async def leave(
+    request: Request,
+    response: Response,
     group: GroupName,
     source: SourceName,
     subtask: Annotated[int, Path(ge=0, le=MAX), Digits],
     coordinator: TheCoordinator,
     epoch: Annotated[int | None, Query(ge=1, le=MAX), Digits] = None,
     force: Flag = False,
+    key: Key = None,
 ) -> None:
     """The reader no longer counts, at once: by its own `epoch`, or by an operator's `force`."""
+    act = act_of(key, source, subtask, epoch)
     if force and epoch is None:
-        await coordinator.evict(group, source, subtask)
+        with audited(request, response, "evict", group, source=source, subtask=subtask):
+            await coordinator.evict(group, source, subtask, act)
     elif epoch is not None and not force:
-        await coordinator.leave(group, source, subtask, epoch)
+        await coordinator.leave(group, source, subtask, epoch, act)
     else:
         raise InvalidMessage([("epoch", "is needed, unless force=true evicts whatever the epoch; not both")])

@@ -168,6 +168,7 @@ SCHEMAS: dict[str, Json] = {
             "attributes": {"type": "object", "additionalProperties": TEXT},
             "config": or_null(ref("GroupConfig")),
             "ceiling": or_null(TIME),
+            "configured_at": or_null(integer(1)),
         },
     ),
     "RegistrationAnswer": record(
@@ -218,6 +219,7 @@ SCHEMAS: dict[str, Json] = {
         {
             "group": NAME,
             "config": ref("GroupConfig"),
+            "configured_at": or_null(integer(1)),
             "alignment": ref("WatermarkAlignmentEvent"),
             **_with_iso("group_watermark", "max_desired_watermark", "created_at", "now"),
             "drift_ms": or_null(COUNT),

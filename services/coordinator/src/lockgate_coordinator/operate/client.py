@@ -3,14 +3,20 @@ raises `Fault`.
 """
 
 import difflib
+import secrets
 import ssl
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any
 
 import httpx
 
+from lockgate.errors import InvalidMessage
+from lockgate.wire.codec import config_from_json
+from lockgate.wire.events import GroupConfig
 from lockgate_coordinator.operate.faults import Fault, NotFound, Unreachable
 
 Json = dict[str, Any]
@@ -19,6 +25,11 @@ TIMEOUT_S = 10.0
 PAGE = 1000
 """The service's limit for one page of a list."""
 
+ATTEMPTS = 3
+"""How often a request is made whose connection breaks."""
+PATIENCE_S = 120.0
+"""How long in all a command waits because the coordinator answers 429."""
+
 HINTS: Mapping[int, str] = {
     401: "give a token: --token-file, or LOCKGATE_TOKEN",
     403: "the token's role or its groups do not allow it",
@@ -26,19 +37,56 @@ HINTS: Mapping[int, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FoundConfig:
+    """A group's configuration and its `ETag`."""
+
+    config: GroupConfig
+    etag: str
+
+
 class CoordinatorClient:
     """The coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is not a
     file of certificates.
+
+    A request whose connection breaks is made again, with the same `Idempotency-Key`. A request that
+    is answered with 429 is made again when the coordinator allows.
     """
 
     def __init__(
-        self, url: str, token: str | None = None, ca: str | None = None, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        token: str | None = None,
+        ca: str | None = None,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._token = token
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._sleep = sleep
+        self._patience_s = PATIENCE_S
+        headers = {"User-Agent": f"lockgate/{version('lockgate-coordinator')}"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.Client(
             base_url=url, headers=headers, timeout=TIMEOUT_S, verify=_trust(ca), transport=transport
         )
+
+    def mark(self, request_id: str) -> None:
+        """All requests from now on have this id in the coordinator's audit lines."""
+        self._http.headers["X-Request-Id"] = request_id
+
+    def configuration(self, group: str) -> FoundConfig:
+        """The group's configuration. Raises `NotFound`."""
+        answer = self._send("GET", f"/v1/groups/{group}", limit=1)
+        try:
+            return FoundConfig(config_from_json(answer.json()["config"]), answer.headers["ETag"])
+        except (ValueError, LookupError, TypeError, InvalidMessage) as error:
+            raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
+
+    def configure(self, group: str, config: Json, etag: str | None) -> None:
+        """Creates the group; with an `etag` replaces the configuration that has it."""
+        condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
+        self._send("PUT", f"/v1/groups/{group}", condition, config)
 
     def groups(self) -> Json:
         """All groups, from as many pages as needed."""
@@ -113,16 +161,38 @@ class CoordinatorClient:
             )
         return body
 
-    def _send(self, method: str, path: str, **params: Any) -> httpx.Response:
-        try:
-            answer = self._http.request(method, path, params=params)
-        except httpx.HTTPError as error:
-            raise Unreachable(
-                f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?"
-            ) from error
-        if answer.is_success:
-            return answer
-        raise self._refusal(answer)
+    def _send(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: Json | None = None, **params: Any
+    ) -> httpx.Response:
+        once = {**(headers or {}), **({} if method == "GET" else {"Idempotency-Key": secrets.token_hex(16)})}
+        broken = 0
+        while True:
+            try:
+                answer = self._http.request(method, path, params=params, headers=once, json=body)
+            except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
+                broken += 1
+                if broken == ATTEMPTS:
+                    raise self._unreachable(error) from error
+                continue
+            except httpx.HTTPError as error:
+                raise self._unreachable(error) from error
+            if answer.is_success:
+                return answer
+            if answer.status_code != 429 or not self._waited(answer):
+                raise self._refusal(answer)
+
+    def _waited(self, answer: httpx.Response) -> bool:
+        """Whether the client has waited as the answer asks; not where it asks for too much."""
+        asked = answer.headers.get("Retry-After", "")
+        pause_s = float(asked[:9]) if asked.isascii() and asked.isdecimal() else 0.0
+        if pause_s == 0 or pause_s > self._patience_s:
+            return False
+        self._patience_s -= pause_s
+        self._sleep(pause_s)
+        return True
+
+    def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
+        return Unreachable(f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?")
 
     def _refusal(self, answer: httpx.Response) -> Fault:
         status = answer.status_code

@@ -39,6 +39,13 @@ def _name(value: str) -> str:
     return value
 
 
+def _pattern(value: str) -> str:
+    """Checks a name, or the beginning of names and *."""
+    if value == "*":
+        return value
+    return _name(value.removesuffix("*")) + ("*" if value.endswith("*") else "")
+
+
 Url = Annotated[
     str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="Where the coordinator listens.")
 ]
@@ -59,6 +66,10 @@ Ca = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the service's answer as JSON, for programs.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the answer again every two seconds, until Ctrl-C.")]
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name)]
+Patterns = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[GROUP]…", callback=lambda values: [_pattern(value) for value in values or []]),
+]
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", callback=_name)]
 SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0)]
 

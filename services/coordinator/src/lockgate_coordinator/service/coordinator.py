@@ -8,10 +8,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from secrets import token_hex
 
 from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
 from lockgate.group import commands
-from lockgate.group.group import Group, create, replace_config
+from lockgate.group.group import Act, Group, configured, create
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -21,9 +22,9 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
-from lockgate_coordinator.service.limits import Limits
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store
 
@@ -35,11 +36,18 @@ served.
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The answer to a configuration: `config` with its version, and whether the group is new."""
+    """The answer to a configuration: `config` with its version, and whether the group is new.
+    `before`: the configuration that it replaced.
+    """
 
     config: GroupConfig
     version: int
     created: bool
+    before: GroupConfig | None = None
+
+
+class Stopping(Exception):
+    """The service is about to stop."""
 
 
 Precondition = Callable[[Group | None], bool]
@@ -56,6 +64,10 @@ class Coordinator:
     `evicting` is entered while a reader (group, source, subtask) is evicted. Afterwards the group
     does not show whether the reader was evicted or left by itself. `pulse` is that of the event
     loop; None: one of its own.
+
+    A command with an `act` takes effect once. Repeated with the same `act` it gets the same answer,
+    as long as the group knows the act. The commit queue applies a command again where the store's
+    answer was lost, so each command without an `act` gets one here.
     """
 
     def __init__(
@@ -68,6 +80,7 @@ class Coordinator:
         fast: Fast = Fast(),  # noqa: B008 – frozen
         pulse: Pulse | None = None,
     ) -> None:
+        self.stopping = False
         self._store = store
         self._evicting = evicting
         self._limits = limits
@@ -75,29 +88,35 @@ class Coordinator:
         self._pulse = pulse or Pulse()
         self._queue = CommitQueue(store, self._announcer.announce, fast, self._pulse)
 
-    async def configure(self, name: str, config: GroupConfig, precondition: Precondition) -> Configured:
+    async def configure(
+        self, name: str, config: GroupConfig, precondition: Precondition, act: str | None = None
+    ) -> Configured:
         """Creates the group or gives it another configuration. Raises `PreconditionFailed` if
         `precondition` says no.
         """
         self._limits.check_config(name, config)
         await self._check_groups(name)
-        created = False
+        id, done, before = act or token_hex(8), Act(""), None
 
         def command(loaded: Loaded, group: Group | None) -> Group:
-            nonlocal created
+            nonlocal done, before
+            if group is not None and (known := group.act(id)) is not None:
+                done = known
+                return group
             if not precondition(group):
                 raise PreconditionFailed(
                     "there is no such group yet"
                     if group is None
                     else "the group has another configuration: GET it first"
                 )
-            created = group is None
-            if group is None:
-                return create(name, config, loaded.now_ms, floor=loaded.version)
-            return group if group.config == config else replace_config(group, config, loaded.now_ms)
+            before = None if group is None else group.config
+            after = create(name, config, loaded.now_ms, floor=loaded.version) if group is None else group
+            after = configured(after, config, loaded.now_ms)
+            done = Act(id, after.config_version, created=group is None)
+            return after if after is group else after.with_act(done)
 
-        own = (await self._queue.submit(name, command)).own
-        return Configured(own.config, own.config_version, created)
+        await self._queue.submit(name, command)
+        return Configured(config, done.config_version, done.created, before)
 
     async def look(self, name: str, announced: int = BEFORE_ALL) -> Committed:
         """The group evaluated now, so that leases that have ended are taken into account.
@@ -166,12 +185,12 @@ class Coordinator:
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
         return await self._change(name, partial(self._progressed, source=source, event=event))
 
-    async def leave(self, name: str, source: str, subtask: int, epoch: int) -> None:
-        await self._change(name, partial(_leave, source=source, subtask=subtask, epoch=epoch))
+    async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str | None = None) -> None:
+        await self._once(name, partial(_leave, source=source, subtask=subtask, epoch=epoch), act)
 
-    async def evict(self, name: str, source: str, subtask: int) -> None:
+    async def evict(self, name: str, source: str, subtask: int, act: str | None = None) -> None:
         with self._evicting(name, source, subtask):
-            await self._change(name, lambda group, now_ms: commands.evict(group, source, subtask))
+            await self._once(name, lambda group, now_ms: commands.evict(group, source, subtask), act)
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
         """The event once its revision is above `after`; None when the time ran out."""
@@ -199,7 +218,11 @@ class Coordinator:
         return self._queue.commits, self._queue.commands
 
     async def ready(self) -> None:
-        """Returns if the store can be read and written."""
+        """Returns if the store can be read and written, and the service goes on. Raises
+        `Stopping`.
+        """
+        if self.stopping:
+            raise Stopping("this coordinator is about to stop: ask another")
         await self._store.ping()
 
     def end_waiting(self) -> None:
@@ -210,6 +233,15 @@ class Coordinator:
         self.end_waiting()
         self._pulse.stop()
         await self._store.close()
+
+    async def _once(self, name: str, change: Callable[[Group, int], Group], act: str | None) -> None:
+        """A change that a repetition would refuse: the group remembers the act."""
+        id = act or token_hex(8)
+
+        def once(group: Group, now_ms: int) -> Group:
+            return group if group.act(id) is not None else change(group, now_ms).with_act(Act(id))
+
+        await self._change(name, once)
 
     def _progressed(self, group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
         changed = commands.progress(group, source, event, now_ms, self._pulse.hearing(now_ms))

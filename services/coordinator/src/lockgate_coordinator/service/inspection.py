@@ -45,6 +45,7 @@ def inspected(
     return {
         "group": group.name,
         "config": config_to_json(group.config),
+        "configured_at": group.configured_at or None,
         "alignment": alignment_to_json(event),
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),

@@ -71,9 +71,11 @@ class Pulse:
 
     def _was_deaf(self, began: float, ended: float) -> None:
         log.warning("this process stood still for %.1f s: leases are longer by that", ended - began)
-        if self._spans:
-            began = max(began, self._spans[-1][1])  # it was deaf until then anyway
-        self._spans.append((began, max(began, ended) + min(ended - began, AFTERWARDS_S)))
+        ended += min(ended - began, AFTERWARDS_S)
+        while self._spans and self._spans[-1][1] >= began:
+            earlier = self._spans.pop()
+            began, ended = min(began, earlier[0]), max(ended, earlier[1])
+        self._spans.append((began, ended))
 
 
 def _in_ms(ahead_s: float, now_ms: int) -> int:

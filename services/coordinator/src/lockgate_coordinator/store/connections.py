@@ -7,6 +7,7 @@ all commands do.
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
@@ -26,12 +27,14 @@ from redis.exceptions import (
     ReadOnlyError,
     RedisClusterException,
     RedisError,
+    ResponseError,
 )
 from redis.exceptions import ConnectionError as NotConnected
 
 from lockgate_coordinator.fast.redis_link import AskAgain, Link
 from lockgate_coordinator.store.addresses import PASSWORD, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
+from lockgate_coordinator.store.outages import Outages
 
 TIMEOUT_S = 2.0
 """How long an answer may take, connecting and queueing included: shorter than a client's timeout,
@@ -41,6 +44,8 @@ cost as much as the rest of a command.
 
 AT_ONCE = 16
 """How many commands are under way at most. While no connection breaks, no more are opened."""
+
+_FAULT_OF_A_SCRIPT = re.compile(r"user_script:\d+:")
 
 _ONCE_MORE = 1
 """How often a command is retried: a pooled connection may date from before a restart of Redis."""
@@ -60,6 +65,7 @@ class Connections:
 
     def __init__(self, address: RedisAddress, *, link: bool = True) -> None:
         self._address = address
+        self._outages = Outages(str(address))
         self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
@@ -76,13 +82,29 @@ class Connections:
         """
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
-            return await (self.command(*words) if large else self._quickly(words))
+            answer = await (self.command(*words) if large else self._quickly(words))
         except _ScriptUnknown:
             return await self.command("EVAL", script.text, *words[2:])
+        if self._outages.now:
+            self._outages.over()
+        return answer
 
     async def command(self, *words: str | bytes | int) -> Any:
         """The answer to one command of Redis."""
-        return await self._pooled(words, TIMEOUT_S)
+        answer = await self._pooled(words, TIMEOUT_S)
+        if self._outages.now:
+            self._outages.over()
+        return answer
+
+    async def evicts(self) -> str | None:
+        """Redis's `maxmemory-policy`, if that may delete keys of groups, as far as Redis tells."""
+        try:
+            answer = await self.command("INFO", "memory")
+        except StoreUnavailable:
+            return None  # the user may not ask, or there is no Redis: that is said elsewhere
+        told = answer if isinstance(answer, dict) else {}
+        policy = str(told.get("maxmemory_policy", ""))
+        return policy if policy.startswith("allkeys") else None
 
     async def close(self) -> None:
         self._may_link = False
@@ -112,11 +134,23 @@ class Connections:
             with fail_after(timeout_s):
                 async with self._permits:
                     await self._linked_anew()
-                    return await self._client.execute_command(*words)
+                    return await self._executed(words)
         except NoScriptError:
             raise _ScriptUnknown from None
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             raise self._unavailable(error) from error
+
+    async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
+        """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
+        a pooled connection. redis-py closes that one, but retries after its own errors alone.
+        """
+        for _ in range(AT_ONCE):
+            try:
+                return await self._client.execute_command(*words)
+            except RuntimeError as error:
+                if "closed" not in str(error):
+                    raise
+        raise NotConnected("every connection was closed by the server")
 
     async def _linked_anew(self) -> None:
         if not self._may_link or self._linking or (self._link is not None and not self._link.ended):
@@ -130,7 +164,16 @@ class Connections:
             self._linking = False
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"{self._address}: {_describe_error(error)}")
+        text = f"{self._address}: {_describe_error(error)}"
+        self._outages.failed(text)
+        return StoreUnavailable(text)
+
+
+def is_no_group(error: BaseException | None) -> bool:
+    """Whether a script has failed by what it found in its keys."""
+    if not isinstance(error, ResponseError):
+        return False
+    return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
 
 
 class _ScriptUnknown(Exception):

@@ -66,5 +66,8 @@ class MemoryStore:
     async def ping(self) -> None:
         return None
 
+    async def dangers(self) -> list[str]:
+        return []
+
     async def close(self) -> None:
         return None

@@ -12,12 +12,10 @@ A record that cannot be decoded makes its group unreadable, and no other group.
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from redis.exceptions import ResponseError
 
 from lockgate.group.group import Group
 from lockgate.group.readers import Reader, ReaderKey, Readers
@@ -36,21 +34,12 @@ CHARACTERS_AT_ONCE = 500_000
 
 REMEDY: Final = "Delete the group (`lockgate forget`), and its readers build it again; or restore Redis from a backup"
 
-_FAULT_OF_A_SCRIPT: Final = re.compile(r"user_script:\d+:")
-
 
 def unreadable(name: str, reason: str) -> UnreadableGroup:
     return UnreadableGroup(name, reason, REMEDY)
 
 
-def is_no_group(error: BaseException | None) -> bool:
-    """Whether a script has failed by what it found in the keys of its group."""
-    if not isinstance(error, ResponseError):
-        return False
-    return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
-
-
-class Reading:
+class ReadingGroup:
     """One group, from `base` on."""
 
     def __init__(self, name: str, base: Group | None) -> None:

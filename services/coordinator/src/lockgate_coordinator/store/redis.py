@@ -23,10 +23,10 @@ from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import Form, RedisAddress
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable, UnreadableGroup
-from lockgate_coordinator.store.connections import Connections, Script
+from lockgate_coordinator.store.connections import Connections, Script, is_no_group
 from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
-from lockgate_coordinator.store.reading import Reading, is_no_group, unreadable
+from lockgate_coordinator.store.reading import ReadingGroup, unreadable
 from lockgate_coordinator.store.records import head_to_text, packed, reader_to_text
 from lockgate_coordinator.store.server_clocks import ServerClocks
 
@@ -154,6 +154,15 @@ class RedisStore:
         if not await self._connections.run(self._ready, [keys.READY], []):
             raise StoreUnavailable("this Redis is older than 7.0, which is the oldest that will do")
 
+    async def dangers(self) -> list[str]:
+        policy = await self._connections.evicts()
+        if policy is None:
+            return []
+        return [
+            f"Redis may delete groups when its memory is full (maxmemory-policy {policy}), and their queries run free: "
+            "set maxmemory-policy to noeviction"
+        ]
+
     async def close(self) -> None:
         await self._connections.close()
 
@@ -201,7 +210,7 @@ class RedisStore:
         group, newer = (None, None) if base is None else (base.group, base.newer)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         if len(answer) > 2:
-            reading = Reading(name, group)
+            reading = ReadingGroup(name, group)
             try:
                 answer, ahead_ms = await self._read_on(reading, answer, ahead_ms)
                 group, newer = reading.group()
@@ -217,7 +226,9 @@ class RedisStore:
         leaps = self._clocks.leaps(name)
         return Loaded(name, version, now_ms, group, series=series, leaps=leaps, newer=newer)
 
-    async def _read_on(self, reading: Reading, answer: Sequence[Any], ahead_ms: float) -> tuple[Sequence[Any], float]:
+    async def _read_on(
+        self, reading: ReadingGroup, answer: Sequence[Any], ahead_ms: float
+    ) -> tuple[Sequence[Any], float]:
         """Reads until nothing is missing. Returns the last answer, and by how much its time is
         ahead.
         """

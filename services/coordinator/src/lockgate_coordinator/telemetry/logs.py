@@ -16,6 +16,9 @@ from typing import TextIO
 LONGEST_TEXT = 256
 """Characters of a text in a field. Owners may have any length."""
 
+AUDIT = "lockgate.audit"
+"""The logger of the audit lines, which are written at every level."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9._:/+-]+\Z")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -44,6 +47,7 @@ def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> N
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("lockgate").setLevel(level.value.upper())
+    logging.getLogger(AUDIT).setLevel(logging.INFO)  # a record of acts that `--log-level` could end would be none
     logging.captureWarnings(True)
 
 

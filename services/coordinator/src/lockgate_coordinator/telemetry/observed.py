@@ -86,6 +86,10 @@ class ObservedStore:
         with _Step(self, "ping"):
             await self._store.ping()
 
+    async def dangers(self) -> list[str]:
+        """As the store's own."""
+        return await self._store.dangers()
+
     async def close(self) -> None:
         await self._store.close()
 

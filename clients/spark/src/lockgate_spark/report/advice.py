@@ -1,0 +1,128 @@
+"""What alignment would have kept, and which options would do, with the reason of each.
+
+**Kept.** No row is late while `max_drift` is at most the delay of the query's watermark. So an
+aligned query keeps what this run has lost. Three kinds of records are beyond it: records that are
+further out of order within their own split than the delay, records that came later than their
+producer had ever shown, and stamps from the future, which move Spark's watermark in any case.
+"""
+
+from dataclasses import dataclass
+
+from lockgate_spark.duration import readable, spoken
+from lockgate_spark.report.findings import Findings
+
+_BATCH_S = 60.0  # a batch of about a minute
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How many of the lost rows alignment would have kept: between `least` and `most`; None where
+    not known. `why`: what makes the two differ; empty where nothing does.
+    """
+
+    least: int | None
+    most: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """An option, the value that it should have, and why. `value`: None where it may stay out."""
+
+    option: str
+    value: str | None
+    why: str
+
+
+def kept(found: Findings) -> Kept:
+    """What alignment with a fitting `max_drift` would have kept of the lost rows."""
+    loss, delay = found.loss, found.shape.delay_ms
+    if loss.most == 0:
+        return Kept(0, 0)
+    if not found.shape.seen:
+        return Kept(None, None, "the watermark goes by another event time than the one that is aligned")
+    if found.left_out:
+        return Kept(
+            None,
+            loss.most,
+            f"at least {found.left_out:,} records have an incredible time stamp, which moves Spark's watermark",
+        )
+    if delay is not None and found.disorder_ms > delay:
+        return Kept(
+            None,
+            loss.most,
+            f"records within one partition are out of order by {spoken(found.disorder_ms)}, which is more than the "
+            f"watermark's delay of {spoken(delay)}",
+        )
+    if found.too_late:
+        least = max(0, loss.least - found.too_late)
+        return Kept(least, loss.most, f"{found.too_late:,} records came later than their producer had ever been")
+    return Kept(loss.least, loss.most)
+
+
+def advice(found: Findings) -> tuple[Advice, ...]:
+    """The options for a run with alignment, the most important one first."""
+    given = [_max_drift(found), *(_budget(found, source) for source in range(len(found.sources)))]
+    delay = found.shape.delay_ms
+    if found.loss.most != 0 and found.lateness_ms and delay is not None:
+        given.append(
+            Advice(
+                "withWatermark",
+                _minutes(delay + found.lateness_ms + 1),
+                "without alignment the delay would have to be this long for the same batches. Results would come "
+                "that much later, and Spark would keep the state for as long",
+            )
+        )
+    return tuple(given)
+
+
+def _max_drift(found: Findings) -> Advice:
+    delay = found.shape.delay_ms
+    if delay is None:
+        return Advice("max_drift", None, "the query has no withWatermark, so Spark drops no row for being late")
+    if found.disorder_ms >= delay:
+        return Advice(
+            "max_drift",
+            None,
+            f"first make the delay longer than {spoken(found.disorder_ms)}: so far out of order are records within one "
+            "partition",
+        )
+    why = f"no row is late while max_drift is at most the watermark's delay, {readable(delay)}"
+    if 0 < found.max_drift_ms <= delay:
+        return Advice("max_drift", readable(found.max_drift_ms), f"{why}; this run has planned with this value")
+    planned = f"; this run has planned with {readable(found.max_drift_ms)}" if found.max_drift_ms else ""
+    return Advice("max_drift", readable(delay), f"{why}{planned}")
+
+
+def _budget(found: Findings, index: int) -> Advice:
+    source = found.sources[index]
+    option = "maxOffsetsPerTrigger" if len(found.sources) == 1 else f"maxOffsetsPerTrigger of source {source.source}"
+    if source.budget is not None:
+        return Advice(
+            option,
+            str(source.budget),
+            "as it is: alignment reads the same number of offsets in a batch, in the order of their event time",
+        )
+    return Advice(
+        option,
+        str(_rounded(_a_minute(found, source.offsets))),
+        f"none is set, and the largest batch had {source.largest:,} offsets. With this number a backlog is read in "
+        "batches of about a minute, at the speed of this run; then a failure repeats a minute of work",
+    )
+
+
+def _a_minute(found: Findings, offsets: int) -> float:
+    return offsets * _BATCH_S / max(1.0, found.busy_s)
+
+
+def _minutes(ms: int) -> str:
+    """At least so long in whole minutes, as Spark reads it: `1 hour 42 minutes`."""
+    hours, minutes = divmod(-(-ms // 60_000), 60)
+    parts = (readable(count * size) for count, size in ((hours, 3_600_000), (minutes, 60_000)) if count)
+    return " ".join(parts)
+
+
+def _rounded(number: float) -> int:
+    """To one digit and zeros, 1,000 at least."""
+    digits = len(str(int(number))) - 1
+    return max(1_000, int(round(number, -digits)))

@@ -1,0 +1,77 @@
+"""The findings as JSON, for programs. docs/guide/observe.md lists the fields. A new field may come
+within a version; a field that goes or changes its meaning makes a new one.
+"""
+
+import json
+from dataclasses import asdict
+from datetime import datetime, timezone
+
+from lockgate_spark.report import sentences
+from lockgate_spark.report.advice import advice, kept
+from lockgate_spark.report.findings import Findings
+
+SCHEMA, VERSION = "lockgate-observed", 1
+
+
+def document(found: Findings) -> dict[str, object]:
+    """The findings of one run. Durations are in ms, times are ISO 8601 in UTC."""
+    would = kept(found)
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "query": {"name": found.query, "id": found.query_id, "run_id": found.run_id},
+        "state": found.state.value,
+        "began": _iso(found.began),
+        "until": _iso(found.until),
+        "summary": sentences.paragraph(found),
+        "rows": {
+            "read": found.rows,
+            "late": found.late,
+            "lost": {
+                "least": found.loss.least,
+                "most": found.loss.most,
+                "exact": found.loss.exact,
+                "basis": found.loss.basis.value,
+            },
+            "dropped_by_operator": dict(found.operators),
+            "oldest_late_by_ms": found.lateness_ms,
+        },
+        "kept_by_alignment": {"least": would.least, "most": would.most, "why": would.why},
+        "batches": {"read": found.batches, "ahead_of_plan": found.ahead, "offsets_ahead": found.offsets_ahead},
+        "watermark_delay_ms": found.shape.delay_ms,
+        "max_drift_ms": found.max_drift_ms,
+        "most_apart_ms": found.apart_ms,
+        "disorder_ms": found.disorder_ms,
+        "advice": [asdict(each) for each in advice(found)],
+        "not_known": sentences.unknown(found),
+        "sources": [
+            {
+                "source": each.source,
+                "max_offsets_per_trigger": each.budget,
+                "offsets": each.offsets,
+                "largest_batch": each.largest,
+            }
+            for each in found.sources
+        ],
+        "splits": [asdict(each) for each in found.splits],
+        "timeline": [
+            {
+                "at": _iso(each.at),
+                "batches": each.batches,
+                "late": each.late,
+                "lost": each.lost,
+                "apart_ms": each.apart_ms,
+                "watermark": _iso(each.watermark / 1000) if each.watermark else None,
+            }
+            for each in found.moments
+        ],
+    }
+
+
+def text(found: Findings) -> str:
+    """The JSON as a file has it."""
+    return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

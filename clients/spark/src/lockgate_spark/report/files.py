@@ -1,0 +1,141 @@
+"""Where reports go: two files on the driver's disk. Each is replaced as a whole, so that a reader
+never meets half of one.
+
+A report is written while its query runs, at most every half minute, and at its end. Where the
+process ends first, by itself or by SIGTERM, it is written then.
+"""
+
+import atexit
+import logging
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.report import document
+from lockgate_spark.report.findings import Findings, RunState
+from lockgate_spark.report.page import page
+
+log = logging.getLogger("lockgate")
+
+VARIABLE = "LOCKGATE_REPORT"
+STEM = "lockgate-observed"
+REFRESH_S = 30.0
+
+_taken: dict[Path, str] = {}  # by path, the id of the query that writes there
+_unfinished: dict[int, Callable[[], None]] = {}
+_lock = threading.RLock()
+_hooked = False
+
+
+def folder_of(option: str | None) -> Path | None:
+    """The folder for reports, made if need be: the option's, else that of `LOCKGATE_REPORT`; None
+    where neither says. Raises `ConfigurationError` where it cannot be written.
+    """
+    given = option or os.environ.get(VARIABLE)
+    if not given:
+        return None
+    named = f"Alignment(report={option!r})" if option else f"{VARIABLE}={given}"
+    expected = "expected a folder on the driver's disk that can be written"
+    if re.match(r"[A-Za-z][\w+.-]*://?", given) and not Path(given).is_dir():
+        raise ConfigurationError(f"{named}: this is a URL; {expected}")
+    folder = Path(given).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{named}: {error.strerror}; {expected}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigurationError(f"{named}: the folder cannot be written; {expected}")
+    return folder
+
+
+class ReportFiles:
+    """The two files of one run. `make`: the findings, in the given state. `now`: seconds,
+    monotonic. Several queries of a process may write to one folder: the first one has the plain
+    name, and each further one its own name, or a part of its id.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        query: str | None,
+        query_id: str,
+        make: Callable[[RunState], Findings],
+        now: Callable[[], float],
+    ) -> None:
+        self.path = _place(folder, query, query_id)
+        self._make, self._now = make, now
+        self._written_at: float | None = None
+        self._failed = False
+        self._done = False
+        with _lock:
+            _unfinished[id(self)] = lambda: self.write(RunState.CUT_OFF)
+
+    def refresh(self) -> None:
+        """Writes the files if the last time is long enough ago."""
+        if self._written_at is None or self._now() - self._written_at >= REFRESH_S:
+            self.write(RunState.RUNNING)
+
+    def write(self, state: RunState) -> None:
+        """Writes both files. Raises nothing: a report that fails is warned of once."""
+        with _lock:
+            if self._done:
+                return
+            self._written_at, self._done = self._now(), state is not RunState.RUNNING
+            if self._done:
+                _unfinished.pop(id(self), None)
+            try:
+                found = self._make(state)
+                _replace(self.path.with_suffix(".json"), document.text(found))
+                _replace(self.path, page(found))
+            except Exception as error:
+                log.log(logging.DEBUG if self._failed else logging.WARNING, "no report at %s: %s", self.path, error)
+                self._failed = True
+
+
+def _place(folder: Path, query: str | None, query_id: str) -> Path:
+    own = re.sub(r"[^\w.-]+", "_", query) if query else query_id[:8]
+    with _lock:
+        names = (STEM, f"{STEM}-{own}", f"{STEM}-{own}-{query_id[:8]}")
+        paths = [folder / f"{name}.html" for name in names]
+        path = next((path for path in paths if _taken.get(path, query_id) == query_id), paths[-1])
+        _taken[path] = query_id
+        return path
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_at_the_end() -> None:
+    """Sees to it that the process ends with all its reports written. To be called on the main
+    thread; on another one SIGTERM is left as it is.
+    """
+    global _hooked
+    with _lock:
+        if not _hooked:
+            _hooked = True
+            atexit.register(_write_all)
+    # Only where nobody else listens: by default SIGTERM ends Python at once, without atexit.
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminated)
+
+
+def _write_all() -> None:
+    for write in list(_unfinished.values()):
+        write()
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    _write_all()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

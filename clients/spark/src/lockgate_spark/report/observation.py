@@ -1,0 +1,232 @@
+"""Follows one run in mode observe, batch by batch, and gives its findings at any time.
+
+A run may last for months, so what is kept is bounded: a few numbers for each split, and a timeline
+whose neighbours are merged once it is long.
+"""
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.unread import Key
+from lockgate_spark.report.findings import (
+    Basis,
+    BatchLoss,
+    Findings,
+    Loss,
+    Moment,
+    QueryShape,
+    RunState,
+    SourceFindings,
+    SplitFindings,
+    StateOperator,
+)
+from lockgate_spark.telemetry.view import BatchAlignment
+
+MOST_MOMENTS = 240
+_ROW_BY_ROW = ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "transformWithStateExec", "globalLimit")
+"""Operators that drop row by row. All others may count after a partial aggregation."""
+
+
+@dataclass(slots=True)
+class _Split:
+    offsets: int = 0
+    late: int = 0
+    lost: int = 0
+    ahead_ms: int = 0
+
+
+@dataclass(slots=True)
+class _Source:
+    budget: int | None = None
+    offsets: int = 0
+    largest: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What others have counted beside: fields of `Findings` of the same names."""
+
+    ahead: int = 0
+    offsets_ahead: int = 0
+    left_out: int = 0
+    max_drift_ms: int = 0
+    failed_plans: bool = False
+    seen: bool = True  # as in `QueryShape`
+
+
+@dataclass(slots=True)
+class Observation:
+    """One run. `began`: wall clock in seconds. `uncounted`: why late rows are not counted; empty
+    where they are. Thread-safe.
+    """
+
+    query: str | None
+    query_id: str
+    run_id: str
+    began: float
+    uncounted: str = ""
+    in_group: bool = False
+    shape: QueryShape = field(default_factory=QueryShape)
+    _splits: dict[Key, _Split] = field(default_factory=lambda: defaultdict(_Split))
+    _sources: dict[int, _Source] = field(default_factory=lambda: defaultdict(_Source))
+    _moments: list[Moment] = field(default_factory=list)
+    _merge: int = 1  # so many batches go into one moment
+    _view: BatchAlignment | None = None  # of the batch that is read
+    _round: set[int] = field(default_factory=set)  # the sources of that batch
+    _operators: Counter[str] = field(default_factory=Counter)
+    _progress: object = None
+    _whole: bool = True  # the lost rows of each batch are exact
+    _busy: float = 0.0
+    _reads_since: float | None = None  # wall clock; None between two batches
+    _rows: int = 0
+    _batches: int = 0
+    _late: int = 0
+    _lost: int = 0
+    _lateness: int = 0
+    _disorder: int = 0
+    _too_late: int = 0
+    # A signal may come while its own thread is in here.
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def read(
+        self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None, at: float
+    ) -> None:
+        """Spark reads a source on from `start` to `end`. `view`: of the plan beside it; None where
+        none could be made. `at`: wall clock in seconds.
+        """
+        with self._lock:
+            read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
+            for split, offsets in read.items():
+                self._splits[source, split].offsets += offsets
+            total, mine = sum(read.values()), self._sources[source]
+            mine.budget, mine.offsets, mine.largest = budget, mine.offsets + total, max(mine.largest, total)
+            if total:
+                self._begin_batch(source, view, at)
+
+    def _begin_batch(self, source: int, view: BatchAlignment | None, at: float) -> None:
+        if self._round and source not in self._round and view is self._view:
+            self._round.add(source)  # a further source of the same batch
+            return
+        self._round, self._view = {source}, view
+        self._batches += 1
+        self._reads_since = at
+        self._add(Moment(at, apart_ms=None if view is None else self._look(view)))
+
+    def _look(self, view: BatchAlignment) -> int:
+        """How far apart the splits are that have something to read."""
+        self._disorder = max([self._disorder, *(split.disorder for split in view.splits)])
+        self._too_late = max(self._too_late, view.rows_too_late)
+        unread = [s for s in view.splits if s.end > s.position or s.next_event_time is not None]
+        lowest = min((split.watermark for split in unread), default=0)
+        for split in unread:
+            mine = self._splits[split.source, split.split]
+            mine.ahead_ms = max(mine.ahead_ms, split.watermark - lowest)
+        return max((split.watermark - lowest for split in unread), default=0)
+
+    def lose(self, source: int, batch: BatchLoss, at: float) -> None:
+        """Notes the late rows of the batch that was read last. `at`: wall clock in seconds."""
+        with self._lock:
+            for split, late in batch.late.items():
+                mine = self._splits[source, split]
+                mine.late, mine.lost = mine.late + late, mine.lost + batch.lost.get(split, 0)
+            late, lost = sum(batch.late.values()), sum(batch.lost.values())
+            self._rows, self._late, self._lost = self._rows + batch.rows, self._late + late, self._lost + lost
+            self._whole = self._whole and (batch.exact or not late)
+            if batch.oldest is not None:
+                self._lateness = max(self._lateness, batch.watermark - batch.oldest)
+            if not self._moments:  # a batch that Spark replays has no plan in this run
+                self._batches += 1
+                self._add(Moment(at))
+            last = self._moments[-1]
+            self._moments[-1] = replace(
+                last, late=last.late + late, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark)
+            )
+
+    def done(self, at: float) -> None:
+        """The batch that was read last is done. `at`: wall clock in seconds."""
+        with self._lock:
+            if self._reads_since is not None:
+                self._busy += max(0.0, at - self._reads_since)
+                self._reads_since = None
+
+    def _add(self, moment: Moment) -> None:
+        if self._moments and self._moments[-1].batches < self._merge:
+            self._moments[-1] = self._moments[-1].with_next(moment)
+            return
+        self._moments.append(moment)
+        if len(self._moments) > MOST_MOMENTS:
+            pairs = zip(self._moments[::2], [*self._moments[1::2], None], strict=False)
+            self._moments = [one if two is None else one.with_next(two) for one, two in pairs]
+            self._merge *= 2
+
+    def operate(self, progress: object, operators: Iterable[StateOperator]) -> None:
+        """Notes the stateful operators of a progress report. `progress`: which one; the same one is
+        noted once.
+        """
+        with self._lock:
+            if progress == self._progress:
+                return
+            self._progress = progress
+            for operator in operators:
+                self._operators[operator.name] += operator.dropped
+
+    def findings(self, state: RunState, until: float, beside: Beside) -> Findings:
+        """All that is known by now. `until`: wall clock in seconds."""
+        with self._lock:
+            offsets = sum(source.offsets for source in self._sources.values())
+            shape = replace(self.shape, seen=beside.seen, whole=self.shape.whole and self._whole)
+            late = None if self.uncounted else self._late
+            return Findings(
+                query=self.query,
+                query_id=self.query_id,
+                run_id=self.run_id,
+                state=state,
+                began=self.began,
+                until=until,
+                rows=offsets if self.uncounted else self._rows,
+                batches=self._batches,
+                loss=loss_of(late, self._lost, self._operators, self._batches > 0, shape),
+                late=late,
+                uncounted=self.uncounted,
+                lateness_ms=self._lateness,
+                operators=dict(self._operators),
+                shape=shape,
+                max_drift_ms=beside.max_drift_ms,
+                disorder_ms=self._disorder,
+                too_late=self._too_late,
+                left_out=beside.left_out,
+                ahead=beside.ahead,
+                offsets_ahead=beside.offsets_ahead,
+                busy_s=self._busy,
+                failed_plans=beside.failed_plans,
+                in_group=self.in_group,
+                splits=tuple(
+                    SplitFindings(source, split, mine.offsets, mine.late, mine.lost, mine.ahead_ms)
+                    for (source, split), mine in sorted(self._splits.items())
+                ),
+                sources=tuple(
+                    SourceFindings(i, mine.budget, mine.offsets, mine.largest)
+                    for i, mine in sorted(self._sources.items())
+                ),
+                moments=tuple(self._moments),
+            )
+
+
+def loss_of(late: int | None, lost: int, operators: Mapping[str, int], ran: bool, shape: QueryShape) -> Loss:
+    """The rows lost. `late`: rows behind the watermark, None where not counted; `lost`: those of
+    them whose window was behind; `operators`: what each stateful operator says that it dropped;
+    `ran`: whether a batch has run.
+    """
+    dropped, aggregated = sum(operators.values()), any(name not in _ROW_BY_ROW for name in operators)
+    if not operators and (ran or late == 0):
+        return Loss(Basis.STATELESS, 0, 0)
+    if not aggregated:
+        return Loss(Basis.OPERATORS, dropped, dropped)
+    if late is None:
+        return Loss(Basis.UNCOUNTED, dropped, None)
+    if shape.whole and shape.seen and len(operators) == 1:
+        return Loss(Basis.WINDOWS, lost, lost)
+    return Loss(Basis.BETWEEN, dropped, max(late, dropped) if shape.seen else None)

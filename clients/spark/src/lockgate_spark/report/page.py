@@ -1,0 +1,70 @@
+"""The findings as one page of HTML that needs nothing else: no script, no request to another
+host.
+"""
+
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from lockgate_spark.duration import spoken
+from lockgate_spark.report import sentences
+from lockgate_spark.report.advice import advice
+from lockgate_spark.report.findings import Basis, Findings
+from lockgate_spark.report.pictures import MOST_BARS, apart_over_time, lost_over_time, split_bars
+
+
+def page(found: Findings) -> str:
+    """The page of one run."""
+    template = Template(files("lockgate_spark.report").joinpath("page.html").read_text(encoding="utf-8"))
+    late = found.loss.basis not in (Basis.WINDOWS, Basis.OPERATORS)
+    return template.substitute(
+        tone="none" if found.loss.most == 0 else "some",
+        headline=escape(sentences.headline(found)),
+        meaning=escape(sentences.meaning(found)),
+        saving=escape(sentences.saving(found)),
+        state=escape(sentences.state(found)),
+        figures=_figures(found),
+        lost_title="Rows that came late" if late else "Rows lost",
+        lost=lost_over_time(found.moments, late) if found.late else _nothing(found),
+        where=escape(sentences.where(found)),
+        apart=apart_over_time(found.moments, found.shape.delay_ms),
+        why=escape(sentences.why(found)),
+        splits=_splits(found, late),
+        advice=_advice(found),
+        unknown="".join(f"<li>{escape(each)}</li>" for each in sentences.unknown(found)),
+        plans=escape(sentences.plans(found)),
+    )
+
+
+def _figures(found: Findings) -> str:
+    apart, delay = found.apart_ms, found.shape.delay_ms
+    named = [
+        ("rows read", f"{found.rows:,}"),
+        ("came too late", "not counted" if found.late is None else f"{found.late:,}"),
+        ("most apart", "–" if apart is None else spoken(apart)),
+        ("the watermark waits", "–" if delay is None else spoken(delay)),
+    ]
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in named)
+
+
+def _nothing(found: Findings) -> str:
+    said = "Late rows were not counted." if found.late is None else "No row came late."
+    return f'<p class="nothing">{said}</p>'
+
+
+def _splits(found: Findings, late: bool) -> str:
+    ahead = sorted(found.splits, key=lambda s: (-(s.late if late else s.lost), -s.ahead_ms, s.source, s.split))
+    more = f"<p>{len(ahead) - MOST_BARS:,} more partitions are in the JSON.</p>" if len(ahead) > MOST_BARS else ""
+    return (
+        f'<div class="wide"><table><thead><tr><th>partition</th><th class="bar">{"late" if late else "lost"}</th>'
+        "<th>rows</th><th>offsets read</th><th>most ahead by</th></tr></thead><tbody>"
+        f"{split_bars(ahead, late)}</tbody></table></div>{more}"
+    )
+
+
+def _advice(found: Findings) -> str:
+    return "".join(
+        f"<tr><th scope='row'><code>{escape(each.option)}</code></th>"
+        f"<td><b>{escape(each.value or '–')}</b></td><td>{escape(each.why)}.</td></tr>"
+        for each in advice(found)
+    )

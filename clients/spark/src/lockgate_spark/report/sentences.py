@@ -1,0 +1,184 @@
+"""The findings in sentences for a person who pays for the query, and for the one who runs it."""
+
+from datetime import datetime, timezone
+
+from lockgate_spark.duration import spoken
+from lockgate_spark.report.advice import Advice, Kept, advice, kept
+from lockgate_spark.report.findings import Basis, Findings, RunState, SplitFindings
+
+_STATES = {
+    RunState.RUNNING: "The query is running; these are its figures so far",
+    RunState.ENDED: "The query has ended",
+    RunState.FAILED: "The query has failed",
+    RunState.CUT_OFF: "The process ended while the query ran",
+}
+_MOST_SPLITS = 5
+
+
+def headline(found: Findings) -> str:
+    """How many rows of how many were lost."""
+    loss, rows = found.loss, rows_of(found)
+    if loss.most is None:
+        least = f"At least {loss.least:,}" if loss.least else "An unknown number"
+        return f"{least} of {rows} were lost."
+    if loss.most == 0:
+        return f"No row of {rows} was lost."
+    share = f" ({percent(loss.most, found.rows)})" if found.rows else ""
+    if loss.exact:
+        return f"{loss.most:,} of {rows}{share} {'was' if loss.most == 1 else 'were'} lost."
+    return f"Up to {loss.most:,} of {rows}{share} were lost."
+
+
+def meaning(found: Findings) -> str:
+    """What the headline means, and how exact it is."""
+    loss = found.loss
+    if loss.most == 0 and loss.basis is Basis.STATELESS:
+        late = f" {found.late:,} rows were late all the same." if found.late else ""
+        return f"This query keeps no state by event time, so Spark drops no row for being late.{late}"
+    if loss.most == 0:
+        return "Spark has dropped no row for being late."
+    lost = "Spark read them after its watermark had passed them, and dropped them without an error."
+    if loss.most is None:
+        return f"Spark drops rows that it reads too late, without an error. {_unknown(found)}"
+    if loss.exact:
+        return lost
+    return (
+        "Spark drops rows that it reads after its watermark has passed them, without an error. "
+        f"{loss.most:,} rows came so late; the operators have dropped {loss.least:,} at least. "
+        "A windowed operator keeps a late row while its window is open, so the number between is not known."
+    )
+
+
+def saving(found: Findings) -> str:
+    """What alignment would have kept."""
+    would: Kept = kept(found)
+    if found.loss.most == 0:
+        return "Alignment would have kept the same rows."
+    if would.least is None:
+        return f"How many of them alignment would have kept is not known: {would.why}."
+    if would.why:
+        return f"Alignment would have kept all of them but {found.too_late:,}: {would.why}."
+    return "Alignment would have kept all of them."
+
+
+def why(found: Findings) -> str:
+    """Why rows came late."""
+    apart, delay = found.apart_ms, found.shape.delay_ms
+    if apart is None:
+        return ""
+    if delay is None:
+        return f"The partitions were up to {spoken(apart)} apart in event time."
+    over = "more than" if apart > delay else "within"
+    first = max(found.splits, key=lambda split: split.ahead_ms).split
+    return (
+        f"The partitions were up to {spoken(apart)} apart in event time, {over} the {spoken(delay)} that the "
+        f"query's watermark waits. {first} was furthest ahead."
+    )
+
+
+def where(found: Findings) -> str:
+    """Which partitions the late rows came from, and when; empty where there were none."""
+    worst = worst_first(found)
+    if not worst or found.loss.basis is Basis.STATELESS:
+        return ""
+    named = ", ".join(f"{split.split} ({split.lost or split.late:,})" for split in worst[:_MOST_SPLITS])
+    more = f" and {len(worst) - _MOST_SPLITS} more" if len(worst) > _MOST_SPLITS else ""
+    times = [moment.at for moment in found.moments if moment.late]
+    return f"They came from {named}{more}, in batches of {span(min(times), max(times))}."
+
+
+def options(found: Findings) -> str:
+    """The options that would do, in one line."""
+    given = [each for each in advice(found) if each.value is not None and each.option != "withWatermark"]
+    return "; ".join(_set(each) for each in given)
+
+
+def paragraph(found: Findings) -> str:
+    """All of it, for the log."""
+    do = options(found)
+    parts = [headline(found), meaning(found), where(found), why(found), saving(found)]
+    if found.loss.most != 0 and do:
+        parts.append(f'To keep them: mode="align" with {do}.')
+    parts.append(plans(found))
+    return " ".join(part for part in parts if part)
+
+
+def plans(found: Findings) -> str:
+    """How Spark's batches went beyond the plans."""
+    return (
+        f"Spark read {found.batches:,} batches, {found.ahead:,} of them ahead of the plan, by {found.offsets_ahead:,} "
+        "offsets in all."
+    )
+
+
+def unknown(found: Findings) -> list[str]:
+    """What the figures cannot say, one sentence each."""
+    said = []
+    if found.uncounted:
+        said.append(f"Late rows were not counted: {found.uncounted}.")
+    if found.loss.basis is Basis.BETWEEN:
+        said.append(
+            "A windowed operator counts dropped rows after a first aggregation, so Spark's own figure is too low; "
+            "late rows whose window was still open are not lost, so theirs is too high."
+        )
+    if not found.shape.seen:
+        said.append("The query's watermark goes by another event time than the one that this run has looked at.")
+    if found.disorder_ms:
+        said.append(
+            f"Records within one partition were seen out of order by {spoken(found.disorder_ms)}. "
+            "Only samples are looked at."
+        )
+    if found.left_out:
+        said.append(f"At least {found.left_out:,} records have an incredible time stamp, and were left out.")
+    if found.failed_plans:
+        said.append("At least one plan could not be made; the distances of those batches are missing.")
+    if found.in_group:
+        said.append("The query has a coordinator. In mode observe it joins no group, and asks for no ceiling.")
+    said.append("A distance counts from the first unread record of one partition to that of another. Gaps count too.")
+    said.append("The figures begin with this run. Rows that earlier runs have lost are not in them.")
+    return said
+
+
+def state(found: Findings) -> str:
+    """Which run this is."""
+    name = f'Query "{found.query}"' if found.query else f"Query {found.query_id}"
+    return f"{name}, {span(found.began, found.until)}. {_STATES[found.state]}."
+
+
+def worst_first(found: Findings) -> list[SplitFindings]:
+    """The splits with late rows, those with most first."""
+    return sorted((s for s in found.splits if s.late), key=lambda s: (-s.lost, -s.late, s.source, s.split))
+
+
+def rows_of(found: Findings) -> str:
+    """How many rows were read: `1,234 rows`."""
+    return f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share, with as many digits as it needs."""
+    share = 100 * part / whole
+    return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
+
+
+def clock(at: float) -> str:
+    """A wall clock in seconds, for a person, in UTC."""
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(start: float, end: float) -> str:
+    """From when to when, wall clocks in seconds: `2026-01-01 10:00:00 to 10:05:00 UTC`."""
+    first, last = clock(start), clock(end)
+    if first == last:
+        return f"{first} UTC"
+    return f"{first} to {last[11:] if first[:10] == last[:10] else last} UTC"
+
+
+def _set(one: Advice) -> str:
+    return f"max_drift={one.value!r}" if one.option == "max_drift" else f"{one.option} {one.value}"
+
+
+def _unknown(found: Findings) -> str:
+    if found.uncounted:
+        return f"The late rows were not counted: {found.uncounted}."
+    return "Its watermark goes by another event time than the one that this run has looked at."

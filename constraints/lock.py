@@ -1,0 +1,62 @@
+"""Writes the files of hashes that the images install from: constraints/images/*.txt.
+
+    pip install uv && python constraints/lock.py
+
+Each file names every package that one step of a Dockerfile installs, at the version of dev.txt,
+with the SHA-256 of every file that the registry publishes for that version. pip then refuses
+anything else (`--require-hashes`). No file names a registry: pip's own configuration does that. Run
+the script whenever dev.txt or the dependencies of a package change.
+"""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+IMAGES = HERE / "images"
+OWN = "lockgate"
+"""Our own packages are installed from the checkout, and never looked up in a registry."""
+
+STEPS: dict[str, list[str]] = {
+    "build": ["hatchling", "setuptools", "wheel"],  # what builds our packages, and PySpark's
+    "spark": ["pyspark"],
+    "producer": ["confluent-kafka"],
+}
+PACKAGES = {"coordinator": "services/coordinator", "client": "clients/spark"}
+
+
+def requirements(package: str) -> list[str]:
+    """The dependencies of a package of this checkout, but for our own."""
+    project = tomllib.loads((ROOT / package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [each for each in project["dependencies"] if not each.startswith(OWN)]
+
+
+def locked(wanted: list[str]) -> str:
+    """The text of one file."""
+    command = ["uv", "pip", "compile", "-", "--quiet", "--universal", "--python-version", "3.10"]
+    command += ["--constraint", str(HERE / "dev.txt"), "--generate-hashes"]
+    command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+    try:
+        done = subprocess.run(command, input="\n".join(wanted), capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        sys.exit("constraints/lock.py needs uv: pip install uv")
+    if done.returncode:
+        sys.exit(f"uv cannot lock {', '.join(wanted)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def main() -> None:
+    """Writes all files, or none where one cannot be made."""
+    steps = {**STEPS, **{name: requirements(package) for name, package in PACKAGES.items()}}
+    texts = {name: locked(wanted) for name, wanted in steps.items()}
+    IMAGES.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        header = "# Made by constraints/lock.py: what a step of the images installs, with the hash of each file of it.\n"
+        (IMAGES / f"{name}.txt").write_text(header + text, encoding="utf-8")
+        print(f"constraints/images/{name}.txt: {text.count('==')} packages, {text.count('--hash')} hashes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The audit line: one log line for each act, which says who did it, where, and what changed.
+
+An act is a request of an operator's kind: to configure or delete a group, to evict a reader, to
+take a reader over. A refused act has its line, too. The line has the token's name and never the
+token. Theory: docs/operations.md, "Audit".
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+from typing import Any
+
+from fastapi import Request, Response
+
+from lockgate.wire.codec import config_to_json
+from lockgate.wire.events import GroupConfig
+from lockgate_coordinator.access.guard import TOKEN
+from lockgate_coordinator.access.tokens import Token
+from lockgate_coordinator.api.problems import TABLE
+from lockgate_coordinator.telemetry.logs import AUDIT
+
+REQUEST_ID = "X-Request-Id"
+NAMES_SHOWN = 20
+"""How many names of a list a line has."""
+
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}\Z")
+_log = logging.getLogger(AUDIT)
+
+Changed = dict[str, Any]
+
+
+@contextmanager
+def audited(request: Request, response: Response, act: str, group: str, **where: Any) -> Iterator[Changed]:
+    """Writes the line when the act has ended, and puts the request's id into `response`. The caller
+    puts what it changed into the yielded dict.
+    """
+    given, token = request.headers.get(REQUEST_ID, ""), request.scope.get(TOKEN)
+    id = given if _ID.match(given) else token_hex(8)
+    response.headers[REQUEST_ID] = id
+    fields = {
+        "event": "act",
+        "act": act,
+        "token": token.name if isinstance(token, Token) else None,
+        "group": group,
+        **where,
+        "request_id": id,
+        "agent": request.headers.get("user-agent", ""),
+    }
+    changed: Changed = {}
+    try:
+        yield changed
+    except Exception as error:
+        outcome = TABLE[type(error)].type if type(error) in TABLE else "fault"
+        _log.warning("%s refused", act, extra={"fields": {**fields, "outcome": outcome}})
+        raise
+    _log.info("%s", act, extra={"fields": {**fields, "outcome": "done", "changed": changed}})
+
+
+def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
+    """`[old, new]` of each key whose value differs; the old one is None in a new group."""
+    old = {} if before is None else config_to_json(before)
+    new = config_to_json(after)
+    return {key: [_short(old.get(key)), _short(value)] for key, value in new.items() if old.get(key) != value}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, list) and len(value) > NAMES_SHOWN:
+        return [*value[:NAMES_SHOWN], f"… and {len(value) - NAMES_SHOWN} more"]
+    return value

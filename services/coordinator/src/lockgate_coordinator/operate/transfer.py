@@ -1,0 +1,186 @@
+"""The commands `export` and `import`: groups and their configurations to a file, and from a file
+into a running coordinator.
+
+An import first reads the whole file, then looks at every group, and writes only if nothing stands
+against it. Each write says which configuration it replaces, so no change by somebody else is lost.
+An import that ends in the middle is made again: groups that are already as in the file stay.
+"""
+
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lockgate.wire.codec import config_to_json
+from lockgate_coordinator.operate.backup import Saved, read, written
+from lockgate_coordinator.operate.client import CoordinatorClient
+from lockgate_coordinator.operate.faults import Fault, NotFound
+from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, Patterns, TokenFile, Url, asking
+
+NAMES_SHOWN = 10
+T = TypeVar("T")
+
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", dir_okay=False, help="The file to write; without it standard output."),
+]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A file of lockgate export; - is standard input.")]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Overwrite the configuration of groups that are there with another one.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One group to be imported. `etag`: of the configuration to be replaced; None: a new group."""
+
+    saved: Saved
+    etag: str | None
+
+
+def export_command(
+    groups: Patterns = None,
+    output: Output = None,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Write the groups and their configurations as JSON lines, for `lockgate import`.
+
+    GROUP is a name, or the beginning of names and *; without any all groups that the token may see
+    are written.
+    """
+    with asking(url, token_file, ca) as client:
+        names = _chosen([item["group"] for item in client.groups()["items"]], groups or [])
+        saved = list[Saved]()
+        for name in _shown("exporting", names):
+            with suppress(NotFound):  # deleted a moment ago
+                saved.append(Saved(name, client.configuration(name).config))
+        text = written(saved, datetime.now(timezone.utc))
+        if output is None:
+            typer.echo(text, nl=False)
+        else:
+            _replace(output, text)
+            typer.echo(f"{_groups(len(saved))} written to {output}", err=True)
+
+
+def import_command(
+    file: File,
+    replace: Replace = False,
+    dry_run: DryRun = False,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Create the groups of a file of `lockgate export`, with their configurations.
+
+    Nothing is written if the file has a fault, or if a group is there with another configuration;
+    --replace overwrites it. Readers stay as they are.
+    """
+    with asking(url, token_file, ca) as client:
+        client.mark(f"import-{secrets.token_hex(6)}")
+        saved = read(_text(file), file)
+        steps = list(_steps(client, _shown("looking", saved)))
+        there = [step.saved.group for step in steps if step.etag is not None]
+        if there and not replace:
+            raise Fault(
+                f"{_groups(len(there))} there with another configuration: {_some(there)}. Nothing was imported; "
+                "--replace overwrites"
+            )
+        if not dry_run:
+            _write(client, steps)
+        new = len(steps) - len(there)
+        typer.echo(
+            f"{'would be' if dry_run else 'imported'}: {new} new, {len(there)} replaced, "
+            f"{len(saved) - len(steps)} already as in the file"
+        )
+
+
+def _steps(client: CoordinatorClient, groups: Iterable[Saved]) -> Iterator[Step]:
+    for saved in groups:
+        try:
+            found = client.configuration(saved.group)
+        except NotFound:
+            yield Step(saved, None)
+        else:
+            if found.config != saved.config:
+                yield Step(saved, found.etag)
+
+
+def _write(client: CoordinatorClient, steps: Sequence[Step]) -> None:
+    done = 0
+    try:
+        for step in _shown("importing", steps):
+            client.configure(step.saved.group, config_to_json(step.saved.config), step.etag)
+            done += 1
+    except Fault as fault:
+        raise Fault(
+            f"group {steps[done].saved.group}: {fault}. {done} of {_groups(len(steps))} imported; the same command "
+            "imports the rest"
+        ) from fault
+
+
+def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Raises `Fault` for a pattern that no group fits."""
+    for pattern in patterns:
+        if not any(_fits(pattern, name) for name in names):
+            raise Fault(f"no group fits {pattern}; there are {_some(names) if names else 'none'}")
+    return [name for name in names if not patterns or any(_fits(pattern, name) for pattern in patterns)]
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
+    """The items, with a progress bar on a terminal."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
+        transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    with bar:
+        yield from bar.track(items, description=what)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes beside the file and moves over it, so that no half of a file is ever there."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise Fault(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _text(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise Fault(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Fault(f"{file} cannot be read: it is no text in UTF-8") from error
+
+
+def _groups(count: int) -> str:
+    return "1 group is" if count == 1 else f"{count} groups are"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,46 @@
+"""Says in the log when the store is gone, for how long, and that it is back."""
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+log = logging.getLogger("lockgate")
+
+SAID_AGAIN_S = 30.0
+"""How often an outage that goes on is said again."""
+
+
+class Outages:
+    """Gets the outcome of each step of the store. `clock` gives monotonic seconds. `now`: whether
+    the last step failed.
+    """
+
+    def __init__(self, store: str, clock: Callable[[], float] = monotonic) -> None:
+        self.now = False
+        self._store = store
+        self._clock = clock
+        self._since = self._said = 0.0
+        self._failed = 0
+
+    def failed(self, text: str) -> None:
+        """A step failed; `text` says why, and names the store."""
+        now = self._clock()
+        if not self.now:
+            self.now, self._since, self._said, self._failed = True, now, now, 0
+            log.error("the store does not answer, so requests get 503: %s", text)
+        elif now - self._said >= SAID_AGAIN_S:
+            self._said = now
+            log.error(
+                "the store has not answered for %.0f s, in %d steps: %s", now - self._since, self._failed + 1, text
+            )
+        self._failed += 1
+
+    def over(self) -> None:
+        """A step was answered, after others had failed."""
+        self.now = False
+        log.warning(
+            "the store %s answers again after %.1f s, in which %d steps failed",
+            self._store,
+            self._clock() - self._since,
+            self._failed,
+        )

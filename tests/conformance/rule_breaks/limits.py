@@ -1,0 +1,162 @@
+"""Rules of the coordinator that keep one caller from the others: limits, and what a browser's pages
+may ask.
+"""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+_Break = partial(Break, package="lockgate_coordinator")
+
+LIMITS: tuple[Break, ...] = (
+    _Break(
+        "a head that does not end is refused",
+        "intake.py",
+        "if self._head > HEAD_LIMIT and not self.transport.is_closing():",
+        "if False:",
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a request that does not end ends its connection",
+        "intake.py",
+        "if silent or (unfinished is not None and unfinished == self._unfinished):",
+        "if silent:",
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a body that is cut off is not accepted",
+        "fast/lean_reports.py",
+        'if messages[-1]["type"] != "http.request":',
+        "if False:",
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a body over the limit is refused",
+        "api/parts.py",
+        "            if size > BODY_LIMIT:\n",
+        "            if False:\n",
+        ("test_reports.py", "test_groups.py", "test_hostile_input.py"),
+    ),
+    _Break(
+        "a body that announces too much is not read",
+        "api/parts.py",
+        "    if size > BODY_LIMIT:\n        raise BodyTooLarge(_TOO_LARGE)\n    size = 0",
+        "    size = 0",
+        ("test_guard.py",),
+    ),
+    _Break(
+        "an answer in one piece equals one in two",
+        "fast/whole_answers.py",
+        'lines = b"".join(b"%b: %b\\r\\n" % header for header in self._headers)',
+        'lines = b""',
+        ("test_intake.py",),
+    ),
+    _Break(
+        "a body of very many values is not parsed",
+        "api/parts.py",
+        'sum(body.count(mark) for mark in (b",", b"{", b"[")) > VALUES_LIMIT',
+        "False",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "of very many rejected reports the first alone are told in full",
+        "api/problems.py",
+        "for index, error in rejected[:REJECTED_IN_FULL]]",
+        "for index, error in rejected[: REJECTED_IN_FULL + 1]]",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "progress adds no splits beyond the limit",
+        "service/coordinator.py",
+        "max(len(event.splits), known)",
+        "len(event.splits)",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "a group has no more readers than its limit",
+        "limits.py",
+        "if len(group.readers) >= self.readers:",
+        "if len(group.readers) > self.readers:",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "a group has no more sources than its limit",
+        "limits.py",
+        "len(group.readers.sources()) >= self.sources:",
+        "len(group.readers.sources()) > self.sources:",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "a store has no more groups than its limit",
+        "limits.py",
+        "if groups >= self.groups:",
+        "if groups > self.groups:",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "a reader says no more of itself than its limit",
+        "limits.py",
+        "> self.attributes:",
+        "> 2 * self.attributes:",
+        ("test_limits.py",),
+    ),
+    _Break(
+        "the decoder leaves every unusual report to the codec",
+        "fast/decoding.py",
+        "        and (event.park_ms is None or 1 <= event.park_ms <= MAX)\n",
+        "",
+        ("test_decoding.py",),
+    ),
+)
+
+BROWSERS: tuple[Break, ...] = (
+    _Break(
+        "a host that a page may own is not answered for",
+        "access/browsers.py",
+        "if host and not self._allowed(host):",
+        "if False:",
+        ("test_browsers.py",),
+    ),
+    _Break(
+        "a page of another origin is refused",
+        "access/browsers.py",
+        "netloc.lower() != host",
+        "netloc.lower() == host",
+        ("test_browsers.py",),
+    ),
+    _Break(
+        "a name with a dot is a page's",
+        "access/browsers.py",
+        "return bool(name) and (",
+        "return True or (",
+        ("test_browsers.py",),
+    ),
+    _Break(
+        "a body that is declared as a text is refused by the lean routes too",
+        "fast/lean_reports.py",
+        "and not is_json(value):",
+        "and False:",
+        ("test_browsers.py",),
+    ),
+    _Break(
+        "a stream ends with its token",
+        "access/under_way.py",
+        "if token not in in_force:",
+        "if False:",
+        ("test_under_way.py",),
+    ),
+    _Break(
+        "a token has half of all streams and long polls",
+        "access/under_way.py",
+        "self._waiting_of[token.digest] >= self._most_waiting:",
+        "self._waiting_of[token.digest] > self._most_waiting:",
+        ("test_under_way.py",),
+    ),
+    _Break(
+        "a token sends so many large bodies at a time",
+        "access/under_way.py",
+        "self._large_of[token.digest] >= MOST_LARGE:",
+        "self._large_of[token.digest] > MOST_LARGE:",
+        ("test_under_way.py",),
+    ),
+)

@@ -1,0 +1,100 @@
+"""Rules of the report of mode observe, and of the status of a query: what was lost, and what is not
+known.
+"""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+Report = partial(Break, package="lockgate_spark")
+
+OBSERVATION = ("test_observation.py",)
+SENTENCES = ("test_sentences.py",)
+FILES = ("test_report_files.py",)
+
+REPORTS: tuple[Break, ...] = (
+    Report(
+        "a row whose window is still open is not lost",
+        "jvm/losses.py",
+        "return (watermark - self.offset) // self.size * self.size + self.offset - 1",
+        "return watermark",
+        ("test_losses.py",),
+    ),
+    Report(
+        "a count after a partial aggregation is no exact loss",
+        "report/observation.py",
+        "if shape.whole and shape.seen and len(operators) == 1:",
+        "if len(operators) == 1:",
+        OBSERVATION,
+    ),
+    Report(
+        "late rows by another event time bound no loss",
+        "report/observation.py",
+        "max(late, dropped) if shape.seen else None",
+        "max(late, dropped)",
+        OBSERVATION,
+    ),
+    Report(
+        "a progress report that is seen twice counts once",
+        "report/observation.py",
+        "            if progress == self._progress:\n                return\n",
+        "",
+        OBSERVATION,
+    ),
+    Report(
+        "a split without unread records is not far from any",
+        "report/observation.py",
+        "[s for s in view.splits if s.end > s.position or s.next_event_time is not None]",
+        "list(view.splits)",
+        OBSERVATION,
+    ),
+    Report(
+        "a timeline that is merged loses no moment",
+        "report/observation.py",
+        "one if two is None else one.with_next(two)",
+        "one",
+        OBSERVATION,
+    ),
+    Report(
+        "an advised drift is never above the delay",
+        "report/advice.py",
+        "if 0 < found.max_drift_ms <= delay:",
+        "if 0 < found.max_drift_ms:",
+        SENTENCES,
+    ),
+    Report(
+        "no row is promised that is out of order within its split",
+        "report/advice.py",
+        "if delay is not None and found.disorder_ms > delay:",
+        "if False:",
+        SENTENCES,
+    ),
+    Report(
+        "names are text on the page",
+        "report/pictures.py",
+        '<th scope="row">{escape(split.split)}</th>',
+        '<th scope="row">{split.split}</th>',
+        SENTENCES,
+    ),
+    Report(
+        "a report that has ended is not written again",
+        "report/files.py",
+        "            if self._done:\n                return\n",
+        "",
+        FILES,
+    ),
+    Report(
+        "the report of a process that ends is written",
+        "report/files.py",
+        "            _unfinished[id(self)] = lambda: self.write(RunState.CUT_OFF)\n",
+        "            pass\n",
+        FILES,
+    ),
+    Report(
+        "names are text in a notebook",
+        "telemetry/card.py",
+        '<td style="{_CELL}">{escape(bar.split)}</td>',
+        '<td style="{_CELL}">{bar.split}</td>',
+        ("test_card.py",),
+    ),
+)

@@ -1,0 +1,146 @@
+"""A command takes effect once, where the answer to it is lost: on the way from Redis, or on the way
+to the client.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from lockgate_spark import Coordinator
+from lockgate_spark.group.client import CoordinatorClient
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.link import Link
+from lockgate_testbed.redis import RedisServer
+
+GROUP = "/v1/groups/g"
+READERS = f"{GROUP}/sources/orders/readers"
+HEAD = b"max_drift_ms"
+"""Part of each commit to Redis, and of no other command."""
+KEY = {"Idempotency-Key": "a-key-of-its-own"}
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "memory":
+        yield "memory://"
+        return
+    with RedisServer() as redis:
+        yield redis.url
+
+
+@pytest.fixture
+def to_redis() -> Iterator[tuple[httpx.Client, Link]]:
+    """A client of a coordinator, and the link between the coordinator and its Redis."""
+    with (
+        RedisServer() as redis,
+        Link(urlsplit(redis.url).port or 0) as link,
+        CoordinatorProcess(f"redis://127.0.0.1:{link.port}/0") as coordinator,
+        httpx.Client(base_url=coordinator.url, timeout=60) as http,
+    ):
+        yield http, link
+
+
+@pytest.fixture
+def to_client(store: str) -> Iterator[tuple[httpx.Client, Link]]:
+    """A client of a coordinator over either store, and the link between them."""
+    with (
+        CoordinatorProcess(store) as coordinator,
+        Link(int(coordinator.url.rpartition(":")[2])) as link,
+        httpx.Client(base_url=f"http://127.0.0.1:{link.port}", timeout=60) as http,
+    ):
+        yield http, link
+
+
+def registered(http: httpx.Client) -> int:
+    return int(http.post(READERS, json={"subtask": 0, "owner": "me"}).raise_for_status().json()["epoch"])
+
+
+@pytest.mark.redis
+def test_a_configuration_whose_commit_was_not_answered_is_no_conflict_with_itself(
+    to_redis: tuple[httpx.Client, Link],
+) -> None:
+    http, link = to_redis
+    link.lose_answer(HEAD)
+    made = http.put(GROUP, json={"max_drift_ms": 7}, headers={"If-None-Match": "*"})
+    assert (link.has_lost, made.status_code) == (True, 201)
+    link.lose_answer(HEAD)
+    changed = http.put(GROUP, json={"max_drift_ms": 8}, headers={"If-Match": made.headers["ETag"]})
+    assert (link.has_lost, changed.status_code) == (True, 200)
+    assert (changed.headers["ETag"], changed.json()["max_drift_ms"]) == (http.get(GROUP).headers["ETag"], 8)
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("forced", [False, True])
+def test_a_reader_whose_leaving_was_not_answered_has_left(to_redis: tuple[httpx.Client, Link], forced: bool) -> None:
+    http, link = to_redis
+    epoch = registered(http)
+    link.lose_answer(HEAD)
+    left = http.delete(f"{READERS}/0", params={"force": "true"} if forced else {"epoch": epoch})
+    assert (link.has_lost, left.status_code) == (True, 204)
+    assert http.get(GROUP).json()["readers"] == 0
+
+
+@pytest.mark.redis
+def test_a_group_whose_deletion_was_not_answered_is_deleted(to_redis: tuple[httpx.Client, Link]) -> None:
+    http, link = to_redis
+    registered(http)
+    http.get(GROUP)  # the group is cached, so the next script is the deletion's own load or the deletion
+    link.lose_answer(b"\r\n3600000\r\n")  # for how long a deletion keeps the version
+    gone = http.delete(GROUP)
+    assert (link.has_lost, gone.status_code, http.get(GROUP).status_code) == (True, 204, 404)
+
+
+def sent_twice(http: httpx.Client, link: Link, method: str, path: str, **request: Any) -> httpx.Response:
+    """The answer to a request whose first answer was lost."""
+    link.lose_answer(f"{method} {path}".encode())
+    with pytest.raises(httpx.TransportError):
+        http.request(method, path, **request)
+    assert link.has_lost
+    return http.request(method, path, **request)
+
+
+def test_a_client_that_configures_again_with_the_same_key_gets_the_first_answer(
+    to_client: tuple[httpx.Client, Link],
+) -> None:
+    http, link = to_client
+    made = sent_twice(http, link, "PUT", GROUP, json={"max_drift_ms": 7}, headers={"If-None-Match": "*", **KEY})
+    assert (made.status_code, made.json()["max_drift_ms"]) == (201, 7)
+    match = {"If-Match": made.headers["ETag"], **KEY}
+    changed = sent_twice(http, link, "PUT", GROUP, json={"max_drift_ms": 8}, headers=match)
+    assert (changed.status_code, changed.json()["max_drift_ms"]) == (200, 8)
+    http.put(GROUP, json={"max_drift_ms": 9}).raise_for_status()
+    repeated = http.put(GROUP, json={"max_drift_ms": 8}, headers=match)
+    assert (repeated.status_code, repeated.headers["ETag"]) == (200, changed.headers["ETag"])
+    assert http.get(GROUP).json()["config"]["max_drift_ms"] == 9
+
+
+def test_a_key_stands_for_one_request_alone(to_client: tuple[httpx.Client, Link]) -> None:
+    http, _ = to_client
+    created = {"If-None-Match": "*"}
+    assert http.put(GROUP, json={"max_drift_ms": 7}, headers={**created, **KEY}).status_code == 201
+    assert http.put(GROUP, json={"max_drift_ms": 8}, headers={**created, **KEY}).status_code == 412
+    assert http.put(GROUP, json={"max_drift_ms": 7}, headers={**created, "Idempotency-Key": "b"}).status_code == 412
+    assert http.put(GROUP, json={}, headers={"Idempotency-Key": "two words"}).status_code == 422
+
+
+def test_a_reader_that_leaves_again_with_the_same_key_has_left(to_client: tuple[httpx.Client, Link]) -> None:
+    http, link = to_client
+    path = f"{READERS}/0?epoch={registered(http)}"
+    assert sent_twice(http, link, "DELETE", path, headers=KEY).status_code == 204
+    newer = registered(http)  # a successor: the leaving of its predecessor does not concern it
+    assert http.delete(path, headers=KEY).status_code == 204
+    assert http.delete(path).status_code == 409
+    assert http.get(f"{GROUP}/sources/orders").json()["readers"][0]["epoch"] == newer
+
+
+def test_a_query_s_reader_leaves_although_the_answer_is_lost(to_client: tuple[httpx.Client, Link]) -> None:
+    http, link = to_client
+    epoch = registered(http)
+    with CoordinatorClient(Coordinator(str(http.base_url), group="g", timeout="1 minute")) as client:
+        link.lose_answer(b"DELETE ")
+        client.leave("orders", 0, epoch)
+    assert link.has_lost
+    assert http.get(GROUP).json()["readers"] == 0

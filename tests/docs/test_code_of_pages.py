@@ -1,0 +1,158 @@
+"""Code of README and docs can be pasted: nothing is left out of it, and what it names is there.
+
+`test_pages_that_run.py` runs it.
+"""
+
+import ast
+import builtins
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+
+import pytest
+import typer
+from click import ClickException
+
+from lockgate_coordinator.__main__ import cli
+from support.code_of_pages import PAGES, Block, all_blocks, blocks
+from support.imports import CHECKOUT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LANGUAGES = {"python", "bash", "json", "toml", "properties", "text"}
+NOT_RUN = {
+    "README.md": ["needs Docker; the test creates the topic in a Kafka of its own"],
+    "docs/guide/groups.md": ["a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"],
+    "docs/guide/spark.md": ["needs a cluster; tests/integration/test_cluster.py ships and submits so"],
+    "docs/operations.md": ["needs Docker; tests/compose breaks the same stack"] * 2,
+}
+"""Each block that no test of pages runs, with the reason that its page gives."""
+
+CONNECTOR = re.compile(r"spark-sql-kafka-0-10_[\w.]+:[\w.]+")
+TARGET = re.compile(r"^([\w-]+):", re.MULTILINE)
+PATH_IN_INSTALL = re.compile(r"^(\./[\w/]+)(?:\[([\w,]+)\])?$")
+
+
+def written_in_python() -> list[Block]:
+    return [block for block in all_blocks("python") if not block.interactive]
+
+
+def test_every_block_says_its_language() -> None:
+    assert [block.place for block in all_blocks() if block.language not in LANGUAGES] == []
+
+
+def test_every_fence_of_a_page_is_read_as_a_block() -> None:
+    fences = {page.name: len(re.findall(r"^ *```", page.read_text(encoding="utf-8"), re.MULTILINE)) for page in PAGES}
+
+    assert {page.name: 2 * len(blocks(page)) for page in PAGES} == fences
+
+
+def test_nothing_is_left_out_of_code() -> None:
+    code = list(all_blocks("python", "bash", "json", "toml", "properties"))
+
+    assert len(code) > 30
+    assert [block.place for block in code if "…" in block.text and not block.interactive] == []
+
+
+def test_the_blocks_that_do_not_run_are_the_ones_listed_here() -> None:
+    found: dict[str, list[str]] = {}
+    for block in all_blocks():
+        if block.reason:
+            found.setdefault(str(block.page.relative_to(CHECKOUT)), []).append(block.reason)
+
+    assert found == NOT_RUN
+
+
+@pytest.mark.parametrize("block", written_in_python(), ids=lambda block: block.place)
+def test_a_block_has_its_imports(block: Block) -> None:
+    earlier = [other for other in blocks(block.page) if other.language == "python" and other.line < block.line]
+    before = set().union(*(set(bound(ast.parse(other.text))) for other in earlier if not other.interactive))
+    tree = ast.parse(block.text)
+
+    assert used(tree) - set(bound(tree)) - before - set(dir(builtins)) == set()
+    imported = set().union(*(set(imports(ast.parse(other.text))) for other in earlier if not other.interactive))
+    assert (used(tree) & imported) - set(bound(tree)) == set(), "import it in this block as well"
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((name.asname or name.name).partition(".")[0] for name in node.names)
+
+
+def bound(tree: ast.AST) -> Iterator[str]:
+    """Names that the code gives a value."""
+    yield from imports(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.arg):
+            yield node.arg
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def used(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+@pytest.mark.parametrize("block", list(all_blocks("json", "toml")), ids=lambda block: block.place)
+def test_a_block_of_data_is_whole(block: Block) -> None:
+    assert {"json": json.loads, "toml": tomllib.loads}[block.language](block.text)
+
+
+COMMANDS = [
+    pytest.param(line, id=f"{block.place} {line.split()[0]}")
+    for block in all_blocks("bash")
+    if not block.reason
+    for line in block.commands()
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_a_page_is_there_with_its_options(line: str) -> None:
+    command, *arguments = shlex.split(line, comments=True)
+    {"pip": installs, "make": makes, "lockgate": takes, "curl": runs}[command](arguments)
+
+
+def installs(arguments: list[str]) -> None:
+    """Each folder is a package of the checkout, and has the extras."""
+    assert arguments.pop(0) == "install"
+    for argument in arguments:
+        found = PATH_IN_INSTALL.match(argument)
+        assert found is not None, argument
+        project = tomllib.loads((CHECKOUT / found[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        assert set(filter(None, (found[2] or "").split(","))) <= set(project.get("optional-dependencies", {}))
+
+
+def makes(arguments: list[str]) -> None:
+    """The Makefile has the target."""
+    assert arguments[0] in TARGET.findall((CHECKOUT / "Makefile").read_text(encoding="utf-8"))
+
+
+def takes(arguments: list[str]) -> None:
+    """The command line of the coordinator takes the subcommand and all its options."""
+    commands = typer.main.get_command(cli).commands  # type: ignore[attr-defined]
+    assert arguments[0] in commands
+    try:
+        commands[arguments[0]].make_context(arguments[0], arguments[1:])
+    except ClickException as refused:
+        pytest.fail(f"lockgate {arguments[0]}: {refused.format_message()}")
+
+
+def runs(arguments: list[str]) -> None:
+    """`test_pages_that_run.py` calls it."""
+    assert arguments
+
+
+def test_every_page_names_the_same_kafka_connector() -> None:
+    text = {page.name: set(CONNECTOR.findall(page.read_text(encoding="utf-8"))) for page in PAGES}
+    tried = tomllib.loads((CHECKOUT / "clients/spark/pyproject.toml").read_text(encoding="utf-8"))
+
+    assert set().union(*text.values()) == {"spark-sql-kafka-0-10_2.13:4.2.0"}
+    assert tried["project"]["optional-dependencies"]["pyspark"] == ["pyspark>=4.0,<4.3"]

@@ -1,0 +1,252 @@
+"""The report of mode observe, on a real broker, against what Spark itself has lost."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyspark.sql.functions as F
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from lockgate_spark import Alignment, align, align_all
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from support.queries import PATIENCE_S, WindowedCount, kafka_stream
+from support.rows import Rows
+
+RECORDS, BUDGET = 8_000, 1_200
+
+
+@pytest.fixture(scope="module")
+def skewed(kafka: KafkaBroker) -> SkewedTopic:
+    """The last partition starts 6 h late."""
+    spec = SkewedTopic("observed-report", records=RECORDS, late_start_hours=6)
+    topics.load(kafka.bootstrap, spec)
+    return spec
+
+
+def observed(spark: SparkSession, kafka: KafkaBroker, topic: SkewedTopic, folder: Path) -> DataFrame:
+    stream = kafka_stream(spark, kafka.bootstrap, topic.name, maxOffsetsPerTrigger=BUDGET)
+    return align(stream, Alignment(mode="observe", report=str(folder)))
+
+
+def report(folder: Path, name: str = "lockgate-observed") -> dict[str, Any]:
+    found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    assert (found["schema"], found["version"]) == ("lockgate-observed", 1)
+    assert found["state"] == "ended"
+    return dict(found)
+
+
+def dropped(query: StreamingQuery | None) -> int:
+    """Spark's own count."""
+    assert query is not None
+    return sum(op["numRowsDroppedByWatermark"] for p in query.recentProgress for op in p["stateOperators"])
+
+
+def run(df: DataFrame, checkpoint: Path, name: str = "") -> StreamingQuery:
+    writer = df.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).outputMode("append")
+    query = (writer.queryName(name) if name else writer).trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    return query
+
+
+def test_the_rows_lost_by_instants_are_all_that_are_late(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report").withWatermark("timestamp", "10 minutes")
+    counts = df.groupBy("timestamp", "partition").count().where("count > 0")
+    kept: Counter[Any] = Counter()
+
+    def take(batch: DataFrame, _: int) -> None:
+        kept.update({row: row["count"] for row in batch.collect()})
+
+    writer = counts.writeStream.foreachBatch(take).outputMode("append")
+    query = writer.option("checkpointLocation", str(tmp_path / "native")).trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    found = report(tmp_path / "report")
+    assert found["rows"]["lost"]["basis"] == "windows"
+    assert found["rows"]["lost"]["most"] == found["rows"]["late"] > 0
+    waiting = query.recentProgress[-1]["stateOperators"][0]["numRowsTotal"]
+    assert kept.total() + waiting == RECORDS - found["rows"]["late"]
+
+
+@pytest.mark.parametrize("window", ["10 minutes", "1 hour"])
+def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    skewed: SkewedTopic,
+    tmp_path: Path,
+    window: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report")
+    native = WindowedCount(df, window=window).start(tmp_path / "native").finish()
+    truth = RECORDS - native.counted
+    found = report(tmp_path / "report")
+    assert 0 < dropped(native.query) < truth
+    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
+    assert found["rows"]["read"] == RECORDS
+    assert sum(found["rows"]["dropped_by_operator"].values()) == dropped(native.query)
+    assert sum(split["lost"] for split in found["splits"]) == sum(m["lost"] for m in found["timeline"]) == truth
+    assert f"{truth:,} of {RECORDS:,} rows" in caplog.text
+
+
+def test_what_the_report_says_alignment_would_keep_an_aligned_run_does_keep(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report")
+    WindowedCount(df).start(tmp_path / "native").finish()
+    found = report(tmp_path / "report")
+    lost = found["rows"]["lost"]["most"]
+    assert found["kept_by_alignment"] == {"least": lost, "most": lost, "why": ""}
+    said = {each["option"]: each["value"] for each in found["advice"]}
+    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=int(said["maxOffsetsPerTrigger"]))
+    aligned = align(stream, Alignment(max_drift=said["max_drift"]))
+    assert WindowedCount(aligned).start(tmp_path / "aligned").finish().counted == RECORDS
+    native = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+    assert WindowedCount(native, delay=said["withWatermark"]).start(tmp_path / "long").finish().counted == RECORDS
+
+
+def test_rows_that_a_row_by_row_operator_drops_are_spark_s_own_count(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report").where("partition != 6")
+    distinct = df.withWatermark("timestamp", "10 minutes").dropDuplicates(["partition", "offset", "timestamp"])
+    native = Rows(distinct).start(tmp_path / "native").finish()
+    read = RECORDS - skewed.counts()[6]
+    found = report(tmp_path / "report")
+    truth = read - len(native.all)
+    assert truth == dropped(native.query) > 0
+    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "operators"}
+
+
+def filtered(df: DataFrame) -> DataFrame:
+    return df.where("offset % 2 = 0").withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour"))
+
+
+def sliding(df: DataFrame) -> DataFrame:
+    return df.withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour", "30 minutes"))
+
+
+def by_session(df: DataFrame) -> DataFrame:
+    return df.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "20 minutes"), "partition")
+
+
+@pytest.mark.parametrize("shape", [filtered, sliding, by_session])
+def test_where_a_loss_cannot_be_known_exactly_the_report_has_both_ends_and_says_why(
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    skewed: SkewedTopic,
+    tmp_path: Path,
+    shape: Callable[[DataFrame], Any],
+) -> None:
+    query = run(shape(observed(spark, kafka, skewed, tmp_path / "report")).count(), tmp_path / "native")
+    found = report(tmp_path / "report")
+    lost = found["rows"]["lost"]
+    assert (lost["basis"], lost["exact"]) == ("between", False)
+    assert lost["least"] == dropped(query) < lost["most"] == found["rows"]["late"]
+    assert found["summary"].startswith(f"Up to {lost['most']:,} of {RECORDS:,} rows")
+    assert any("too low" in each for each in found["not_known"])
+
+
+def test_a_query_without_state_loses_nothing_however_late_its_rows_are(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report").withWatermark("timestamp", "10 minutes")
+    run(df.select("value"), tmp_path / "native")
+    found = report(tmp_path / "report")
+    assert found["rows"]["lost"]["most"] == 0
+    assert found["rows"]["lost"]["basis"] == "stateless"
+    assert found["summary"].startswith(f"No row of {RECORDS:,} rows was lost.")
+
+
+def test_two_sources_are_counted_each_by_its_own_splits_and_their_loss_is_exact(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, topic: str, tmp_path: Path
+) -> None:
+    other = SkewedTopic(topic, weights=(1, 2, 1), records=4_000, late_start_hours=12)
+    topics.load(kafka.bootstrap, other)
+    streams = [kafka_stream(spark, kafka.bootstrap, of.name, maxOffsetsPerTrigger=BUDGET) for of in (skewed, other)]
+    one, two = align_all(streams, Alignment(mode="observe", report=str(tmp_path)))
+    native = WindowedCount(one.union(two)).start(tmp_path / "native").finish()
+    found = report(tmp_path)
+    truth = RECORDS + 4_000 - native.counted
+    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
+    late = Counter({source: sum(s["late"] for s in found["splits"] if s["source"] == source) for source in (0, 1)})
+    assert native.query is not None
+    assert late == {
+        i: sum(int(p["sources"][i]["metrics"]["lateRows"]) for p in native.query.recentProgress) for i in (0, 1)
+    }
+    assert min(late.values()) > 0
+    assert {s["source"]: s["offsets"] for s in found["sources"]} == {0: RECORDS, 1: 4_000}
+
+
+def test_a_join_s_dropped_rows_are_spark_s_own_count(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report")
+    one, other = (df.withWatermark("timestamp", "10 minutes").alias(name) for name in ("one", "other"))
+    same = "one.partition = other.partition AND one.offset = other.offset AND one.timestamp = other.timestamp"
+    query = run(one.join(other, F.expr(same)), tmp_path / "native")
+    found = report(tmp_path / "report")
+    assert found["rows"]["lost"]["least"] == found["rows"]["lost"]["most"] == dropped(query) > 0
+
+
+def test_the_distance_between_the_partitions_is_that_of_their_first_unread_records(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    native = WindowedCount(observed(spark, kafka, skewed, tmp_path / "report")).start(tmp_path / "native").finish()
+    assert native.query is not None
+    apart = []
+    for progress in native.query.recentProgress:
+        if not progress["numInputRows"]:
+            continue
+        start = (json.loads(progress["sources"][0]["startOffset"] or "null") or {}).get(skewed.name, {})
+        heads = [
+            skewed.event_time(partition, start.get(str(partition), 0))
+            for partition in range(skewed.partitions)
+            if start.get(str(partition), 0) < skewed.counts()[partition]
+        ]
+        apart.append(max(heads) - min(heads))
+    assert [moment["apart_ms"] for moment in report(tmp_path / "report")["timeline"]] == apart
+
+
+def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_it_has_no_count(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path).withWatermark("timestamp", "10 minutes")
+    counted = df.groupBy(F.window("timestamp", "1 hour")).count()
+    first = counted.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "1")).start()
+    try:
+        run(counted, tmp_path / "2", name="second")
+    finally:
+        first.stop()
+    found = report(tmp_path, "lockgate-observed-second")
+    assert found["rows"]["late"] is None
+    assert found["rows"]["lost"]["most"] is None
+    assert any("align it anew for each query" in each for each in found["not_known"])
+    assert report(tmp_path)["rows"]["late"] is not None
+
+
+def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    text = (Path(__file__).parents[2] / "docs/guide/observe.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    exec(code, {"spark": spark, "brokers": kafka.bootstrap, "topic": skewed.name, "folder": str(tmp_path)})
+    assert report(tmp_path / "report")["rows"]["read"] == RECORDS
+
+
+def test_the_page_is_one_file_that_asks_no_other_host_for_anything(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    WindowedCount(observed(spark, kafka, skewed, tmp_path)).start(tmp_path / "native").finish()
+    page = (tmp_path / "lockgate-observed.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "src=" not in page
+    assert page.count("<svg") == 2

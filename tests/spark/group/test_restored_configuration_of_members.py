@@ -1,0 +1,30 @@
+"""A coordinator over memory that was restarted gets an operator's configuration back from the
+queries that live on.
+"""
+
+import httpx
+
+from lockgate_testbed.coordinator import CoordinatorProcess
+from support.members import MINUTE, at, create, member
+
+OPERATORS = 7 * MINUTE
+
+
+def in_force(url: str, group: str) -> int:
+    found = httpx.get(f"{url}/v1/groups/{group}", timeout=60).raise_for_status().json()
+    return int(found["config"]["max_drift_ms"])
+
+
+def test_an_operator_s_configuration_survives_a_restart_though_a_new_query_comes_first(topic: str) -> None:
+    with CoordinatorProcess() as coordinator:
+        url = coordinator.url
+        create(url, topic, max_drift_ms=OPERATORS)
+        with member(url, topic, "survivor") as survivor:
+            survivor.exchange(at(1_000))
+            coordinator.kill()
+            coordinator.start()
+            with member(url, topic, "newcomer") as newcomer:
+                newcomer.exchange(at(2_000))
+                assert in_force(url, topic) != OPERATORS, "the newcomer's own rules, until a survivor comes"
+                survivor.exchange(at(1_001))
+                assert in_force(url, topic) == OPERATORS

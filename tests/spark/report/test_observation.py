@@ -1,0 +1,118 @@
+"""What an observed run has lost, from the figures of its batches."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.plan.model import Limit, PlannedState
+from lockgate_spark import BatchAlignment, SplitAlignment
+from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, QueryShape, RunState, StateOperator
+from lockgate_spark.report.observation import MOST_MOMENTS, Beside, Observation, loss_of
+
+HOUR = 3_600_000
+SAVE, JOIN, DEDUPE = "stateStoreSave", "symmetricHashJoin", "dedupe"
+
+
+def observation() -> Observation:
+    return Observation("orders", "id", "run", began=100.0)
+
+
+def seen(one: Observation, **beside: int) -> Findings:
+    return one.findings(RunState.RUNNING, 200.0, Beside(**beside))
+
+
+def split(source: int, name: str, watermark: int, position: int = 0, end: int = 1) -> SplitAlignment:
+    return SplitAlignment(source, name, position, end, PlannedState.ACTIVE, watermark, None, 0)
+
+
+def view(*splits: SplitAlignment) -> BatchAlignment:
+    return BatchAlignment(0, 0, Limit.BUDGET, splits, (), (), None, (), 0.0, 0.0)
+
+
+def batch(late: dict[str, int], lost: dict[str, int], exact: bool = True) -> BatchLoss:
+    return BatchLoss(10, late, lost, oldest=1_000, watermark=5_000, exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("late", "operators", "shape", "loss"),
+    [
+        (90, {}, QueryShape(), Loss(Basis.STATELESS, 0, 0)),
+        (90, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
+        (90, {JOIN: 3, DEDUPE: 4}, QueryShape(), Loss(Basis.OPERATORS, 7, 7)),
+        (90, {SAVE: 9}, QueryShape(whole=True), Loss(Basis.WINDOWS, 60, 60)),
+        (90, {SAVE: 9}, QueryShape(), Loss(Basis.BETWEEN, 9, 90)),
+        (90, {SAVE: 9, JOIN: 5}, QueryShape(whole=True), Loss(Basis.BETWEEN, 14, 90)),
+        (90, {SAVE: 9}, QueryShape(seen=False, whole=True), Loss(Basis.BETWEEN, 9, None)),
+        (None, {SAVE: 9}, QueryShape(whole=True), Loss(Basis.UNCOUNTED, 9, None)),
+        (None, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
+    ],
+)
+def test_a_loss_is_exact_only_where_spark_or_the_windows_give_each_row(
+    late: int | None, operators: dict[str, int], shape: QueryShape, loss: Loss
+) -> None:
+    assert loss_of(late, 60, operators, ran=True, shape=shape) == loss
+
+
+def test_sources_of_one_plan_are_one_batch_and_each_split_has_its_own_figures() -> None:
+    one, plan = observation(), view(split(0, "a-0", HOUR), split(1, "b-0", 3 * HOUR))
+    one.read(0, {"a-0": 0}, {"a-0": 5}, plan, 100, at=101.0)
+    one.read(1, {"b-0": 2}, {"b-0": 5}, plan, None, at=101.0)
+    one.lose(0, batch({"a-0": 4}, {"a-0": 3}), at=102.0)
+    one.lose(1, batch({}, {}), at=102.0)
+    found = seen(one)
+    assert [(s.split, s.offsets, s.late, s.lost, s.ahead_ms) for s in found.splits] == [
+        ("a-0", 5, 4, 3, 0),
+        ("b-0", 3, 0, 0, 2 * HOUR),
+    ]
+    assert (found.batches, found.rows, found.late, found.apart_ms) == (1, 20, 4, 2 * HOUR)
+    assert [(s.budget, s.largest) for s in found.sources] == [(100, 5), (None, 3)]
+    assert found.lateness_ms == 4_000
+
+
+def test_a_split_that_has_nothing_to_read_is_not_far_from_any() -> None:
+    one = observation()
+    one.read(0, {"a-0": 0}, {"a-0": 5}, view(split(0, "a-0", HOUR), split(0, "a-1", 9 * HOUR, 1, 1)), 100, at=101.0)
+    assert seen(one).apart_ms == 0
+
+
+def test_the_time_between_batches_is_not_time_that_they_took() -> None:
+    one = observation()
+    for began in (100.0, 1_000.0):
+        one.read(0, {"a-0": 0}, {"a-0": 5}, None, 100, at=began)
+        for later in (2.0, 500.0):  # a progress report of an idle trigger, too
+            one.done(began + later)
+    assert seen(one).busy_s == 4.0
+
+
+def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
+    one = observation()
+    one.read(0, {"a-0": 5}, {"a-0": 5}, view(split(0, "a-0", 0)), 100, at=101.0)
+    assert (seen(one).batches, seen(one).moments) == (0, ())
+
+
+def test_a_replayed_batch_whose_windows_were_not_known_makes_the_loss_inexact() -> None:
+    one = observation()
+    one.shape = QueryShape(HOUR, whole=True)
+    one.operate(1, [StateOperator(SAVE, 2)])
+    one.lose(0, batch({"a-0": 4}, {"a-0": 4}, exact=False), at=102.0)
+    assert seen(one).loss == Loss(Basis.BETWEEN, 2, 4)
+
+
+def test_a_progress_report_that_is_seen_twice_counts_once() -> None:
+    one = observation()
+    for progress in (1, 1, 2):
+        one.operate(progress, [StateOperator(DEDUPE, 5)])
+    assert seen(one).operators == {DEDUPE: 10}
+
+
+@given(count=st.integers(0, 5 * MOST_MOMENTS))
+def test_a_long_timeline_is_merged_and_loses_no_row_and_no_batch(count: int) -> None:
+    one, lost = observation(), [n * n % 7 for n in range(count)]
+    for n, rows in enumerate(lost):
+        one.read(0, {"a-0": n}, {"a-0": n + 1}, view(split(0, "a-0", n)), None, at=float(n))
+        one.lose(0, batch({"a-0": rows}, {"a-0": rows}), at=float(n))
+    found = seen(one)
+    assert len(found.moments) <= MOST_MOMENTS
+    assert sum(moment.batches for moment in found.moments) == len(lost)
+    assert sum(moment.lost for moment in found.moments) == sum(lost)
+    assert [moment.at for moment in found.moments] == sorted(moment.at for moment in found.moments)

@@ -1,0 +1,68 @@
+"""The fenced blocks of README and docs, in the order in which a reader meets them.
+
+A comment on the line above a block says how it is tested. `<!-- not run: REASON -->`: not at all.
+`<!-- output -->`: the block is what the Python block before it prints.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.imports import CHECKOUT
+
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+BLOCK = re.compile(
+    r"^(?:<!-- (?P<comment>.*?) -->\n)?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE
+)
+CONTINUED = re.compile(r"\\\n\s*")
+TOPIC = re.compile(r"kafka-topics\.sh\b.*--create\b.*--topic (\S+) --partitions (\d+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block; `line` is the page's line, from 1, where its text begins."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    comment: str
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.page.relative_to(CHECKOUT)}:{self.line}"
+
+    @property
+    def reason(self) -> str:
+        """Why a test cannot run it; empty where one does."""
+        return self.comment.removeprefix("not run: ") if self.comment.startswith("not run: ") else ""
+
+    @property
+    def interactive(self) -> bool:
+        """It shows a Python prompt, and what is answered: a doctest."""
+        return self.language == "python" and self.text.startswith(">>> ")
+
+    def commands(self) -> list[str]:
+        """The lines of a shell's block, each with those that continue it."""
+        lines = CONTINUED.sub(" ", self.text).splitlines()
+        return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def blocks(page: Path) -> list[Block]:
+    """All blocks of a page."""
+    text = page.read_text(encoding="utf-8")
+    found = [(text.count("\n", 0, each.start("text")) + 1, each) for each in BLOCK.finditer(text)]
+    return [Block(page, line, each["language"], each["text"], each["comment"] or "") for line, each in found]
+
+
+def all_blocks(*languages: str) -> Iterator[Block]:
+    """Those of all pages that are written in one of these languages; all without any."""
+    return (block for page in PAGES for block in blocks(page) if not languages or block.language in languages)
+
+
+def topics_of(page: Path) -> dict[str, int]:
+    """The topics that a page's commands create, with their partitions."""
+    found = (TOPIC.search(line) for block in blocks(page) for line in block.commands() if block.language == "bash")
+    return {each[1]: int(each[2]) for each in found if each}
