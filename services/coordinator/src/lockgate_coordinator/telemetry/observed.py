@@ -51,10 +51,11 @@ class ObservedStore:
         return instead
 
     async def delete(self, loaded: Loaded) -> bool:
+        """As the store's own, of a group that has expired."""
         with _Step(self, "delete"):
             done = await self._store.delete(loaded)
         if done:
-            self._journal.deleted(loaded.name, 0 if loaded.group is None else len(loaded.group.readers))
+            self._journal.deleted(loaded.name, 0 if loaded.group is None else len(loaded.group.readers), expired=True)
         else:
             self.conflicts += 1
         return done
