@@ -158,8 +158,9 @@ def test_a_rate_needs_tokens_to_be_counted_by() -> None:
 def test_a_service_with_tokens_may_listen_on_any_host_and_warns_of_plain_http(file: Path, tmp_path: Path) -> None:
     with serving(tmp_path, "--tokens", str(file), "--host", "0.0.0.0") as served:
         assert httpx.get(f"{served.url}/v1/groups", timeout=60).status_code == 401
-        (line,) = served.said()
-        assert "plain http at 0.0.0.0" in line
+        plain, unknown = served.said()
+        assert "plain http at 0.0.0.0" in plain
+        assert "401 for 127.0.0.1" in unknown
     with serving(tmp_path, "--tokens", str(file)) as served:
         assert served.said() == []
 

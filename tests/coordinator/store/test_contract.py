@@ -226,6 +226,29 @@ async def test_a_delete_of_an_older_version_changes_nothing(store: Store) -> Non
     assert await store.names("", 10) == ["g"]
 
 
+async def test_a_discarded_group_is_gone_whatever_its_version_and_its_readers_are_counted(store: Store) -> None:
+    group = await created(store)
+    loaded = await store.load("g")
+    assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)) is None
+    assert await store.discard("g") == 1
+    assert (await store.load("g")).group is None
+    assert (await store.names("", 10), await store.count()) == ([], 0)
+    assert await store.discard("g") is None
+    assert await store.discard("h") is None
+
+
+async def test_a_successor_begins_above_all_that_a_discarded_group_gave_out(store: Store) -> None:
+    for _ in range(2):
+        group = await created(store)
+        loaded = await store.load("g")
+        ahead = group.revision + 10**9
+        assert await store.commit(loaded, replace(group, left_epoch=ahead)) is None
+        assert await store.discard("g") == 0
+        successor = await created(store)
+        assert successor.revision > ahead
+        assert await store.discard("g") == 0
+
+
 async def test_names_come_in_order_a_page_at_a_time_without_deleted_groups(store: Store) -> None:
     for name in ("b", "a", "Z", "a:1", "c"):
         await created(store, name)

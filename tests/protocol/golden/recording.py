@@ -21,7 +21,7 @@ from lockgate_coordinator.access import under_way
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service import announcer, pulse
 from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore, open_store
+from lockgate_coordinator.store import Loaded, MemoryStore, UnreadableGroup, open_store
 
 from .scenario import BUSY, READER, SCENARIO, START, Step
 
@@ -44,8 +44,9 @@ async def recorded() -> list[dict[str, Any]]:
         _client(create_app(MemoryStore(lambda: now), Settings(max_subscribers=0))) as full,
         _client(create_app(open_store("redis://127.0.0.1:1/0"))) as lost,
         _client(_about_to_stop()) as stopping,
+        _client(create_app(_Damaged())) as damaged,
     ):
-        clients = {"store_gone": lost, "guarded": guarded, "full": full, "stopping": stopping}
+        clients = {"store_gone": lost, "guarded": guarded, "full": full, "stopping": stopping, "damaged": damaged}
         for step in SCENARIO:
             now = START + step.at
             if step.frames:
@@ -75,6 +76,13 @@ def _about_to_stop() -> Any:
     app = create_app(MemoryStore())
     app.state.coordinator.stopping = True
     return app
+
+
+class _Damaged(MemoryStore):
+    """No group of it can be read, as in a Redis whose records are damaged."""
+
+    def cached(self, name: str) -> Loaded:
+        raise UnreadableGroup(name, "the record of its head is missing", "Delete the group")
 
 
 def _client(app: Any) -> httpx.AsyncClient:
@@ -127,6 +135,7 @@ def _asked(step: Step, now_ms: int) -> dict[str, Any]:
     asked |= {"guarded": True} if step.guarded else {}
     asked |= {"full": True} if step.full else {}
     asked |= {"stopping": True} if step.stopping else {}
+    asked |= {"damaged": True} if step.damaged else {}
     asked |= {} if step.body is None else {"body": step.body}
     asked |= {} if step.text is None else {"text": step.text}
     return asked | ({"blanks": step.blanks} if step.blanks else {})

@@ -27,7 +27,8 @@ class Step:
     """One request, `at` ms after START: a JSON `body`, a `text` that is none, or `blanks` spaces.
 
     `store_gone`: it is made to a service whose store does not answer; `guarded`: to one that wants
-    tokens; `full`: to one where nobody may wait; `stopping`: to one that is about to stop.
+    tokens; `full`: to one where nobody may wait; `stopping`: to one that is about to stop;
+    `damaged`: to one whose groups cannot be read.
     `frames`: of an event stream, this many are taken, then it is closed.
     """
 
@@ -42,6 +43,7 @@ class Step:
     guarded: bool = False
     full: bool = False
     stopping: bool = False
+    damaged: bool = False
     frames: int = 0
 
 
@@ -246,6 +248,7 @@ FULL = [
 ]
 DENIED = [
     Step(at=30_001, method="GET", path="/readyz", stopping=True),
+    Step(at=30_001, method="GET", path="/v1/groups/checkout/alignment", damaged=True),
     Step(at=30_001, method="GET", path="/livez", guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", guarded=True),
     Step(at=30_001, method="GET", path="/v1/groups", headers=bearing("nobodys"), guarded=True),

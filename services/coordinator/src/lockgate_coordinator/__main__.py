@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lockgate.group.expiry import Expiry
 from lockgate_coordinator import __version__
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import NAME, valid_groups
@@ -24,6 +25,7 @@ from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
 log = logging.getLogger("lockgate")
 
 LIMITS = Limits()
+WEEK_H = 168.0
 
 cli = typer.Typer(
     help="lockgate: splits that run ahead in event time wait until the ones behind catch up.",
@@ -113,6 +115,24 @@ MaxGroups = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_GROUPS", min=1, hel
 MaxAttributes = Annotated[
     int, typer.Option(envvar="LOCKGATE_MAX_ATTRIBUTES", min=0, help="Bytes of a reader's owner and attributes.")
 ]
+ExpireReaders = Annotated[
+    float,
+    typer.Option(
+        envvar="LOCKGATE_EXPIRE_READERS",
+        min=0,
+        metavar="HOURS",
+        help="Forget lost and finished readers of a living group after so long; 0: never.",
+    ),
+]
+ExpireGroups = Annotated[
+    float,
+    typer.Option(
+        envvar="LOCKGATE_EXPIRE_GROUPS",
+        min=0,
+        metavar="HOURS",
+        help="Delete groups that nobody has configured and whose readers are all dead after so long; 0: never.",
+    ),
+]
 Certificate = Annotated[
     Path | None,
     typer.Option(
@@ -165,6 +185,8 @@ def serve_command(
     max_sources: MaxSources = LIMITS.sources,
     max_groups: MaxGroups = LIMITS.groups,
     max_attributes: MaxAttributes = LIMITS.attributes,
+    expire_readers: ExpireReaders = WEEK_H,
+    expire_groups: ExpireGroups = WEEK_H,
     ssl_certfile: Certificate = None,
     ssl_keyfile: Key = None,
     ssl_ca_certs: Authorities = None,
@@ -189,6 +211,7 @@ def serve_command(
         split_metrics=split_metrics,
         allowed_hosts=(*(allowed_host or ()), host),
         limits=limits,
+        expiry=Expiry(_ms(expire_readers), _ms(expire_groups)),
         fast=_fast(plain),
     )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
@@ -260,6 +283,10 @@ def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> 
     if keyfile is not None or ca_certs is not None:
         raise _fault("--ssl-keyfile and --ssl-ca-certs need --ssl-certfile, the certificate to listen with")
     return None
+
+
+def _ms(hours: float) -> int | None:
+    return max(1, int(hours * 3_600_000)) if hours else None
 
 
 def _fast(plain: str) -> Fast:

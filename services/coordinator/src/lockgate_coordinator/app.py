@@ -1,5 +1,6 @@
 """The application: a store in, an ASGI application out. Nothing is built at import time."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -25,6 +26,7 @@ from lockgate_coordinator.api import (
 )
 from lockgate_coordinator.fast.lean_reports import LeanReports
 from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.service.expiring import keep_removing
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.telemetry import traces
@@ -70,6 +72,7 @@ def create_app(
     coordinator = Coordinator(
         counted.store,
         counted.journal.evicting,
+        counted.journal.expiring,
         max_watchers=settings.max_subscribers,
         limits=settings.limits,
         fast=settings.fast,
@@ -77,7 +80,9 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        removing = asyncio.create_task(keep_removing(coordinator, settings.expiry))
         yield
+        removing.cancel()
         await coordinator.close()
         if spans is not None:
             await traces.end(spans)

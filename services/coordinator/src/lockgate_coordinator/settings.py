@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lockgate.group.expiry import Expiry
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 
@@ -17,7 +18,8 @@ class Settings:
     `rate_limit`: requests a second of each token, with bursts of twice as many; None: no limit.
     `max_subscribers`: event streams and long polls at the same time in this process.
     `split_metrics`: each split has metrics of its own. `allowed_hosts`: names by which a service
-    without tokens may be called, besides private ones. `limits`: how much a group may hold. `fast`:
+    without tokens may be called, besides private ones. `limits`: how much a group may hold.
+    `expiry`: how long what is dead is kept. `fast`:
     the fast parts in use.
     """
 
@@ -28,6 +30,7 @@ class Settings:
     split_metrics: bool = False
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    expiry: Expiry = field(default_factory=Expiry)
     fast: Fast = field(default_factory=Fast)
 
     @property

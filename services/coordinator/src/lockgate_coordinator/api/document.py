@@ -31,6 +31,7 @@ MEMBERS: Mapping[str, Json] = {
     "limit-reached": {"limit": TEXT, "most": integer(0)},
     "stale-epoch": {"current_epoch": integer(1)},
     "reader-busy": {"owner": TEXT},
+    "unreadable-group": {"reason": TEXT, "remedy": TEXT},
 }
 """The members of a problem beyond those that all problems have."""
 

@@ -11,6 +11,7 @@ from lockgate.group.group import Group
 from lockgate.group.readers import ReaderKey
 from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
+from lockgate.wire.fields import Json
 from lockgate_coordinator.api.audit import audited, differences
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
@@ -26,6 +27,7 @@ from lockgate_coordinator.api.parts import (
 )
 from lockgate_coordinator.service.coordinator import Coordinator, Precondition
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
+from lockgate_coordinator.store import UnreadableGroup
 
 router = APIRouter(prefix="/v1/groups", tags=["groups"])
 
@@ -67,17 +69,21 @@ async def listed(
     coordinator: TheCoordinator, visible: Visible, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = ""
 ) -> Response:
     """Groups in the order of their names, from the one above `after`; `next` is the `after` of the
-    next page.
+    next page. Groups of the page that cannot be read are in `unreadable`.
     """
     names = await _visible_names(coordinator, visible, after, limit + 1)
-    items = []
+    items, unreadable = list[Json](), list[Json]()
     for name in names[:limit]:
         try:
             committed = await coordinator.look(name)
         except UnknownGroup:  # deleted a moment ago
             continue
+        except UnreadableGroup as error:
+            unreadable.append({"group": name, "reason": error.reason, "remedy": error.remedy})
+            continue
         items.append(summary(committed.group, committed.event, committed.now_ms))
-    return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None})
+    more = {"unreadable": unreadable} if unreadable else {}
+    return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None, **more})
 
 
 @router.get("/{group}", **route("unknown-group", answers={200: answer("The group", "InspectedGroup", ETAG)}))
@@ -96,7 +102,7 @@ async def one(
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
 async def forget(request: Request, response: Response, group: GroupName, coordinator: TheCoordinator) -> None:
-    """Forgets the group and all in it."""
+    """Forgets the group and all in it, even if it cannot be read."""
     with audited(request, response, "delete", group):
         await coordinator.forget(group)
 

@@ -33,6 +33,6 @@ async def metrics(request: Request, coordinator: TheCoordinator) -> Response:
     async with counted.scraping:
         scrape = await scrape_groups(coordinator, name_splits=settings.split_metrics)
         if scrape.complete and not scrape.more_groups:
-            counted.totals.keep_only({group.name for group in scrape.groups})
+            counted.totals.keep_only({group.name for group in scrape.groups}.union(scrape.unreadable))
         text, content_type = await asyncio.to_thread(counted.exposition, request.headers.get("accept", ""), scrape)
     return Response(text, headers={"content-type": content_type})

@@ -32,7 +32,7 @@ from lockgate_coordinator.access.denials import (
 from lockgate_coordinator.service.announcer import TooManyWatchers
 from lockgate_coordinator.service.commit_queue import PreconditionFailed
 from lockgate_coordinator.service.coordinator import Stopping
-from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.telemetry.requests import PROBLEM
 
 
@@ -95,6 +95,13 @@ TABLE: Mapping[type[Exception], Problem] = {
     ),
     TooManyWatchers: Problem(
         503, "too-many-subscribers", "As many wait here as may", headers=lambda error: {"Retry-After": "5"}
+    ),
+    UnreadableGroup: Problem(
+        503,
+        "unreadable-group",
+        "The group cannot be read",
+        lambda error: {"reason": error.reason, "remedy": error.remedy},
+        lambda error: {"Retry-After": "10"},
     ),
     Stopping: Problem(503, "stopping", "The service is about to stop", headers=lambda error: {"Retry-After": "1"}),
     StoreUnavailable: Problem(

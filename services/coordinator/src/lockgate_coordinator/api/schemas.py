@@ -200,7 +200,10 @@ SCHEMAS: dict[str, Json] = {
             "held_by": list_of(ref("HeldBy"), maxItems=8),
         }
     ),
-    "Groups": record({"items": list_of(ref("GroupSummary"), maxItems=1000), "next": or_null(NAME)}),
+    "Groups": record(
+        {"items": list_of(ref("GroupSummary"), maxItems=1000), "next": or_null(NAME)},
+        {"unreadable": list_of(record({"group": NAME, "reason": TEXT, "remedy": TEXT}), maxItems=1000)},
+    ),
     "InspectedSplit": record(
         {
             **_with_iso("watermark"),

@@ -90,12 +90,13 @@ class CoordinatorClient:
 
     def groups(self) -> Json:
         """All groups, from as many pages as needed."""
-        items, after = list[Json](), ""
+        items, unreadable, after = list[Json](), list[Json](), ""
         while True:
             page = self._json("/v1/groups", limit=PAGE, after=after)
             items += page["items"]
+            unreadable += page.get("unreadable", [])
             if page["next"] is None:
-                return {"items": items, "next": None}
+                return {"items": items, "next": None, **({"unreadable": unreadable} if unreadable else {})}
             after = page["next"]
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:

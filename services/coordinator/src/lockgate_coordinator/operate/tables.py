@@ -31,7 +31,13 @@ COLOURS = {
 
 
 def groups_table(groups: Json) -> RenderableType:
-    """All groups, a line each."""
+    """All groups, a line each; below them those that cannot be read."""
+    sick = [
+        Text(f"{item['group']} cannot be read: {item['reason']}. {item['remedy']}", style="red")
+        for item in groups.get("unreadable", [])
+    ]
+    if not groups["items"] and sick:
+        return Group(*sick)
     if not groups["items"]:
         return Text("there are no groups yet: a reader that registers creates its own")
     table = _table("group", "watermark", "ceiling", "drift", "readers", "held by")
@@ -46,7 +52,7 @@ def groups_table(groups: Json) -> RenderableType:
             str(item["readers"]),
             by,
         )
-    return table
+    return Group(table, *sick) if sick else table
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:

@@ -12,7 +12,9 @@ from secrets import token_hex
 
 from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
 from lockgate.group import commands
+from lockgate.group.expiry import Expiry, expired_readers, has_expired, without_readers
 from lockgate.group.group import Act, Group, configured, create
+from lockgate.group.readers import ReaderKey
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -26,9 +28,7 @@ from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.pulse import Pulse
-from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
-
-DELETE_ATTEMPTS = 100
+from lockgate_coordinator.store import Loaded, Store
 
 REPORTS_AT_ONCE = 1_000
 """Reports of a batch that make one commit, in some 15 ms. Between two commits other requests are
@@ -59,11 +59,16 @@ def _unrecorded(group: str, source: str, subtask: int) -> AbstractContextManager
     return nullcontext()
 
 
+def _unrecorded_expiry(group: str, readers: Sequence[ReaderKey]) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class Coordinator:
     """All methods raise `Refused` for what the core's rules refuse, and `StoreUnavailable` when the
     store does not answer.
 
-    `evicting` is entered while a reader (group, source, subtask) is evicted. Afterwards the group
+    `evicting` is entered while a reader (group, source, subtask) is evicted, `expiring` while
+    readers of a group expire. Afterwards the group
     does not show whether the reader was evicted or left by itself. `pulse` is that of the event
     loop; None: one of its own.
 
@@ -76,6 +81,7 @@ class Coordinator:
         self,
         store: Store,
         evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unrecorded,
+        expiring: Callable[[str, Sequence[ReaderKey]], AbstractContextManager[None]] = _unrecorded_expiry,
         *,
         max_watchers: int = 10_000,
         limits: Limits = Limits(),  # noqa: B008 – frozen
@@ -85,6 +91,7 @@ class Coordinator:
         self.stopping = False
         self._store = store
         self._evicting = evicting
+        self._expiring = expiring
         self._limits = limits
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
         self._pulse = pulse or Pulse()
@@ -133,17 +140,23 @@ class Coordinator:
 
     async def forget(self, name: str) -> None:
         """Deletes the group. A successor never reuses its revisions and epochs."""
-        for attempt in range(DELETE_ATTEMPTS):
+        if await self._store.discard(name) is None:
+            raise UnknownGroup(name)
+        self._announcer.deleted(name)
+
+    async def expire(self, name: str, expiry: Expiry) -> None:
+        """Removes the readers that have expired, or the whole group. Raises `UnknownGroup`."""
+        committed = await self.look(name)
+        if has_expired(committed.group, expiry, committed.now_ms, committed.hearing):
             loaded = await self._store.load(name)
-            if loaded.group is None and attempt:
+            # Another process may have heard a reader since; or the clock has leapt.
+            if loaded.group == committed.group and not loaded.leaps and await self._store.delete(loaded):
                 self._announcer.deleted(name)
-                return  # the answer to the delete was lost, or somebody else was faster
-            if loaded.group is None:
-                raise UnknownGroup(name)
-            if await self._store.delete(loaded):
-                self._announcer.deleted(name)
-                return
-        raise StoreUnavailable(f"group {name!r} was changed by others {DELETE_ATTEMPTS} times in a row: send again")
+            return
+        keys = expired_readers(committed.group, expiry)
+        if keys:
+            with self._expiring(name, keys):
+                await self._change(name, lambda group, _: without_readers(group, expired_readers(group, expiry)))
 
     async def register(self, name: str, source: str, event: ReaderRegistrationEvent) -> RegistrationAnswer:
         """An unknown group is created with the configuration that the reader knows, or with the

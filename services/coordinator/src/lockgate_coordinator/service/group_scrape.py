@@ -14,7 +14,7 @@ from lockgate.wire.events import SplitState
 from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.inspection import state_of
-from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape, SourceFigures
 from lockgate_coordinator.telemetry.totals import OTHER
 
@@ -45,10 +45,10 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
         scrape.more_groups = len(names) > MOST_GROUPS
         for begin in range(0, min(len(names), MOST_GROUPS), LOOKS_AT_ONCE):
             some = names[begin : min(begin + LOOKS_AT_ONCE, MOST_GROUPS)]
-            looks = await asyncio.gather(*(_look(coordinator, name) for name in some))
+            looks = await asyncio.gather(*(_look(coordinator, scrape, name) for name in some))
             for committed in looks:
                 if committed is not None:
-                    scrape.groups.append(await _figures(coordinator, committed, left))
+                    scrape.groups.append(await _figures(coordinator, scrape, committed, left))
                     left -= len(scrape.groups[-1].named_splits)
             await asyncio.sleep(0)
     except StoreUnavailable:
@@ -57,14 +57,17 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
     return scrape
 
 
-async def _look(coordinator: Coordinator, name: str) -> Committed | None:
+async def _look(coordinator: Coordinator, scrape: Scrape, name: str) -> Committed | None:
     try:
         return await coordinator.look(name)
+    except UnreadableGroup:
+        scrape.unreadable.append(name)
+        return None
     except Refused:  # deleted a moment ago
         return None
 
 
-async def _figures(coordinator: Coordinator, committed: Committed, most_named: int) -> GroupFigures:
+async def _figures(coordinator: Coordinator, scrape: Scrape, committed: Committed, most_named: int) -> GroupFigures:
     group, event = committed.group, committed.event
     figures = GroupFigures(
         group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing)
@@ -76,7 +79,7 @@ async def _figures(coordinator: Coordinator, committed: Committed, most_named: i
             looked_at += 1 + _count(figures, committed, key, reader, most_named)
         if looked_at >= AT_ONCE:
             await asyncio.sleep(0)
-            again = await _look(coordinator, group.name)
+            again = await _look(coordinator, scrape, group.name)
             if again is None:
                 break
             committed, looked_at = again, 0

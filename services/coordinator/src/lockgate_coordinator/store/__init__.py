@@ -7,10 +7,10 @@ import os
 from collections.abc import Mapping
 
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.store.base import InvalidStoreAddress, Loaded, Store, StoreUnavailable
+from lockgate_coordinator.store.base import InvalidStoreAddress, Loaded, Store, StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.store.memory import MemoryStore
 
-__all__ = ["InvalidStoreAddress", "Loaded", "MemoryStore", "Store", "StoreUnavailable", "open_store"]
+__all__ = ["InvalidStoreAddress", "Loaded", "MemoryStore", "Store", "StoreUnavailable", "UnreadableGroup", "open_store"]
 
 EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redis+sentinel, redis+cluster)"
 

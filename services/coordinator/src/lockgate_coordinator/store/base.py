@@ -9,6 +9,7 @@
                           else answers what the store holds instead
     delete(loaded)        likewise without a group; the version stays for a while, as the floor of
                           a successor
+    discard(name)         delete whatever is there, without reading it
     claim(name)           load, and a request to the other processes to leave the group to this one
                           for a moment
 
@@ -44,6 +45,18 @@ class StoreUnavailable(Exception):
     """The store does not answer, or refuses to write. A commit under way may have been stored or
     not.
     """
+
+
+class UnreadableGroup(StoreUnavailable):
+    """The store answers, but what it holds of one group cannot be read. Only requests for this
+    group fail.
+    """
+
+    def __init__(self, name: str, reason: str, remedy: str) -> None:
+        super().__init__(f"group {name!r} cannot be read: {reason}. {remedy}")
+        self.name = name
+        self.reason = reason
+        self.remedy = remedy
 
 
 class InvalidStoreAddress(ValueError):
@@ -82,7 +95,9 @@ class Loaded:
 
 
 class Store(Protocol):
-    """Where groups are kept. All awaited methods raise `StoreUnavailable`."""
+    """Where groups are kept. All awaited methods raise `StoreUnavailable`. Those that read a group
+    raise `UnreadableGroup` where only that group is at fault.
+    """
 
     shared: bool
     """Whether groups live outside this process: other processes may change them, and every answer
@@ -96,6 +111,12 @@ class Store(Protocol):
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None: ...
 
     async def delete(self, loaded: Loaded) -> bool: ...
+
+    async def discard(self, name: str) -> int | None:
+        """Deletes the group, however large it is, and even if it cannot be read. Returns how many
+        readers it had; None: there was no group.
+        """
+        ...
 
     async def claim(self, name: str) -> int:
         """0: the group is claimed for `CLAIMED_MS`, and the cache holds its newest version. Else

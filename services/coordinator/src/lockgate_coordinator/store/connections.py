@@ -7,6 +7,7 @@ all commands do.
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
@@ -26,6 +27,7 @@ from redis.exceptions import (
     ReadOnlyError,
     RedisClusterException,
     RedisError,
+    ResponseError,
 )
 from redis.exceptions import ConnectionError as NotConnected
 
@@ -42,6 +44,8 @@ cost as much as the rest of a command.
 
 AT_ONCE = 16
 """How many commands are under way at most. While no connection breaks, no more are opened."""
+
+_FAULT_OF_A_SCRIPT = re.compile(r"user_script:\d+:")
 
 _ONCE_MORE = 1
 """How often a command is retried: a pooled connection may date from before a restart of Redis."""
@@ -168,6 +172,13 @@ class Connections:
         text = f"{self._address}: {_describe_error(error)}"
         self._outages.failed(text)
         return StoreUnavailable(text)
+
+
+def is_no_group(error: BaseException | None) -> bool:
+    """Whether a script has failed by what it found in its keys."""
+    if not isinstance(error, ResponseError):
+        return False
+    return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
 
 
 class _ScriptUnknown(Exception):

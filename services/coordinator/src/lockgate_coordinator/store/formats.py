@@ -22,7 +22,7 @@ from typing import Any, Final
 from lockgate.group.group import Group
 from lockgate.group.readers import Path, Reader
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent, SplitReport
-from lockgate_coordinator.store.base import StoreUnavailable
+from lockgate_coordinator.store.base import UnreadableGroup
 
 FORMAT: Final = 1
 """The format of this release's records: raised with each field that is added."""
@@ -62,11 +62,12 @@ class Newer:
 
 
 def check(name: str, needs: int) -> None:
-    """Raises `StoreUnavailable` for a group that this release must not touch."""
+    """Raises `UnreadableGroup` for a group that this release must not touch."""
     if needs > FORMAT:
-        raise StoreUnavailable(
-            f"group {name!r} was written by a newer coordinator: it needs format {needs}, and this one knows "
-            f"{FORMAT}. Replace this coordinator by one of the newer release"
+        raise UnreadableGroup(
+            name,
+            f"it was written by a newer coordinator: it needs format {needs}, and this one knows {FORMAT}",
+            "Replace this coordinator by one of the newer release",
         )
 
 

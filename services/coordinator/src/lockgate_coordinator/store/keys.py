@@ -6,7 +6,8 @@ lockgate:{<group>}:state     hash: `version`; `head`, all but the readers (JSON)
                              `r:<subtask>:<source>`, one reader each (JSON); `since`, the version
                              from which on changes and removals are recorded; `mark`, the
                              version and the series of its commit (`histories`). With `version`
-                             alone: a deleted group, which expires
+                             alone, or with `gone`, the request that deleted it: a deleted group,
+                             which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it
 lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the version that
                              removed them, for a while

@@ -4,6 +4,7 @@ which restores the groups.
 
 import time
 from collections.abc import Callable
+from itertools import islice
 
 from lockgate.group.group import Group
 from lockgate_coordinator.store.base import Loaded
@@ -17,6 +18,10 @@ def steady_clock() -> Callable[[], int]:
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 
 
+REMEMBERED_MS = 3_600_000
+"""How long the last version of a deleted group is kept."""
+
+
 class MemoryStore:
     """A dict of groups. `clock` tells the store's time in ms, and does not leap."""
 
@@ -26,6 +31,7 @@ class MemoryStore:
         self._clock = clock or steady_clock()
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
+        self._gone: dict[str, int] = {}  # deleted groups, and when, in that order
 
     def cached(self, name: str) -> Loaded:
         return Loaded(name, self._versions.get(name, 0), self._clock(), self._groups.get(name))
@@ -45,7 +51,27 @@ class MemoryStore:
             return False
         self._versions[loaded.name] = loaded.last_version
         self._groups.pop(loaded.name, None)
+        self._gone.pop(loaded.name, None)
+        self._gone[loaded.name] = self._clock()
+        self._forget_old_names()
         return True
+
+    def _forget_old_names(self) -> None:
+        """The clock is above the last version of a group that was deleted so long ago."""
+        until = self._clock() - REMEMBERED_MS
+        for name, deleted_at in list(islice(self._gone.items(), 10)):
+            if deleted_at > until:
+                return
+            del self._gone[name]
+            if name not in self._groups and self._versions[name] <= until:
+                del self._versions[name]
+
+    async def discard(self, name: str) -> int | None:
+        loaded = self.cached(name)
+        if loaded.group is None:
+            return None
+        await self.delete(loaded)
+        return len(loaded.group.readers)
 
     async def claim(self, name: str) -> int:
         return 0

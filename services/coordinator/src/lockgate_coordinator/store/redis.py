@@ -7,7 +7,6 @@ Redis holds instead, with Redis's time. Redis may lose what it had answered; `hi
 process notices.
 """
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,11 +22,12 @@ from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import Form, RedisAddress
-from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable
-from lockgate_coordinator.store.connections import Connections, Script
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable, UnreadableGroup
+from lockgate_coordinator.store.connections import Connections, Script, is_no_group
 from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
-from lockgate_coordinator.store.records import head_from_text, head_to_text, packed, reader_from_text, reader_to_text
+from lockgate_coordinator.store.reading import ReadingGroup, unreadable
+from lockgate_coordinator.store.records import head_to_text, packed, reader_to_text
 from lockgate_coordinator.store.server_clocks import ServerClocks
 
 log = logging.getLogger("lockgate")
@@ -43,8 +43,15 @@ AWAITED_MS = 40
 So processes claim in turn, and wait for no dead one.
 """
 
-DECODED_AT_ONCE = 500
-"""How many readers are decoded before other requests are served: some milliseconds."""
+AHEAD_MS = 60_000
+"""By how much a successor begins above a group that was deleted without being read. An epoch may be
+above the group's version: a reader may register several times within one millisecond.
+"""
+
+READINGS = 20
+"""How often a large group that changes meanwhile is read on."""
+
+FIELDS_AT_ONCE = 1_000
 
 
 class RedisStore:
@@ -60,7 +67,9 @@ class RedisStore:
         self._process = token_hex(8)
         self._numbers = count(1)
         self._clocks = ServerClocks(str(address), several=address.form is Form.CLUSTER)
+        self._values, self._discard = (Script("since_version", step) for step in ("values", "discard"))
         self._ready = Script("ready")
+        self._unreadable: set[str] = set()
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
 
     def cached(self, name: str) -> Loaded | None:
@@ -81,7 +90,7 @@ class RedisStore:
 
     async def load(self, name: str) -> Loaded:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)
-        answer = await self._connections.run(self._load, keys.of_group(name), [_mark(seen)], large=seen is None)
+        answer = await self._run(self._load, name, [_mark(seen)], large=seen is None)
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
@@ -92,7 +101,7 @@ class RedisStore:
         series, newer = self._series_after(loaded), _newer_after(loaded, group)
         args = await with_pauses(_commit_args(loaded, group, series, newer))
         sent_ms = monotonic_ms()
-        answer = await self._connections.run(self._commit, keys.of_group(name), args)
+        answer = await self._run(self._commit, name, args)
         if answer[0] != mark(loaded.next_version, series):
             return await self._merged(name, answer, loaded, sent_ms)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
@@ -110,16 +119,23 @@ class RedisStore:
         args: list[str | bytes | int] = [_mark(loaded), loaded.last_version, REMEMBERED_MS]
         done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
         if done:
-            await self._connections.command("ZREM", keys.GROUPS, loaded.name)
-            if (await self.load(loaded.name)).group is not None:
-                await self._connections.command("ZADD", keys.GROUPS, 0, loaded.name)
+            await self._unlist(loaded.name)
         self._groups.drop(loaded.name)
         return bool(done)
+
+    async def discard(self, name: str) -> int | None:
+        """Also takes a name off the list that has no group."""
+        args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, token_hex(8)]
+        readers = await self._connections.run(self._discard, keys.of_group(name), args)
+        self._groups.drop(name)
+        self._unreadable.discard(name)
+        await self._unlist(name)
+        return None if readers is None else int(readers)
 
     async def claim(self, name: str) -> int:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)
         args: list[str | bytes | int] = [_mark(seen), self._process, CLAIMED_MS, AWAITED_MS]
-        wait_ms, *answer = await self._connections.run(self._claim, (*keys.of_group(name), *keys.of_claim(name)), args)
+        wait_ms, *answer = await self._run(self._claim, name, args, keys.of_claim(name))
         if answer:
             await self._merged(name, answer, seen, sent_ms)
         return int(wait_ms)
@@ -150,6 +166,31 @@ class RedisStore:
     async def close(self) -> None:
         await self._connections.close()
 
+    async def _unlist(self, name: str) -> None:
+        await self._connections.command("ZREM", keys.GROUPS, name)
+        if (await self.load(name)).group is not None:
+            await self._connections.command("ZADD", keys.GROUPS, 0, name)
+
+    async def _run(
+        self,
+        script: Script,
+        name: str,
+        args: Sequence[str | bytes | int],
+        more: Sequence[str] = (),
+        *,
+        large: bool = False,
+    ) -> list[Any]:
+        """A script over the keys of one group, and `more`. Raises `UnreadableGroup` where they
+        hold what is no group.
+        """
+        try:
+            answer: list[Any] = await self._connections.run(script, (*keys.of_group(name), *more), args, large=large)
+        except StoreUnavailable as error:
+            if not is_no_group(error.__cause__):
+                raise
+            raise self._sick(unreadable(name, "its keys hold something else")) from error
+        return answer
+
     def _series_after(self, loaded: Loaded) -> str:
         """The series of a commit upon `loaded`: that of `loaded`, if this process's last commit
         made it; else a new one. It is asked for before the commit is tried, and no series is
@@ -166,11 +207,17 @@ class RedisStore:
         self, name: str, answer: Sequence[Any], base: Loaded | CachedGroup | None, sent_ms: float
     ) -> Loaded:
         """`base` with an answer of scripts/since_version.lua; the cache keeps the result."""
-        (version, series), now_ms, changes = parts(answer[0]), int(answer[1]), answer[2:]
-        ahead_ms = self._clocks.answered(name, now_ms, sent_ms)
         group, newer = (None, None) if base is None else (base.group, base.newer)
-        if changes:
-            group, newer = await _group(name, changes, group)
+        ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
+        if len(answer) > 2:
+            reading = ReadingGroup(name, group)
+            try:
+                answer, ahead_ms = await self._read_on(reading, answer, ahead_ms)
+                group, newer = reading.group()
+            except UnreadableGroup as error:
+                raise self._sick(error) from error.__cause__
+        self._unreadable.discard(name)
+        (version, series), now_ms = parts(answer[0]), int(answer[1])
         seen = self._groups.get(name)
         if seen is not None and (seen.version, seen.series) == (version, series):
             seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
@@ -178,6 +225,35 @@ class RedisStore:
             self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, newer, continues=False))
         leaps = self._clocks.leaps(name)
         return Loaded(name, version, now_ms, group, series=series, leaps=leaps, newer=newer)
+
+    async def _read_on(
+        self, reading: ReadingGroup, answer: Sequence[Any], ahead_ms: float
+    ) -> tuple[Sequence[Any], float]:
+        """Reads until nothing is missing. Returns the last answer, and by how much its time is
+        ahead.
+        """
+        for _ in range(READINGS):
+            missing = await reading.take(answer)
+            if not missing:
+                return answer, ahead_ms
+            while missing:
+                some = missing[:FIELDS_AT_ONCE]
+                texts = await self._run(self._values, reading.name, [packed(some)], large=True)
+                await reading.add(some, texts)
+                missing = missing[len(texts) :]
+            sent_ms = monotonic_ms()
+            answer = await self._run(self._load, reading.name, [answer[0]], large=True)
+            ahead_ms = self._clocks.answered(reading.name, int(answer[1]), sent_ms)
+            if len(answer) == 2:
+                return answer, ahead_ms
+        raise StoreUnavailable(f"group {reading.name!r} changes faster than it can be read: send again")
+
+    def _sick(self, error: UnreadableGroup) -> UnreadableGroup:
+        """Logs it once for each group."""
+        if error.name not in self._unreadable:
+            self._unreadable.add(error.name)
+            log.warning("%s", error)
+        return error
 
 
 def _mark(known: Loaded | CachedGroup | None) -> str:
@@ -219,38 +295,3 @@ def _commit_args(loaded: Loaded, group: Group, series: str, newer: Newer | None)
         series,
         SERIES_KEPT,
     ]
-
-
-async def _group(name: str, changes: Sequence[Any], base: Group | None) -> tuple[Group | None, Newer | None]:
-    """`base` with the changes; two items are the whole state, as fields and values in turn, and
-    whether `base` is lost. Raises `StoreUnavailable` for a group that only a newer release may
-    touch.
-    """
-    before = Readers()
-    if len(changes) == 2:
-        texts = dict(zip(changes[0][::2], changes[0][1::2], strict=True))
-        text = texts.pop("head", None)
-        if base is not None and text is not None and changes[1]:
-            log.warning("group %s: Redis has gone back in time; what this process remembered is dropped", name)
-        records = [(field, record) for field, record in texts.items() if keys.is_reader(field)]
-    else:
-        text, fields, values, removed = changes
-        records = list(zip(fields, values, strict=True))
-        if base is not None:
-            before = base.readers.updated({keys.reader_key(field): None for field in removed})
-    if text is None:
-        return None, None
-    head = head_from_text(name, text)
-    return head.group(name, await _readers(before, records, newer=head.newer is not None)), head.newer
-
-
-async def _readers(readers: Readers, records: Sequence[tuple[str, str]], *, newer: bool) -> Readers:
-    """The readers with those of these fields and records. A large group is decoded in parts, so
-    that other requests are answered in between.
-    """
-    for first in range(0, len(records), DECODED_AT_ONCE):
-        if first:
-            await asyncio.sleep(0)
-        some = records[first : first + DECODED_AT_ONCE]
-        readers = readers.updated({keys.reader_key(field): reader_from_text(text, newer=newer) for field, text in some})
-    return readers

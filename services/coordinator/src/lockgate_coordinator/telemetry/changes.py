@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from lockgate.group.group import Group
-from lockgate.group.leases import is_parked
+from lockgate.group.leases import has_finished, is_parked
 from lockgate.group.readers import Moved, Reader, ReaderKey, Readers
 from lockgate.wire.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
 
@@ -25,6 +25,7 @@ class Kind(str, Enum):
     GROUP_CREATED = "group_created"
     GROUP_CONFIGURED = "group_configured"
     GROUP_DELETED = "group_deleted"
+    GROUP_EXPIRED = "group_expired"
     COMMON_START = "common_start"
     REGISTERED = "reader_registered"
     FENCED = "reader_fenced"
@@ -37,6 +38,7 @@ class Kind(str, Enum):
     RETURNED = "reader_returned"
     LEFT = "reader_left"
     EVICTED = "reader_evicted"
+    EXPIRED = "reader_expired"
     OVERDUE = "reader_overdue"
     PASSED_OVER = "reader_passed_over"
     COUNTED = "reader_counted_again"
@@ -83,19 +85,24 @@ def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bo
 
 
 def changes(
-    before: Group | None, after: Group, readers: list[Moved], now_ms: int, evicted: AbstractSet[ReaderKey] = NOBODY
+    before: Group | None,
+    after: Group,
+    readers: list[Moved],
+    now_ms: int,
+    evicted: AbstractSet[ReaderKey] = NOBODY,
+    expired: AbstractSet[ReaderKey] = NOBODY,
 ) -> Iterator[Change]:
     """The changes from `before` (None: there was no group) to `after`. `readers` are those that
     `moved` returned.
 
-    `now_ms` is the store's time of the commit. `evicted` are the readers that an operator evicts:
-    the groups alone do not show who removed a reader.
+    `now_ms` is the store's time of the commit. `evicted` are the readers that an operator evicts,
+    `expired` those that expire: the groups alone do not show who removed a reader.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
     for key, old, new in readers:
         if old is None or new is None or not _is_ordinary(old, new):
-            for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted):
+            for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted, expired):
                 yield Change(kind, after.name, *key, reason, details)
 
 
@@ -163,10 +170,11 @@ def _of_reader(
     new: Reader | None,
     now_ms: int,
     evicted: AbstractSet[ReaderKey],
+    expired: AbstractSet[ReaderKey],
 ) -> Iterator[_Entry]:
     if new is None:
         if old is not None:
-            yield _gone(old, by_operator=key in evicted)
+            yield _expired(old, now_ms) if key in expired else _gone(old, by_operator=key in evicted)
         return
     same = old is not None and old.epoch == new.epoch
     if old is None:
@@ -193,6 +201,11 @@ def _gone(old: Reader, *, by_operator: bool) -> _Entry:
         if by_operator
         else (Kind.LEFT, "it said that it leaves", details)
     )
+
+
+def _expired(old: Reader, now_ms: int) -> _Entry:
+    reason = "it had finished long ago" if has_finished(old) else "it had been lost for long"
+    return Kind.EXPIRED, reason, {"epoch": old.epoch, "owner": old.owner, "silent_ms": now_ms - old.heard_at}
 
 
 def _fenced(old: Reader, new: Reader) -> _Entry:

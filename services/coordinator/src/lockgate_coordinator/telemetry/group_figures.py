@@ -36,11 +36,13 @@ class GroupFigures:
 
 @dataclass(slots=True)
 class Scrape:
-    """The groups of one scrape. `more_groups`: there are others beyond the limit. `complete`: the
+    """The groups of one scrape. `unreadable`: the names of those that cannot be read.
+    `more_groups`: there are others beyond the limit. `complete`: the
     store answered for all of them. So far this process made `commits` of `commands`.
     """
 
     groups: list[GroupFigures] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     more_groups: bool = False
     complete: bool = True
     commits: int = 0

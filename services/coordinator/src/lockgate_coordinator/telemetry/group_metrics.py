@@ -14,6 +14,8 @@ READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_o
 
 def families_of(scrape: Scrape, totals: Totals) -> Iterator[Metric]:
     yield GaugeMetricFamily("lockgate_groups", "Groups that have series of their own here", value=len(scrape.groups))
+    text = "Groups that the store has, and that cannot be read; the list of groups names each, with the reason"
+    yield GaugeMetricFamily("lockgate_groups_unreadable", text, value=len(scrape.unreadable))
     yield GaugeMetricFamily(
         "lockgate_groups_left_out",
         "1 if there are groups beyond those that have series, else 0",

@@ -8,7 +8,7 @@ wait.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 
 from lockgate.group.group import Group
@@ -39,6 +39,7 @@ class Journal:
         self.counts: Counter[Kind] = Counter()
         self._totals = totals
         self._evicting: set[tuple[str, ReaderKey]] = set()
+        self._expiring: set[tuple[str, ReaderKey]] = set()
 
     def committed(self, loaded: Loaded, group: Group) -> Steps[None]:
         """Records that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
@@ -46,21 +47,21 @@ class Journal:
         readers = moved(before, group)
         if are_ordinary(before, group, readers):
             return
-        evicted = (
-            {key for name, key in self._evicting if name == group.name} if self._evicting else frozenset[ReaderKey]()
-        )
+        evicted, expired = _of(group.name, self._evicting), _of(group.name, self._expiring)
         for some in parts(readers):
             self._totals.add(group.name, some)
             yield
-        yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted))
+        yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted, expired))
 
-    def deleted(self, loaded: Loaded) -> None:
-        """Records that the group was deleted."""
-        readers = 0 if loaded.group is None else len(loaded.group.readers)
-        self._totals.forget(loaded.name)
-        why = "it was deleted by request"
-        change = Change(Kind.GROUP_DELETED, loaded.name, None, None, why, {"readers": readers})
-        at_once(self._written(loaded.name, [change]))
+    def deleted(self, name: str, readers: int, *, expired: bool = False) -> None:
+        """Records that the group was deleted, with so many readers: by request, or since it had
+        expired.
+        """
+        self._totals.forget(name)
+        why = "none of its readers had lived for long" if expired else "it was deleted by request"
+        kind = Kind.GROUP_EXPIRED if expired else Kind.GROUP_DELETED
+        change = Change(kind, name, None, None, why, {"readers": readers})
+        at_once(self._written(name, [change]))
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
@@ -71,6 +72,16 @@ class Journal:
             yield
         finally:
             self._evicting.discard(entry)
+
+    @contextmanager
+    def expiring(self, group: str, readers: Sequence[ReaderKey]) -> Iterator[None]:
+        """Inside this context the removal of these readers counts as expiry."""
+        entries = {(group, key) for key in readers}
+        self._expiring |= entries
+        try:
+            yield
+        finally:
+            self._expiring -= entries
 
     def _written(self, group: str, found: Iterable[Change]) -> Steps[None]:
         written, beyond = 0, Counter[Kind]()
@@ -89,6 +100,10 @@ class Journal:
             reason = f"one commit changed more than {LINES_OF_ONE_COMMIT}"
             fields = {"event": "more_changes", "group": group, "reason": reason, "changes": counted}
             _log.log(level, "%d more changes", beyond.total(), extra={"fields": fields})
+
+
+def _of(group: str, entries: Set[tuple[str, ReaderKey]]) -> frozenset[ReaderKey]:
+    return frozenset(key for name, key in entries if name == group) if entries else frozenset()
 
 
 def _write_line(change: Change) -> None:

@@ -12,7 +12,7 @@ from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
-STEPS = ("load", "commit", "delete", "claim", "names", "count", "ping")
+STEPS = ("load", "commit", "delete", "discard", "claim", "names", "count", "ping")
 
 
 class ObservedStore:
@@ -51,13 +51,22 @@ class ObservedStore:
         return instead
 
     async def delete(self, loaded: Loaded) -> bool:
+        """As the store's own, of a group that has expired."""
         with _Step(self, "delete"):
             done = await self._store.delete(loaded)
         if done:
-            self._journal.deleted(loaded)
+            self._journal.deleted(loaded.name, 0 if loaded.group is None else len(loaded.group.readers), expired=True)
         else:
             self.conflicts += 1
         return done
+
+    async def discard(self, name: str) -> int | None:
+        """As the store's own."""
+        with _Step(self, "discard"):
+            readers = await self._store.discard(name)
+        if readers is not None:
+            self._journal.deleted(name, readers)
+        return readers
 
     async def claim(self, name: str) -> int:
         """As the store's own."""

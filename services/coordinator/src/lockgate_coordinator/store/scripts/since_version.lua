@@ -54,36 +54,49 @@ end
 -- Redis accepts some thousand arguments from a script in one call.
 local AT_ONCE = 1000
 
+-- How many bytes of values one command reads. Redis serves nobody else meanwhile.
+local BYTES = 1048576
+
+-- The values of the first of these fields, up to the one that makes them more than BYTES.
 local function values(fields)
-  local read = {}
-  for first = 1, #fields, AT_ONCE do
-    local some = redis.call('HMGET', KEYS[1], unpack(fields, first, math.min(first + AT_ONCE - 1, #fields)))
-    for _, value in ipairs(some) do
-      read[#read + 1] = value
+  local read, left = {}, BYTES
+  for i, field in ipairs(fields) do
+    if left <= 0 then
+      break
     end
+    read[i] = redis.call('HGET', KEYS[1], field)
+    left = left - #(read[i] or '')
   end
   return read
 end
 
+local function readers()
+  local found = {}
+  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+    if string.sub(field, 1, 2) == 'r:' then
+      found[#found + 1] = field
+    end
+  end
+  return found
+end
+
 -- The state since the mark `known`: {mark, now in ms}. If the mark is another one, also the head,
--- the changed fields, their values, and the removed fields. Where the state was not made from the
--- known one, or changes were not recorded since: all fields and values of the state instead, and 1
--- if the known state is certainly lost.
+-- the changed fields, the values of the first of them, and the removed fields. Where the state was
+-- not made from the known one, or changes were not recorded since: all fields of readers instead of
+-- the changed ones, none removed, 1, and 1 if the known state is certainly lost.
 local function since_version(known, mark, now)
   local answer = {mark, string.format('%.0f', now)}
   if mark == known then
     return answer
   end
   local since, version = redis.call('HGET', KEYS[1], 'since'), parts(known)
-  if since and tonumber(since) <= tonumber(version) and follows(mark, known) then
-    local changed = redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. version, '+inf')
-    answer[3] = redis.call('HGET', KEYS[1], 'head')
-    answer[4] = changed
-    answer[5] = values(changed)
-    answer[6] = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. version, '+inf')
-  else
-    answer[3] = redis.call('HGETALL', KEYS[1])
-    answer[4] = lost(mark, known)
-  end
+  local whole = not since or tonumber(since) > tonumber(version) or not follows(mark, known)
+  local changed = whole and readers() or redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. version, '+inf')
+  answer[3] = redis.call('HGET', KEYS[1], 'head')
+  answer[4] = changed
+  answer[5] = values(changed)
+  answer[6] = whole and {} or redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. version, '+inf')
+  answer[7] = whole and 1 or 0
+  answer[8] = whole and lost(mark, known) or 0
   return answer
 end

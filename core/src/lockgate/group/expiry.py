@@ -1,0 +1,75 @@
+"""Expiry: what nobody has used for long is removed, so that a store does not grow without bound.
+
+A *reader* expires some time after its lease has ended, or after it has finished. The time is
+measured up to the last report of the group, and not up to now. So a silence of all readers makes no
+reader expire: it may be an outage, and afterwards the readers are excused (`leases`).
+
+The expiry of a reader changes no ceiling. A finished reader does not count, and neither does a lost
+one under `on_lost_reader: exclude`. Under `hold` a lost reader that has reported goes on counting,
+so it never expires: only an operator who evicts it, or configures `exclude`, lets the others pass.
+
+A *group* expires when none of its readers has lived for some time. It stays if an operator has
+configured it, or while a lost reader holds it. A reader that comes back finds no group, and makes
+it anew, with the ceiling that the reader received last (`group`).
+
+Flink has neither: its groups end with their job. Kafka deletes the offsets of a group without
+members after seven days, and these are the defaults here. Used by the coordinator service.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from lockgate.group.group import Group
+from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.leases import has_finished, lease_ends
+from lockgate.group.readers import Reader, ReaderKey
+from lockgate.wire.events import OnLostReader
+
+WEEK_MS = 7 * 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """How long (ms) dead readers, and groups without a living reader, are kept; None: for ever."""
+
+    readers_ms: int | None = WEEK_MS
+    groups_ms: int | None = WEEK_MS
+
+
+def expired_readers(group: Group, expiry: Expiry) -> list[ReaderKey]:
+    """The readers that have expired. O(readers)."""
+    if expiry.readers_ms is None or group.heard_at is None:
+        return []
+    until = group.heard_at - expiry.readers_ms
+    return [key for key, reader in group.readers.items() if _is_dead(reader, group, until)]
+
+
+def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
+    """The group without these. A successor of one begins above its epoch."""
+    gone = {key: group.readers[key] for key in keys}
+    if not gone:
+        return group
+    highest = max(reader.epoch for reader in gone.values())
+    return replace(
+        group,
+        readers=group.readers.updated(dict.fromkeys(gone)),
+        left_epoch=max(group.left_epoch, highest),
+    )
+
+
+def has_expired(group: Group, expiry: Expiry, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
+    """Whether the whole group has expired. `hearing`: of the process that judges."""
+    if expiry.groups_ms is None or group.configured_at:
+        return False
+    until = hearing.judged_ms(now_ms, expiry.groups_ms) - expiry.groups_ms
+    if max(group.created_at, group.heard_at or 0) > until:
+        return False
+    return all(_is_dead(reader, group, until) for reader in group.readers.values())
+
+
+def _is_dead(reader: Reader, group: Group, until: int) -> bool:
+    """Whether the reader has been dead since `until` at the latest, and does not count."""
+    if has_finished(reader):
+        return reader.heard_at <= until
+    holds = group.config.on_lost_reader is OnLostReader.HOLD and reader.reported is not None
+    return not holds and lease_ends(reader, group.config) <= until

@@ -1,0 +1,98 @@
+"""A group that cannot be read takes nothing else along: not the list, not `/metrics`, not the other
+groups. It can be deleted.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import closing
+from io import StringIO
+from typing import Any
+
+import httpx
+import pytest
+from redis import Redis
+from rich.console import Console
+
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.operate.tables import groups_table
+from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import keys, open_store
+from lockgate_testbed.redis import RedisServer
+
+pytestmark = pytest.mark.redis
+
+
+@pytest.fixture
+async def api(redis_server: RedisServer, fast: Fast) -> AsyncIterator[httpx.AsyncClient]:
+    """A service that has not seen its groups yet: a, sick and z."""
+    with closing(Redis.from_url(redis_server.url)) as redis:
+        redis.flushall()
+        for fresh in (False, True):
+            store = open_store(redis_server.url, fast=fast)
+            transport = httpx.ASGITransport(create_app(store, Settings(fast=fast)), raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
+                if fresh:
+                    yield client
+                else:
+                    for name in ("a", "sick", "z"):
+                        await client.put(f"/v1/groups/{name}", json={})
+                        await client.post(f"/v1/groups/{name}/sources/s/readers", json={"subtask": 0})
+                    redis.hset(keys.state("sick"), keys.reader_field(("s", 0)), "damaged")
+            await store.close()
+        redis.flushall()
+
+
+async def test_the_list_has_the_other_groups_and_names_the_unreadable_one(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/groups")
+    assert answer.status_code == 200
+    page = answer.json()
+    assert [item["group"] for item in page["items"]] == ["a", "z"]
+    (sick,) = page["unreadable"]
+    assert sick["group"] == "sick"
+    assert "damaged" in sick["reason"]
+    assert "lockgate forget" in sick["remedy"]
+
+
+async def test_a_page_may_end_with_an_unreadable_group(api: httpx.AsyncClient) -> None:
+    page: Any = (await api.get("/v1/groups", params={"limit": 2})).json()
+    assert ([item["group"] for item in page["items"]], len(page["unreadable"]), page["next"]) == (["a"], 1, "sick")
+    page = (await api.get("/v1/groups", params={"after": "sick"})).json()
+    assert "unreadable" not in page
+
+
+async def test_metrics_have_all_other_groups_and_count_the_unreadable_one(api: httpx.AsyncClient) -> None:
+    text = (await api.get("/metrics")).text
+    assert "lockgate_groups_unreadable 1.0" in text
+    assert "lockgate_store_up 1.0" in text
+    for name in ("a", "z"):
+        assert f'lockgate_group_revision{{group="{name}"}}' in text
+
+
+async def test_its_own_requests_are_refused_with_what_to_do_and_others_are_not(api: httpx.AsyncClient) -> None:
+    for method, path, body in (
+        ("GET", "/v1/groups/sick", None),
+        ("GET", "/v1/groups/sick/alignment", None),
+        ("POST", "/v1/groups/sick/sources/s/readers", {"subtask": 1}),
+        ("PUT", "/v1/groups/sick", {}),
+    ):
+        answer = await api.request(method, path, json=body)
+        assert (answer.status_code, answer.json()["type"]) == (503, "urn:lockgate:unreadable-group"), path
+        assert "lockgate forget" in answer.json()["remedy"]
+        assert answer.headers["Retry-After"] == "10"
+    assert (await api.get("/v1/groups/z")).status_code == 200
+
+
+async def test_it_is_deleted_and_its_readers_build_it_again(api: httpx.AsyncClient) -> None:
+    assert (await api.delete("/v1/groups/sick")).status_code == 204
+    assert (await api.delete("/v1/groups/sick")).status_code == 404
+    assert (await api.post("/v1/groups/sick/sources/s/readers", json={"subtask": 0})).status_code == 201
+    assert "unreadable" not in (await api.get("/v1/groups")).json()
+
+
+async def test_the_table_of_groups_says_which_one_cannot_be_read(api: httpx.AsyncClient) -> None:
+    console = Console(width=200, file=StringIO())
+    with console.capture() as capture:
+        console.print(groups_table((await api.get("/v1/groups")).json()))
+    text = capture.get()
+    assert "sick cannot be read" in text
+    assert "lockgate forget" in text

@@ -1,0 +1,150 @@
+"""The removal of what has expired, over both stores: groups whose times lie in the past."""
+
+import asyncio
+import logging
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from lockgate.group.commands import register, report
+from lockgate.group.expiry import Expiry
+from lockgate.group.group import Group, configured, create
+from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.service.expiring import keep_removing, pause_s, remove_expired
+from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import MemoryStore, Store
+from lockgate_coordinator.telemetry.metrics import Metrics
+
+HOUR_MS = 3_600_000
+EXPIRY = Expiry(readers_ms=HOUR_MS, groups_ms=HOUR_MS)
+NEVER = Expiry(readers_ms=None, groups_ms=None)
+
+
+def with_reader(group: Group, source: str, now_ms: int) -> Group:
+    group = register(group, source, ReaderRegistrationEvent(subtask=0, owner="o"), now_ms)
+    event = ReportedWatermarkEvent(subtask=0, epoch=group.readers[source, 0].epoch, watermark=5)
+    return report(group, source, event, now_ms)
+
+
+async def stored(store: Store, name: str, *sources: tuple[str, int], config: GroupConfig | None = None) -> None:
+    """A group whose readers were heard so many ms ago."""
+    loaded = await store.load(name)
+    group = create(name, config or GroupConfig(), loaded.now_ms - 9 * HOUR_MS)
+    for source, ago_ms in sources:
+        group = with_reader(group, source, group.created_at)
+        reader = replace(group.readers[source, 0], heard_at=loaded.now_ms - ago_ms)
+        group = replace(group, readers=group.readers.updated({(source, 0): reader}))
+    if sources:
+        group = replace(group, heard_at=max(reader.heard_at for reader in group.readers.values()))
+    assert await store.commit(loaded, group) is None
+
+
+@pytest.fixture
+def metrics(store: Store) -> Metrics:
+    return Metrics(store)
+
+
+@pytest.fixture
+def coordinator(metrics: Metrics) -> Coordinator:
+    return Coordinator(metrics.store, metrics.journal.evicting, metrics.journal.expiring)
+
+
+async def test_dead_groups_and_readers_go_and_all_others_stay(coordinator: Coordinator, store: Store) -> None:
+    await stored(store, "dead", ("a", 8 * HOUR_MS))
+    await stored(store, "empty")
+    await stored(store, "half", ("a", 8 * HOUR_MS), ("b", 0))
+    await stored(store, "held", ("a", 8 * HOUR_MS), config=GroupConfig(on_lost_reader=OnLostReader.HOLD))
+    await stored(store, "young", ("a", HOUR_MS // 2))
+    loaded = await store.load("operator")
+    group = configured(create("operator", GroupConfig(), 1), GroupConfig(), 1)
+    assert await store.commit(loaded, group) is None
+    await remove_expired(coordinator, EXPIRY)
+    assert await store.names("", 9) == ["half", "held", "operator", "young"]
+    half = (await store.load("half")).group
+    assert half is not None
+    assert list(half.readers) == [("b", 0)]
+
+
+async def test_nothing_goes_where_nothing_expires(coordinator: Coordinator, store: Store) -> None:
+    await stored(store, "dead", ("a", 8 * HOUR_MS))
+    await remove_expired(coordinator, NEVER)
+    assert await store.names("", 9) == ["dead"]
+
+
+async def test_a_group_that_is_heard_between_the_look_and_the_delete_stays(
+    coordinator: Coordinator, metrics: Metrics, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stored(store, "g", ("a", 8 * HOUR_MS))
+    delete = metrics.store.delete
+
+    async def later(loaded: object) -> bool:
+        now = await store.load("g")
+        assert now.group is not None
+        assert await store.commit(now, with_reader(now.group, "a", now.now_ms)) is None
+        return await delete(loaded)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(metrics.store, "delete", later)
+    await remove_expired(coordinator, EXPIRY)
+    assert await store.names("", 9) == ["g"]
+
+
+async def test_each_removal_is_a_line_of_the_log_and_is_counted(
+    coordinator: Coordinator, metrics: Metrics, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stored(store, "dead", ("a", 8 * HOUR_MS))
+    await stored(store, "half", ("a", 8 * HOUR_MS), ("b", 0))
+    caplog.set_level(logging.INFO, "lockgate.changes")
+    await remove_expired(coordinator, EXPIRY)
+    lines = [vars(record)["fields"] for record in caplog.records if "expired" in record.message]
+    assert [(line["event"], line["group"], line.get("source")) for line in lines] == [
+        ("group_expired", "dead", None),
+        ("reader_expired", "half", "a"),
+    ]
+    assert lines[0]["readers"] == 1
+    assert lines[1]["silent_ms"] >= 8 * HOUR_MS
+    assert {kind.value: count for kind, count in metrics.journal.counts.items() if "expired" in kind.value} == {
+        "group_expired": 1,
+        "reader_expired": 1,
+    }
+
+
+async def test_an_expired_reader_registers_again(coordinator: Coordinator, store: Store) -> None:
+    await stored(store, "half", ("a", 8 * HOUR_MS), ("b", 0))
+    before = (await store.load("half")).group
+    await remove_expired(coordinator, EXPIRY)
+    answer = await coordinator.register("half", "a", ReaderRegistrationEvent(subtask=0))
+    assert before is not None
+    assert answer.epoch > before.readers["a", 0].epoch
+
+
+@pytest.mark.parametrize(
+    ("expiry", "pause"), [(Expiry(), 3_600.0), (EXPIRY, 360.0), (Expiry(1, None), 1.0), (NEVER, None)]
+)
+def test_a_process_looks_ten_times_in_the_shortest_time(expiry: Expiry, pause: float | None) -> None:
+    assert pause_s(expiry) == pause
+
+
+async def test_the_removal_ends_at_once_where_nothing_expires(coordinator: Coordinator) -> None:
+    await asyncio.wait_for(keep_removing(coordinator, NEVER), 30)
+
+
+async def test_the_service_removes_by_itself_what_has_expired() -> None:
+    store = MemoryStore()
+    await stored(store, "dead", ("a", 8 * HOUR_MS))
+    app = create_app(store, Settings(expiry=replace(EXPIRY, groups_ms=1)))
+    gone = asyncio.Event()
+    delete = store.delete
+
+    async def noticed(loaded: object) -> bool:
+        done = await delete(loaded)  # type: ignore[arg-type]
+        gone.set()
+        return done
+
+    store.delete = noticed  # type: ignore[assignment, method-assign]
+    async with app.router.lifespan_context(app):
+        await asyncio.wait_for(gone.wait(), 60)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+            assert (await client.get("/v1/groups")).json()["items"] == []

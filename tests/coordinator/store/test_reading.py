@@ -1,0 +1,249 @@
+"""Groups in a real Redis that are large, change while they are read, or are damaged."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import closing
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from lockgate.group.commands import evict, register
+from lockgate.group.group import Group, create
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
+from lockgate_coordinator.fast.switches import PLAIN, Fast
+from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store
+from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store.connections import Connections, Script
+from lockgate_testbed.redis import RedisServer
+
+pytestmark = pytest.mark.redis
+
+STATE = keys.state("g")
+READER = keys.reader_field(("a", 0))
+MIB = 1_048_576
+
+
+@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
+def fast(request: pytest.FixtureRequest) -> Fast:
+    parts: Fast = request.param
+    return parts
+
+
+@pytest.fixture
+def redis(redis_server: RedisServer) -> Any:
+    with closing(Redis.from_url(redis_server.url, decode_responses=True)) as client:
+        client.flushall()
+        yield client
+        client.flushall()
+
+
+@pytest.fixture
+async def store(redis: Redis, redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
+    opened = open_store(redis_server.url, fast=fast)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def stranger(redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
+    """A process that has not seen the group."""
+    opened = open_store(redis_server.url, fast=fast)
+    yield opened
+    await opened.close()
+
+
+async def registered(store: Store, source: str, subtask: int, size: int = 0) -> Group:
+    loaded = await store.load("g")
+    group = loaded.group or create("g", GroupConfig(), loaded.now_ms, floor=loaded.version)
+    event = ReaderRegistrationEvent(subtask=subtask, attributes={"x": "x" * size})
+    after = register(group, source, event, loaded.now_ms)
+    assert await store.commit(loaded, after) is None
+    return after
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The size of each script's answer."""
+    sizes, run = list[int](), Connections.run
+
+    async def measured(self: Connections, script: Script, names: Sequence[str], args: Any, **more: Any) -> Any:
+        answer = await run(self, script, names, args, **more)
+        sizes.append(len(json.dumps(answer)))
+        return answer
+
+    monkeypatch.setattr(Connections, "run", measured)
+    return sizes
+
+
+async def test_a_group_of_any_size_is_read_in_parts_of_one_mebibyte_and_one_record(
+    store: Store, stranger: Store, answers: list[int]
+) -> None:
+    for subtask in range(24):
+        group = await registered(store, "a", subtask, MIB // 2)
+    answers.clear()
+    assert (await stranger.load("g")).group == group
+    assert len(answers) > 12
+    assert max(answers) < 2 * MIB
+
+
+async def test_changes_that_a_cached_group_has_missed_are_read_in_parts_too(
+    store: Store, stranger: Store, answers: list[int]
+) -> None:
+    await registered(store, "a", 0)
+    await stranger.load("g")
+    for subtask in range(8):
+        group = await registered(store, "a", subtask, MIB)
+    answers.clear()
+    assert (await stranger.load("g")).group == group
+    assert max(answers) < 2.5 * MIB
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, store: Store, act: Callable[[], Awaitable[None]]) -> None:
+    """`act` happens before each part that this store reads."""
+    connections: Any = store._connections  # type: ignore[attr-defined]
+    run = connections.run
+
+    async def interrupted(script: Script, *args: Any, **more: Any) -> Any:
+        if script is store._values:  # type: ignore[attr-defined]
+            await act()
+        return await run(script, *args, **more)
+
+    monkeypatch.setattr(connections, "run", interrupted)
+
+
+async def test_a_group_that_changes_while_it_is_read_is_as_in_the_last_answer(
+    store: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for subtask in range(6):
+        await registered(store, "a", subtask, MIB)
+    done = 0
+
+    async def change() -> None:
+        nonlocal done
+        done += 1
+        if done <= 4:
+            await registered(store, "a", done, 8)
+            await registered(store, "b", done)
+            loaded = await store.load("g")
+            assert loaded.group is not None
+            assert await store.commit(loaded, evict(loaded.group, "a", 0 if done == 1 else done + 1)) is None
+            await registered(store, "a", done + 1, MIB)
+
+    meanwhile(monkeypatch, stranger, change)
+    found, truth = await stranger.load("g"), await store.load("g")
+    assert done >= 4
+    assert (found.version, found.group) == (truth.version, truth.group)
+
+
+async def test_a_group_that_is_deleted_while_it_is_read_is_gone(
+    store: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for subtask in range(3):
+        await registered(store, "a", subtask, MIB)
+
+    async def delete() -> None:
+        await store.discard("g")
+
+    meanwhile(monkeypatch, stranger, delete)
+    assert (await stranger.load("g")).group is None
+
+
+async def test_a_group_that_changes_for_ever_is_given_up(
+    store: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_store, "READINGS", 3)
+    for subtask in range(4):
+        await registered(store, "a", subtask, MIB)
+
+    async def change() -> None:
+        for subtask in range(3):
+            await registered(store, "a", subtask, MIB)
+
+    meanwhile(monkeypatch, stranger, change)
+    with pytest.raises(StoreUnavailable, match="changes faster than it can be read"):
+        await stranger.load("g")
+
+
+def damaged_head(redis: Redis) -> None:
+    redis.hset(STATE, "head", "{")
+
+
+def damaged_reader(redis: Redis) -> None:
+    redis.hset(STATE, READER, '{"epoch":"none"}')
+
+
+def no_head(redis: Redis) -> None:
+    redis.hdel(STATE, "head")
+
+
+def no_version(redis: Redis) -> None:
+    redis.hset(STATE, "version", "none")
+
+
+def foreign_field(redis: Redis) -> None:
+    redis.hset(STATE, "r:none", "{}")
+
+
+def another_type(redis: Redis) -> None:
+    redis.delete(STATE)
+    redis.rpush(STATE, "none")
+
+
+def newer_release(redis: Redis) -> None:
+    head = json.loads(str(redis.hget(STATE, "head")))
+    redis.hset(STATE, "head", json.dumps(head | {"format": 99, "needs": 99}))
+
+
+DAMAGES = [damaged_head, damaged_reader, no_head, no_version, foreign_field, another_type, newer_release]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_damaged_group_is_unreadable_by_its_name_with_a_remedy_and_can_be_discarded(
+    redis: Redis, store: Store, stranger: Store, damage: Callable[[Redis], None]
+) -> None:
+    await registered(store, "a", 0)
+    damage(redis)
+    with pytest.raises(UnreadableGroup) as raised:
+        await stranger.load("g")
+    assert raised.value.name == "g"
+    assert ("lockgate forget" in raised.value.remedy) != (damage is newer_release)
+    assert await stranger.discard("g") is not None
+    assert await stranger.names("", 9) == []
+    successor = await registered(stranger, "a", 0)
+    assert (await store.load("g")).group == successor
+
+
+async def test_an_unreadable_group_is_logged_once_until_it_can_be_read(
+    redis: Redis, store: Store, stranger: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        await registered(store, "a", 0)
+        damaged_head(redis)
+        for _ in range(3):
+            with pytest.raises(UnreadableGroup):
+                await stranger.load("g")
+        await store.discard("g")
+        await stranger.load("g")
+    assert [record.levelname for record in caplog.records if "cannot be read" in record.message] == ["WARNING"] * 2
+
+
+async def test_a_name_without_a_group_leaves_the_list(redis: Redis, store: Store) -> None:
+    redis.zadd(keys.GROUPS, {"g": 0})
+    assert await store.discard("g") is None
+    assert await store.names("", 9) == []
+
+
+async def test_a_discard_whose_answer_was_lost_answers_the_same_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await registered(store, "a", 0)
+    connections: Any = store._connections  # type: ignore[attr-defined]
+    run = connections.run
+
+    async def twice(script: Script, *args: Any, **more: Any) -> Any:
+        await run(script, *args, **more)
+        return await run(script, *args, **more)
+
+    monkeypatch.setattr(connections, "run", twice)
+    assert await store.discard("g") == 1
