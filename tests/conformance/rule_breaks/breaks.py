@@ -5,7 +5,8 @@ from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.edges import EDGES
 from rule_breaks.groups import GROUPS
+from rule_breaks.operating import OPERATING
 from rule_breaks.sources import SOURCES
 from rule_breaks.spark_client import SPARK_CLIENT
 
-BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES, *GROUPS, *COORDINATOR, *SPARK_CLIENT)
+BREAKS: tuple[Break, ...] = (*COMBINING, *SOURCES, *EDGES, *GROUPS, *COORDINATOR, *OPERATING, *SPARK_CLIENT)
