@@ -68,7 +68,7 @@ def deep_json() -> Iterator[Request]:
 def absurd_numbers() -> Iterator[Request]:
     """Numbers of a million digits, above 64 bits, not finite, and at the ends of the range."""
     numbers = [
-        "9" * 4_000_000,
+        "9" * 1_500_000,
         "1e999999999",
         "-0.0",
         "NaN",
