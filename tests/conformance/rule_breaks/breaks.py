@@ -5,6 +5,7 @@ from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.edges import EDGES
 from rule_breaks.groups import GROUPS
+from rule_breaks.operating import OPERATING
 from rule_breaks.reports import REPORTS
 from rule_breaks.sources import SOURCES
 from rule_breaks.spark_client import SPARK_CLIENT
@@ -17,6 +18,7 @@ BREAKS: tuple[Break, ...] = (
     *GROUPS,
     *COORDINATOR,
     *STANDING_STILL,
+    *OPERATING,
     *SPARK_CLIENT,
     *REPORTS,
 )

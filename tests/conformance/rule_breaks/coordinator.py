@@ -109,8 +109,8 @@ LEASES: tuple[Break, ...] = (
     _Break(
         "an operator's eviction needs no epoch, a reader's leave does",
         "api/readers.py",
-        "    elif epoch is not None and not force:\n        await coordinator.leave(group, source, subtask, epoch)",
-        "    elif epoch is not None and not force:\n        await coordinator.evict(group, source, subtask)",
+        "        await coordinator.leave(group, source, subtask, epoch, act)",
+        "        await coordinator.evict(group, source, subtask, act)",
         ("test_readers.py", "test_fencing.py"),
     ),
     _Break(

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.long
 SECONDS = float(os.environ.get("LOCKGATE_TENANT_SECONDS", "15"))
 P99_MS = 100.0
 """Beyond the p99 without the hostile tenant, which on a busy machine is not small."""
-RATE = 100
+RATE = 20
 """Requests a second of each token."""
-EVERY_S = 0.015
+EVERY_S = 0.06
 """How often the living tenant reports: within its own rate."""
 READERS, DRIFT, LEASE_MS = 4, 1_000, 2_000
 HOSTILE, LIVING = "hostile-token-of-the-tenants-suite-00", "living-token-of-the-tenants-suite-000"
@@ -79,6 +79,8 @@ class Living:
         took_ms, began, pause = list[float](), time.monotonic(), Event()
         for number in range(int(seconds / EVERY_S)):
             due = began + number * EVERY_S
+            if time.monotonic() - began > 2 * seconds:
+                break  # it is far behind: what it has shows that
             pause.wait(max(0.0, due - time.monotonic()))
             self._report(number % READERS)
             took_ms.append(1_000 * (time.monotonic() - due))

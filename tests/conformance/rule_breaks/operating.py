@@ -1,0 +1,102 @@
+"""Rules of an operator's work: acts that take effect once, restored configurations, audit lines,
+exports and imports.
+"""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+_Core = partial(Break, package="lockgate")
+_Break = partial(Break, package="lockgate_coordinator")
+
+LOST = ("test_lost_answers.py",)
+RESTORED = ("test_restored_configuration.py",)
+AUDIT = ("test_audit.py",)
+TRANSFER = ("test_transfer.py",)
+
+OPERATING: tuple[Break, ...] = (
+    _Break(
+        "a configuration whose answer was lost is no conflict with itself",
+        "service/coordinator.py",
+        "if group is not None and (known := group.act(id)) is not None:",
+        "if False and group is not None and (known := group.act(id)) is not None:",
+        LOST,
+    ),
+    _Break(
+        "a reader whose leaving was not answered has left",
+        "service/coordinator.py",
+        "return group if group.act(id) is not None else change(",
+        "return change(",
+        LOST,
+    ),
+    _Break(
+        "a deletion whose answer was lost is done",
+        "service/coordinator.py",
+        "if loaded.group is None and attempt:",
+        "if loaded.group is None and attempt > DELETE_ATTEMPTS:",
+        LOST,
+    ),
+    _Break(
+        "a key that is used for another request is another act",
+        "api/parts.py",
+        "repr((key, *what))",
+        "repr((key,))",
+        LOST,
+    ),
+    _Break(
+        "a connection that Redis has reset is no fault of the service",
+        "store/connections.py",
+        'if "closed" not in str(error):',
+        "if True:",
+        LOST,
+    ),
+    _Core(
+        "a reader restores a configuration in a new group alone",
+        "group/group.py",
+        "if config is None or configured_at is None or now_ms >= group.grace_until:",
+        "if config is None or configured_at is None:",
+        RESTORED,
+    ),
+    _Core(
+        "a reader does not undo what an operator sets",
+        "group/group.py",
+        "if not group.configured_at < configured_at <= group.created_at:",
+        "if not group.configured_at < configured_at:",
+        RESTORED,
+    ),
+    _Core(
+        "the newest configuration that a reader knows wins",
+        "group/group.py",
+        "if not group.configured_at < configured_at <= group.created_at:",
+        "if not configured_at <= group.created_at:",
+        RESTORED,
+    ),
+    _Break(
+        "a refused act has its audit line",
+        "api/audit.py",
+        '        _log.warning("%s refused", act, extra={"fields": {**fields, "outcome": outcome}})\n',
+        "",
+        AUDIT,
+    ),
+    _Break(
+        "no log level ends the audit",
+        "telemetry/logs.py",
+        "    logging.getLogger(AUDIT).setLevel(logging.INFO)",
+        "    logging.getLogger(AUDIT)",
+        AUDIT,
+    ),
+    _Break(
+        "an import overwrites nothing unless it is told to",
+        "operate/transfer.py",
+        "if there and not replace:",
+        "if False:",
+        TRANSFER,
+    ),
+    _Break(
+        "a request whose connection broke is made again",
+        "operate/client.py",
+        "                if broken == ATTEMPTS:",
+        "                if broken:",
+        TRANSFER,
+    ),
+)
