@@ -12,7 +12,7 @@ from support.prose import Measured, measured, of_module, of_page, of_tables, sen
 # Nine sentences of ten have at most so many words. CONTRIBUTING asks for 25 at most as a rule; the
 # guide is older than that rule.
 MOST_WORDS = 25
-MOST_WORDS_OF_THE_GUIDE = 33
+MOST_WORDS_OF_THE_GUIDE = 31
 IN_MID_SENTENCE = re.compile(r"test_(nor|and|but|or|of|who|whom|whose|which|that|so|yet|than)_")
 
 
