@@ -48,6 +48,8 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 
 SIZES = (10, 1_000, 100_000)
+ROOM = ("--max-readers", str(max(SIZES)))
+"""By default a group has fewer readers."""
 
 
 def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
@@ -86,7 +88,7 @@ def bench_sizes(rounds: int, seconds: float) -> dict[str, Any]:
             with ExitStack() as started:
                 served, grown = [], {}
                 for readers in SIZES:
-                    process = started.enter_context(CoordinatorProcess(store))
+                    process = started.enter_context(CoordinatorProcess(store, options=ROOM))
                     before = resident(process)
                     served.append(serving(str(readers), [process], f"of-{readers}", readers, min(readers, CONNECTIONS)))
                     grown[readers] = (resident(process) - before) / readers
@@ -111,7 +113,11 @@ def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
     """
     wall: Found = {"json": [], "msgspec": [], "memory": [], "redis": []}
     cpu: Found = {"json": [], "memory": [], "redis": []}
-    with RedisServer() as redis, CoordinatorProcess() as memory, CoordinatorProcess(redis.url) as shared:
+    with (
+        RedisServer() as redis,
+        CoordinatorProcess(options=ROOM) as memory,
+        CoordinatorProcess(redis.url, options=ROOM) as shared,
+    ):
         epochs = {
             name: registered(process.url, "b", BATCH) for name, process in (("memory", memory), ("redis", shared))
         }
