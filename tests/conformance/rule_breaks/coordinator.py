@@ -95,8 +95,8 @@ LEASES: tuple[Break, ...] = (
     _Break(
         "an expired lease is found by whoever reads the group",
         "service/commit_queue.py",
-        "group, event = evaluate(group, loaded.now_ms)",
-        "group, event = evaluate(group, group.heard_at or loaded.now_ms)",
+        "group, event = evaluate(group, loaded.now_ms, hearing)",
+        "group, event = evaluate(group, group.heard_at or loaded.now_ms, hearing)",
         (*QUEUE, "test_outages.py"),
     ),
     _Break(

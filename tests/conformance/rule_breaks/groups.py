@@ -60,7 +60,7 @@ GROUPS: tuple[Break, ...] = (
     Break(
         "what an older epoch had reported counts until the newer one reports",
         "group/commands.py",
-        "reported=None if old is None else _inherited(old, group, now_ms),",
+        "reported=None if old is None else _inherited(old, group, now_ms, hearing),",
         "reported=None,",
         MODEL,
     ),

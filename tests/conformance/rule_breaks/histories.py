@@ -107,8 +107,8 @@ HISTORIES: tuple[Break, ...] = (
     _Break(
         "Redis: changes are merged into a state that they were made from alone",
         "store/scripts/since_version.lua",
-        "<= tonumber(version) and follows(mark, known) then",
-        "<= tonumber(version) and tonumber(version) < tonumber((parts(mark))) then",
+        "or not follows(mark, known)",
+        "or tonumber(version) >= tonumber((parts(mark)))",
         LOST,
     ),
     _Break(
@@ -137,8 +137,8 @@ HISTORIES: tuple[Break, ...] = (
     ),
     _Break(
         "watchers hear what is true after a history is lost",
-        "service/coordinator.py",
-        "return None if group is None else not_below(group, announced, loaded.now_ms)",
+        "service/commit_queue.py",
+        "return None if group is None else not_below(group, self.announced, loaded.now_ms)",
         "return group",
         LOST,
     ),

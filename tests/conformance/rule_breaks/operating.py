@@ -31,10 +31,10 @@ OPERATING: tuple[Break, ...] = (
     ),
     _Break(
         "a deletion whose answer was lost is done",
-        "service/coordinator.py",
-        "if loaded.group is None and attempt:",
-        "if loaded.group is None and attempt > DELETE_ATTEMPTS:",
-        LOST,
+        "store/scripts/discard.lua",
+        "if request == ARGV[3] then",
+        "if false then",
+        (*LOST, "test_contract.py"),
     ),
     _Break(
         "a key that is used for another request is another act",

@@ -12,6 +12,8 @@ def test_an_outage_is_said_at_once_at_intervals_and_at_its_end(caplog: pytest.Lo
     caplog.set_level(logging.INFO, "lockgate")
     clock = Clock()
     outages = Outages("redis://here:1/0", clock)
+    outages.failed("redis://here:1/0: refused")  # at the start, which says so itself
+    outages.over()
     for _ in range(5):
         outages.failed("redis://here:1/0: refused")
     assert outages.now

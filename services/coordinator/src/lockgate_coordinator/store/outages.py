@@ -12,11 +12,13 @@ SAID_AGAIN_S = 30.0
 
 class Outages:
     """Gets the outcome of each step of the store. `clock` gives monotonic seconds. `now`: whether
-    the last step failed.
+    the last step failed, or there was none yet: what fails before the first answer is the start's
+    to say.
     """
 
     def __init__(self, store: str, clock: Callable[[], float] = monotonic) -> None:
-        self.now = False
+        self.now = True
+        self._begun = False
         self._store = store
         self._clock = clock
         self._since = self._said = 0.0
@@ -24,6 +26,8 @@ class Outages:
 
     def failed(self, text: str) -> None:
         """A step failed; `text` says why, and names the store."""
+        if not self._begun:
+            return
         now = self._clock()
         if not self.now:
             self.now, self._since, self._said, self._failed = True, now, now, 0
@@ -36,8 +40,11 @@ class Outages:
         self._failed += 1
 
     def over(self) -> None:
-        """A step was answered, after others had failed."""
+        """A step was answered: the first one, or one after others had failed."""
         self.now = False
+        if not self._begun:
+            self._begun = True
+            return
         log.warning(
             "%s answers again after %.1f s, in which %d steps failed",
             self._store,
