@@ -4,7 +4,7 @@ VENV    ?= .venv
 RECORDS ?= 2000000
 STORE   ?= memory://
 VERSIONS ?=
-WORKERS  ?= $(shell $(PYTHON) -c "import os; print(max(3, min(6, (os.cpu_count() or 2) + 1)))")
+WORKERS  ?= 3
 ARGS    ?=
 
 BIN      := $(VENV)/bin
