@@ -250,8 +250,11 @@ def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
 ) -> None:
     text = (Path(__file__).parents[2] / "docs/guide/observe.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
-    exec(code, {"spark": spark, "brokers": kafka.bootstrap, "topic": skewed.name, "folder": str(tmp_path)})
-    assert report(tmp_path / "report")["rows"]["read"] == RECORDS
+    paste = {'"observed': f'"{tmp_path}', '"orders"': f'"{skewed.name}"', "localhost:9092": kafka.bootstrap}
+    for page, here in paste.items():
+        code = code.replace(page, here)
+    exec(code, {})
+    assert report(tmp_path)["rows"]["read"] == RECORDS
 
 
 def test_the_page_is_one_file_that_asks_no_other_host_for_anything(

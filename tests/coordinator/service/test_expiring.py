@@ -98,7 +98,7 @@ async def test_each_removal_is_a_line_of_the_log_and_is_counted(
     await stored(store, "half", ("a", 8 * HOUR_MS), ("b", 0))
     caplog.set_level(logging.INFO, "lockgate.changes")
     await remove_expired(coordinator, EXPIRY)
-    lines = [vars(record)["fields"] for record in caplog.records if "expired" in record.message]
+    lines = [vars(record)["fields"] for record in caplog.records if "expired" in record.getMessage()]
     assert [(line["event"], line["group"], line.get("source")) for line in lines] == [
         ("group_expired", "dead", None),
         ("reader_expired", "half", "a"),

@@ -225,7 +225,7 @@ async def test_an_unreadable_group_is_logged_once_until_it_can_be_read(
                 await stranger.load("g")
         await store.discard("g")
         await stranger.load("g")
-    assert [record.levelname for record in caplog.records if "cannot be read" in record.message] == ["WARNING"] * 2
+    assert [record.levelname for record in caplog.records if "cannot be read" in record.getMessage()] == ["WARNING"] * 2
 
 
 async def test_a_name_without_a_group_leaves_the_list(redis: Redis, store: Store) -> None:
