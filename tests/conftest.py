@@ -7,6 +7,7 @@ Where the machine lacks one, its tests are left out with the reason and the reme
 they fail instead: a build that tests less than it should is not green.
 """
 
+import importlib.metadata
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -105,7 +106,8 @@ def redis_server() -> Iterator[RedisServer]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """A classic local session with two cores and the Kafka connector."""
-    found = _or_left_out(lambda: session("lockgate tests", cores=2))
+    plain_files = importlib.metadata.version("pyspark") >= "4.2"
+    found = _or_left_out(lambda: session("lockgate tests", cores=2, plain_files=plain_files))
     yield found
     found.stop()
 

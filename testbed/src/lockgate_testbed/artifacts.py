@@ -51,6 +51,13 @@ KAFKA_BROKER = JarSet(
     ),  # named in kafka's POM, not published for 4.4.0, not needed by a broker
 )
 
+PLAIN_FILES = JarSet(
+    name="plain-files-0.1.0",
+    artifacts=(Artifact("com.globalmentor", "hadoop-bare-naked-local-fs", ("0.1.0",)),),
+    transitive=False,
+)
+"""A Hadoop file system on the local disk that starts no `chmod` for each file that it makes."""
+
 
 def spark_connector(spark_version: str) -> JarSet:
     """Spark's Kafka source for one Spark version. Spark itself brings the jars that are not named

@@ -13,11 +13,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
+PLAIN_FILES = {
+    "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    # Spark's usual one goes by Hadoop's FileContext, which takes no other local file system.
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
+}
 
 
-def session(app_name: str, cores: int = 2, conf: Mapping[str, str] | None = None) -> "SparkSession":
+def session(
+    app_name: str, cores: int = 2, conf: Mapping[str, str] | None = None, *, plain_files: bool = False
+) -> "SparkSession":
     """Start a classic session on this machine, or give the one that runs. `conf` is laid over the
     defaults.
+
+    Hadoop starts a `chmod` for each file that a checkpoint gets, some 30 a batch. With
+    `plain_files` it does not, and a short batch takes a quarter less processor time; from Spark
+    4.2.
 
     Event times are read and printed in UTC; only errors are logged. Raises `JavaMissing`,
     `JarsUnavailable`.
@@ -29,14 +41,16 @@ def session(app_name: str, cores: int = 2, conf: Mapping[str, str] | None = None
     # time-out.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app_name).master(f"local[{cores}]")
-    for key, value in {**_defaults(cores), **(conf or {})}.items():
+    for key, value in {**_defaults(cores, plain_files), **(conf or {})}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _defaults(cores: int) -> dict[str, str]:
-    classpath = os.pathsep.join(str(jar) for jar in jars.kafka_connector())
+def _defaults(cores: int, plain_files: bool) -> dict[str, str]:
+    found = [*jars.kafka_connector(), *(jars.plain_files() if plain_files else ())]
+    classpath = os.pathsep.join(str(jar) for jar in found)
     return {
+        **(PLAIN_FILES if plain_files else {}),
         # The classpath rather than spark.jars: nothing is copied, and py4j sees the connector's
         # classes from the start.
         "spark.driver.extraClassPath": classpath,

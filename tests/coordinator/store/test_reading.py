@@ -115,7 +115,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, store: Store, act: Callable[[], A
 async def test_a_group_that_changes_while_it_is_read_is_as_in_the_last_answer(
     store: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for subtask in range(6):
+    for subtask in range(12):
         await registered(store, "a", subtask, MIB)
     done = 0
 
