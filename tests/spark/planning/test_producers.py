@@ -38,13 +38,14 @@ def commits(every: int, by: int = 0) -> Feed:
 
 class World:
     """A live query over a-0, on time, and a-1. The clock goes on by a second with each look at it,
-    and records come with it.
+    and records come with it. No test waits: the monotonic clock goes on by what is slept.
     """
 
     def __init__(
         self, feed: Feed, run: RunInMemory | None = None, before: dict[str, list[int]] | None = None, **alignment: Any
     ) -> None:
         self.now, self.feed = START, feed
+        self.waited_s = 0.0
         self.source = SourceInMemory(before or {"a-0": [], "a-1": []})
         self.source.jvm.window = 50
         self.run = run or RunInMemory()
@@ -56,9 +57,14 @@ class World:
         self.session = self._session()
 
     def _session(self) -> AlignedRun:
-        made = AlignedRun(self.alignment, self.run, clock=self._clock)
+        made = AlignedRun(
+            self.alignment, self.run, clock=self._clock, ticks=lambda: self.waited_s, sleep=self._wait
+        )
         made.add(0, self.source)
         return made
+
+    def _wait(self, seconds: float) -> None:
+        self.waited_s += seconds
 
     def _clock(self) -> float:
         self.now += SECOND
