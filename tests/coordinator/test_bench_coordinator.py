@@ -10,6 +10,7 @@ import pytest
 BENCH = Path(__file__).parents[2] / "benchmarks" / "coordinator" / "bench_coordinator.py"
 
 
+@pytest.mark.long
 @pytest.mark.redis
 def test_the_benchmark_writes_medians_and_spreads_of_each_part(tmp_path: Path, redis_server: object) -> None:
     arguments = ["reports", "batch", "streams", "--rounds", "1", "--seconds", "0.2", "--subscribers", "20"]

@@ -167,7 +167,10 @@ def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path, pro
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize(("line", "signum"), [("loading records", signal.SIGTERM), ("  fast: ", signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("line", "signum"),
+    [("loading records", signal.SIGTERM), pytest.param("  fast: ", signal.SIGINT, marks=pytest.mark.long)],
+)
 def test_a_signal_stops_everything_that_was_started(tmp_path: Path, line: str, signum: signal.Signals) -> None:
     # The second line is printed from within a batch, while the other query runs or waits.
     with demo(tmp_path, records=RECORDS, program=LAST_ACT) as process:

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 import httpx
+import pytest
 
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -89,6 +90,7 @@ def lines_until(child: "subprocess.Popen[str]", words: str) -> Iterator[str]:
         timer.cancel()
 
 
+@pytest.mark.long
 def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish(
     kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -146,6 +146,7 @@ class Backfill:
         self.process.wait()
 
 
+@pytest.mark.long
 def test_a_backfill_into_hourly_partitions_that_is_killed_in_mid_batch_is_exact(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

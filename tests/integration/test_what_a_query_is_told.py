@@ -345,7 +345,7 @@ def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
 # -- several watermarks --
 
 
-@pytest.mark.parametrize("policy", ["min", "max"])
+@pytest.mark.parametrize("policy", [pytest.param("min", marks=pytest.mark.long), "max"])
 def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_where_only_native_spark_loses_rows(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, policy: str
 ) -> None:

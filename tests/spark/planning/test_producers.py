@@ -57,9 +57,7 @@ class World:
         self.session = self._session()
 
     def _session(self) -> AlignedRun:
-        made = AlignedRun(
-            self.alignment, self.run, clock=self._clock, ticks=lambda: self.waited_s, sleep=self._wait
-        )
+        made = AlignedRun(self.alignment, self.run, clock=self._clock, ticks=lambda: self.waited_s, sleep=self._wait)
         made.add(0, self.source)
         return made
 
