@@ -20,7 +20,7 @@ from lockgate_testbed.redis import RedisServer
 
 pytestmark = pytest.mark.redis
 
-REPLICAS, READERS, STEPS, AT_ONCE = 3, 240, 10, 60
+REPLICAS, READERS, STEPS, AT_ONCE = 3, 240, 6, 60
 DRIFT = 1_000
 GROUP = "/v1/groups/race"
 CONFIG = {"max_drift_ms": DRIFT, "catch_up": "strict", "lease_ms": 600_000, "update_interval_ms": 100}
