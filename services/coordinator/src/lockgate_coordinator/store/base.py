@@ -143,8 +143,8 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """What of the store's own settings may lose groups, a sentence each. None: the store does not
-        tell now. Raises nothing.
+        """What of the store's own settings may lose groups, a sentence each. None: the store does
+        not tell now. Raises nothing.
         """
         ...
 

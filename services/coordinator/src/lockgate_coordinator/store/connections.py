@@ -98,8 +98,8 @@ class Connections:
         return answer
 
     async def eviction_policies(self) -> set[str] | None:
-        """Redis's `maxmemory-policy`; of a cluster those of all nodes. None: Redis does not tell. It
-        is not asked again where the user may not ask.
+        """Redis's `maxmemory-policy`; of a cluster those of all nodes. None: Redis does not tell.
+        It is not asked again where the user may not ask.
         """
         if not self._may_ask:
             return None

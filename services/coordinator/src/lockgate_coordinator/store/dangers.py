@@ -1,4 +1,5 @@
-"""Says in the log what of the store's own settings may lose groups: at the start, and when it changes.
+"""Says in the log what of the store's own settings may lose groups: at the start, and after each
+change.
 
 An operator may change a setting of Redis at any time, and after a failover another server answers,
 with settings of its own.
