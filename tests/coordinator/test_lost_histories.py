@@ -3,6 +3,7 @@ by what is true, and write nothing back.
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -60,10 +61,14 @@ def seen_by(at: CoordinatorProcess) -> tuple[int, int]:
 def heard(at: CoordinatorProcess) -> Iterator[Callable[[tuple[int, int]], None]]:
     """Reads an event stream until it says this."""
     with httpx.stream("GET", f"{at.url}{GROUP}/alignment/events", timeout=60) as answer:
-        events = (of_event(json.loads(line[6:])) for line in answer.iter_lines() if line.startswith("data: "))
+        lines = answer.iter_lines()
 
         def until(expected: tuple[int, int]) -> None:
-            assert next((event for event in events if event == expected), None) == expected
+            ends = time.monotonic() + 60
+            for line in lines:  # a heartbeat at the latest
+                if line.startswith("data: ") and of_event(json.loads(line[6:])) == expected:
+                    return
+                assert time.monotonic() < ends, f"the stream has not said {expected}"
 
         yield until
 
