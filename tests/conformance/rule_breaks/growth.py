@@ -1,4 +1,4 @@
-"""Rules of a store that does not grow without bound: what expires, and groups that cannot be read."""
+"""Rules of a store that does not grow without bound: expiry, and groups that cannot be read."""
 
 from functools import partial
 
