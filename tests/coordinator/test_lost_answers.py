@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from lockgate_coordinator.operate.client import CoordinatorClient as OperatorClient
 from lockgate_spark import Coordinator
 from lockgate_spark.group.client import CoordinatorClient
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -137,6 +138,30 @@ def test_a_reader_that_leaves_again_with_the_same_key_has_left(to_client: tuple[
     assert http.delete(path, headers=KEY).status_code == 204
     assert http.delete(path).status_code == 409
     assert http.get(f"{GROUP}/sources/orders").json()["readers"][0]["epoch"] == newer
+
+
+def test_a_client_that_deletes_a_group_again_with_the_same_key_gets_the_first_answer(
+    to_client: tuple[httpx.Client, Link],
+) -> None:
+    http, link = to_client
+    registered(http)
+    assert sent_twice(http, link, "DELETE", GROUP, headers=KEY).status_code == 204
+    registered(http)  # a successor: the deletion of its predecessor does not concern it
+    assert http.delete(GROUP, headers=KEY).status_code == 204
+    assert http.get(GROUP).json()["readers"] == 1
+    assert 'lockgate_state_changes_total{kind="group_deleted"} 1.0' in http.get("/metrics").text
+    assert http.delete(GROUP, headers={"Idempotency-Key": "b"}).status_code == 204
+    assert [http.delete(GROUP, headers=again).status_code for again in ({}, {"Idempotency-Key": "c"})] == [404] * 2
+
+
+def test_lockgate_forget_deletes_the_group_although_the_answer_is_lost(to_client: tuple[httpx.Client, Link]) -> None:
+    http, link = to_client
+    registered(http)
+    with OperatorClient(str(http.base_url)) as client:
+        link.lose_answer(b"DELETE ")
+        client.forget("g")
+    assert link.has_lost
+    assert http.get(GROUP).status_code == 404
 
 
 def test_a_query_s_reader_leaves_although_the_answer_is_lost(to_client: tuple[httpx.Client, Link]) -> None:

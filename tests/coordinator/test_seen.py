@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -62,6 +63,23 @@ def test_a_redis_that_may_delete_groups_is_warned_of_at_the_start(redis: RedisSe
     finally:
         with Redis.from_url(redis.url) as client:
             client.config_set("maxmemory-policy", "noeviction")
+
+
+@pytest.mark.redis
+def test_a_redis_whose_eviction_policy_is_changed_is_warned_of_and_then_that_this_is_over(
+    redis: RedisServer, tmp_path: Path
+) -> None:
+    often = "from lockgate_coordinator.store import dangers\ndangers.LOOKS_EVERY_S = 0.1"
+    with CoordinatorProcess(redis.url, env=doing_first(tmp_path, often)) as process:
+        for policy, said in (
+            ("allkeys-lru", "(maxmemory-policy allkeys-lru)"),
+            ("noeviction", "this is over: Redis may delete groups"),
+            ("allkeys-random", "(maxmemory-policy allkeys-random)"),
+        ):
+            with Redis.from_url(redis.url) as client:
+                client.config_set("maxmemory-policy", policy)
+            wait_for(partial(lines, process, said), 30)
+        assert len(lines(process, "Redis may delete groups")) == 3
 
 
 def test_bad_tokens_are_in_the_log_with_their_address_and_without_the_token(tmp_path: Path) -> None:

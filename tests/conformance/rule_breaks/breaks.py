@@ -5,6 +5,7 @@ from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.edges import EDGES
 from rule_breaks.groups import GROUPS
+from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
 from rule_breaks.reports import REPORTS
 from rule_breaks.sources import SOURCES
@@ -19,6 +20,7 @@ BREAKS: tuple[Break, ...] = (
     *COORDINATOR,
     *STANDING_STILL,
     *OPERATING,
+    *GROWTH,
     *SPARK_CLIENT,
     *REPORTS,
 )

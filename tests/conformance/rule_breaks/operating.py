@@ -32,7 +32,7 @@ OPERATING: tuple[Break, ...] = (
     _Break(
         "a deletion whose answer was lost is done",
         "store/scripts/discard.lua",
-        "if request == ARGV[3] then",
+        "if act == ARGV[3] then",
         "if false then",
         (*LOST, "test_contract.py"),
     ),

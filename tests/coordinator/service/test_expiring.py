@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from redis import Redis
 
 from lockgate.group.commands import register, report
 from lockgate.group.expiry import Expiry
@@ -15,8 +16,9 @@ from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing, pause_s, remove_expired
 from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore, Store
+from lockgate_coordinator.store import MemoryStore, Store, keys, open_store
 from lockgate_coordinator.telemetry.metrics import Metrics
+from lockgate_testbed.redis import RedisServer
 
 HOUR_MS = 3_600_000
 EXPIRY = Expiry(readers_ms=HOUR_MS, groups_ms=HOUR_MS)
@@ -109,6 +111,21 @@ async def test_each_removal_is_a_line_of_the_log_and_is_counted(
         "group_expired": 1,
         "reader_expired": 1,
     }
+
+
+@pytest.mark.redis
+async def test_a_group_that_cannot_be_read_does_not_keep_the_others_from_expiring(redis_server: RedisServer) -> None:
+    with Redis.from_url(redis_server.url) as client:
+        client.flushall()
+        store = open_store(redis_server.url)
+        for name in ("a", "b", "c"):
+            await stored(store, name, ("s", 8 * HOUR_MS))
+        client.hset(keys.state("b"), "head", "{")
+        client.hincrby(keys.state("b"), "version", 1)
+        await remove_expired(Coordinator(store), EXPIRY)
+        assert await store.names("", 9) == ["b"]
+        await store.close()
+        client.flushall()
 
 
 async def test_an_expired_reader_registers_again(coordinator: Coordinator, store: Store) -> None:

@@ -6,7 +6,6 @@ tests/core/group/test_leaps.py.)
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from hashlib import sha1
 
 import pytest
 from redis import Redis
@@ -17,31 +16,12 @@ from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore, open_store
 from lockgate_coordinator.store import redis as redis_store
-from lockgate_coordinator.store.connections import Script
 from lockgate_testbed.redis import RedisServer
+from support.leaping import AHEAD, LeapingScript
 
 CONFIG = GroupConfig(max_drift_ms=10, lease_ms=120_000, update_interval_ms=40_000, catch_up=CatchUp.STRICT)
 HOUR_S = 3_600
 LEAPS_S = [HOUR_S, -HOUR_S, 130, 24 * HOUR_S, -HOUR_S, 30 * 24 * HOUR_S]
-
-# What the scripts take for Redis: its clock is ahead by as many seconds as a key says.
-LEAPING = """
-local real = redis
-local redis = setmetatable({call = function(command, ...)
-  local answer = real.call(command, ...)
-  if command == 'TIME' then
-    answer[1] = answer[1] + (real.call('GET', 'test:ahead_s') or 0)
-  end
-  return answer
-end}, {__index = real})
-"""
-
-
-class LeapingScript(Script):
-    def __init__(self, *names: str) -> None:
-        super().__init__(*names)
-        self.text = LEAPING + self.text
-        self.sha = sha1(self.text.encode()).hexdigest()
 
 
 class Fleet:
@@ -88,7 +68,7 @@ async def test_no_leap_of_the_clock_of_redis_sets_a_reader_free(redis_server: Re
     with Redis.from_url(redis_server.url) as client:
         for leap_s in LEAPS_S:
             ahead_s += leap_s
-            client.set("test:ahead_s", ahead_s)
+            client.set(AHEAD, ahead_s)
             assert await fleet.looks() == [15, 15]
             assert await fleet.reports("fast", 100, through=1) == 15
             assert await fleet.looks() == [15, 15]
@@ -101,7 +81,7 @@ async def test_a_report_first_or_a_look_first_is_alike_after_a_leap(redis_server
         await fleet.reports("slow", 5)
         await fleet.looks()
         for first in ("report", "look"):
-            client.incrby("test:ahead_s", HOUR_S)
+            client.incrby(AHEAD, HOUR_S)
             if first == "look":
                 await fleet.looks()
             assert await fleet.reports("fast", 100, through=1) == 15

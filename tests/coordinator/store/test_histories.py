@@ -5,12 +5,11 @@ remembers of the lost history, with the cache of groups and without it.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 from anyio import fail_after
-from redis import Redis
 
 from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
@@ -26,8 +25,8 @@ from lockgate_coordinator.fast.switches import PLAIN, Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.link import Link
-from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
-from support.answers import wait_for
+from lockgate_testbed.redis import RedisServer
+from support.replicated import Replicated, replicated
 
 pytestmark = pytest.mark.redis
 
@@ -38,7 +37,6 @@ CONFIG = GroupConfig(
     catch_up=CatchUp.STRICT,
     on_lost_reader=OnLostReader.HOLD,
 )
-QUICK = (*NO_PERSISTENCE, "--repl-diskless-sync-delay", "0")
 
 
 @pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
@@ -47,47 +45,25 @@ def fast(request: pytest.FixtureRequest) -> Fast:
     return parts
 
 
-@dataclass
 class Servers:
-    """Two Redis servers, `here` with its replica `there`, and the stores that a test opens."""
+    """Two Redis servers, and the stores that a test opens."""
 
-    here: Redis
-    there: Redis
-    ports: dict[str, int]
-    fast: Fast
-    opened: AsyncExitStack
+    def __init__(self, redis: Replicated, fast: Fast, opened: AsyncExitStack) -> None:
+        self.redis, self.fast = redis, fast
+        self._opened = opened
 
     def store(self, at: str = "here") -> Store:
         """The store of one more coordinator."""
-        store = open_store(f"redis://127.0.0.1:{self.ports[at]}/0", fast=self.fast)
-        self.opened.push_async_callback(store.close)
+        store = open_store(self.redis.url(at), fast=self.fast)
+        self._opened.push_async_callback(store.close)
         return store
-
-    def promote_there(self) -> None:
-        """The replica has all that was written so far, and nothing of what comes now."""
-        assert self.here.wait(1, 60_000) == 1
-        self.there.replicaof("NO", "ONE")
-
-    def fail_back(self) -> None:
-        """`here` takes the data of `there` in the place of its own, and is the master again."""
-        self.here.replicaof("127.0.0.1", str(self.ports["there"]))
-        wait_for(lambda: in_step(self.here))
-        self.here.replicaof("NO", "ONE")
-
-
-def in_step(replica: Redis) -> bool:
-    return replica.info("replication").get("master_link_status") == "up"
 
 
 @pytest.fixture
 async def servers(redis_server: RedisServer, fast: Fast) -> AsyncIterator[Servers]:
-    async with AsyncExitStack() as opened:
-        here = opened.enter_context(RedisServer(options=QUICK))
-        following = ("--replicaof", f"127.0.0.1 {here.port}")
-        there = opened.enter_context(RedisServer(options=(*QUICK, *following)))
-        clients = [opened.enter_context(closing(Redis(port=server.port))) for server in (here, there)]
-        wait_for(lambda: in_step(clients[1]))
-        yield Servers(*clients, {"here": here.port, "there": there.port}, fast, opened)
+    with replicated() as redis:
+        async with AsyncExitStack() as opened:
+            yield Servers(redis, fast, opened)
 
 
 Command = Callable[[Group | None, int], Group]
@@ -137,33 +113,33 @@ async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_sa
 ) -> None:
     remembers, waits = servers.store(), servers.store()
     await change(remembers, reports("slow", 100))
-    servers.promote_there()
+    servers.redis.promote_there()
     await change(remembers, reports("slow", 50_000))
     await change(remembers, reports("lost", 7))
     await seen_by(waits)
     await change(servers.store("there"), reports("fast", 1_000))
-    connections = servers.here.info("stats")["total_connections_received"]
-    servers.fail_back()
+    connections = servers.redis.here.info("stats")["total_connections_received"]
+    servers.redis.fail_back()
     truth = {"slow": 100, "fast": 1_000}
     assert await seen_by(waits) == truth
     await change(remembers, reports("fast", 1_001))
     assert await seen_by(remembers) == await seen_by(waits) == truth | {"fast": 1_001}
     # only the replica of old has connected since, for its own link
-    assert servers.here.info("stats")["total_connections_received"] - connections <= 1
+    assert servers.redis.here.info("stats")["total_connections_received"] - connections <= 1
     assert await seen_by(servers.store()) == truth | {"fast": 1_001}
     if servers.fast.group_cache:
         assert "group g: Redis has gone back in time" in caplog.text
 
 
 async def test_a_proxy_that_leads_to_a_promoted_replica_that_lagged_brings_no_memory_along(servers: Servers) -> None:
-    with Link(servers.ports["here"]) as proxy:
-        servers.ports["behind the proxy"] = proxy.port
+    with Link(servers.redis.ports["here"]) as proxy:
+        servers.redis.ports["behind the proxy"] = proxy.port
         remembers = servers.store("behind the proxy")
         await change(remembers, reports("slow", 100))
-        servers.promote_there()
+        servers.redis.promote_there()
         await change(remembers, reports("slow", 50_000))
         await change(remembers, reports("lost", 7))
-        proxy.lead_to(servers.ports["there"])
+        proxy.lead_to(servers.redis.ports["there"])
         await change(remembers, reports("fast", 1_000))
         assert await seen_by(remembers) == await seen_by(servers.store("there")) == {"slow": 100, "fast": 1_000}
 
@@ -172,12 +148,10 @@ async def test_flushall_and_restore_are_noticed_by_the_next_command(servers: Ser
     remembers = servers.store()
     await change(remembers, reports("slow", 100))
     await change(remembers, reports("gone", 100))
-    dumped = {key: servers.here.dump(key) for key in servers.here.scan_iter()}
+    dumped = servers.redis.dump()
     await change(remembers, removes("gone"))
     await change(remembers, reports("slow", 50_000))
-    servers.here.flushall()
-    for key, value in dumped.items():
-        servers.here.restore(key, 0, value)
+    servers.redis.put_back_in_time(dumped)
     await change(servers.store(), reports("fast", 1_000))
     await change(remembers, reports("fast", 1_001))
     truth = {"slow": 100, "gone": 100, "fast": 1_001}
@@ -190,9 +164,9 @@ async def test_a_commit_upon_the_same_version_of_another_history_is_refused(serv
     remembers = servers.store()
     ahead = replace(await remembers.load("g"), version=10**15)
     first = create("g", CONFIG, 1)
-    servers.here.hset("lockgate:{g}:state", "version", str(10**15))
+    servers.redis.here.hset("lockgate:{g}:state", "version", str(10**15))
     assert await remembers.commit(ahead, first) is None
-    servers.promote_there()
+    servers.redis.promote_there()
     mine = reports("slow", 50_000)(first, 1)
     assert await remembers.commit(await remembers.load("g"), mine) is None
     other = servers.store("there")
@@ -200,7 +174,7 @@ async def test_a_commit_upon_the_same_version_of_another_history_is_refused(serv
     assert await other.commit(await other.load("g"), theirs) is None
     assert (await other.load("g")).version == (await remembers.load("g")).version
     base = await remembers.load("g")
-    servers.fail_back()
+    servers.redis.fail_back()
     instead = await remembers.commit(base, reports("fast", 1_000)(mine, 1))
     assert instead is not None
     assert instead.group == theirs
@@ -210,11 +184,11 @@ async def test_a_commit_upon_the_same_version_of_another_history_is_refused(serv
 async def test_two_masters_at_once_leave_no_process_with_a_mixture(servers: Servers) -> None:
     remembers, other = servers.store(), servers.store("there")
     await change(remembers, reports("slow", 100))
-    servers.promote_there()
+    servers.redis.promote_there()
     for step in range(1, 4):
         await change(remembers, reports(f"here-{step}", step))
         await change(other, reports(f"there-{step}", step))
-    servers.fail_back()
+    servers.redis.fail_back()
     truth = {"slow": 100, "there-1": 1, "there-2": 2, "there-3": 3}
     assert await seen_by(remembers) == truth
     assert await seen_by(servers.store()) == truth
@@ -236,10 +210,10 @@ async def test_a_process_that_is_many_commits_behind_still_sees_all(
 async def test_under_hold_a_watermark_that_was_lost_is_not_written_back(servers: Servers) -> None:
     remembers, other = Coordinator(servers.store(), fast=servers.fast), Coordinator(servers.store("there"))
     await reported(remembers, "slow", 100)
-    servers.promote_there()
+    servers.redis.promote_there()
     await reported(remembers, "slow", 50_000)
     await reported(other, "fast", 60_000)
-    servers.fail_back()
+    servers.redis.fail_back()
     event = await reported(remembers, "fast", 60_001)
     assert (event.group_watermark, event.max_desired_watermark) == (100, 1_100)
     assert (await seen_by(servers.store()))["slow"] == 100
@@ -256,13 +230,13 @@ async def test_streams_that_heard_a_ceiling_of_a_lost_history_hear_the_true_one(
     watched = Coordinator(servers.store(), fast=servers.fast)
     await reported(watched, "slow", 100)
     stream = await watched.follow("g", 0)
-    servers.promote_there()
+    servers.redis.promote_there()
     await reported(watched, "slow", 50_000)
     with fail_after(60):
         heard = await anext(stream)
         while heard is None or heard.max_desired_watermark != 51_000:
             heard = await anext(stream)
-        servers.fail_back()
+        servers.redis.fail_back()
         event = await anext(stream)
         while event is None:
             event = await anext(stream)
@@ -273,7 +247,7 @@ async def test_streams_that_heard_a_ceiling_of_a_lost_history_hear_the_true_one(
 
 
 async def series_of(servers: Servers) -> str:
-    return bytes(servers.here.hget("lockgate:{g}:state", "mark") or b"").decode().partition("/")[2]
+    return bytes(servers.redis.here.hget("lockgate:{g}:state", "mark") or b"").decode().partition("/")[2]
 
 
 async def test_commits_of_one_process_are_one_series_until_another_one_commits_or_an_answer_is_lost(

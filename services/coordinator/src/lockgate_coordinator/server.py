@@ -25,6 +25,7 @@ from lockgate_coordinator.fast.whole_answers import WholeAnswers
 from lockgate_coordinator.intake import Intake
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
+from lockgate_coordinator.store.dangers import Dangers
 from lockgate_coordinator.telemetry import traces
 from lockgate_coordinator.tls import Tls
 
@@ -86,9 +87,9 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
     listening = listen(host, port)
     try:
         await store.ping()
-        for danger in await store.dangers():
-            log.warning("%s", danger)
-        await _Server(_config(app, context, settings.fast)).serve(sockets=[listening])
+        dangers = Dangers(store)
+        await dangers.look()
+        await _Server(_config(app, context, settings.fast), dangers).serve(sockets=[listening])
     finally:
         listening.close()
 
@@ -185,8 +186,12 @@ def _descriptors() -> tuple[int | None, int]:
 
 
 class _Server(uvicorn.Server):
-    _looking: "asyncio.Task[None] | None" = None
     _draining = False
+
+    def __init__(self, config: uvicorn.Config, dangers: Dangers) -> None:
+        super().__init__(config)
+        self._dangers = dangers
+        self._looking = list[asyncio.Task[None]]()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
@@ -195,8 +200,9 @@ class _Server(uvicorn.Server):
         for listening in sockets or []:
             host, port, *_ = listening.getsockname()
             log.info("lockgate listens on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
+        self._looking.append(asyncio.create_task(self._dangers.keep_looking()))
         if sys.platform != "win32":
-            self._looking = asyncio.create_task(self._look_at_descriptors())
+            self._looking.append(asyncio.create_task(self._look_at_descriptors()))
 
     async def _look_at_descriptors(self) -> None:
         descriptors = Descriptors()
@@ -221,8 +227,8 @@ class _Server(uvicorn.Server):
         """Ends long polls and event streams first, or the server would wait for them."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
-        if self._looking is not None:
-            self._looking.cancel()
+        for looking in self._looking:
+            looking.cancel()
         await super().shutdown(sockets)
 
     @contextmanager

@@ -101,10 +101,12 @@ async def one(
 
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
-async def forget(request: Request, response: Response, group: GroupName, coordinator: TheCoordinator) -> None:
+async def forget(
+    request: Request, response: Response, group: GroupName, coordinator: TheCoordinator, key: Key = None
+) -> None:
     """Forgets the group and all in it, even if it cannot be read."""
     with audited(request, response, "delete", group):
-        await coordinator.forget(group)
+        await coordinator.forget(group, act_of(key, "delete"))
 
 
 @router.get(

@@ -29,6 +29,7 @@ from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store
+from lockgate_coordinator.store.base import DONE_BEFORE
 
 REPORTS_AT_ONCE = 1_000
 """Reports of a batch that make one commit, in some 15 ms. Between two commits other requests are
@@ -138,11 +139,13 @@ class Coordinator:
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
 
-    async def forget(self, name: str) -> None:
+    async def forget(self, name: str, act: str | None = None) -> None:
         """Deletes the group. A successor never reuses its revisions and epochs."""
-        if await self._store.discard(name) is None:
+        readers = await self._store.discard(name, act or "")
+        if readers is None:
             raise UnknownGroup(name)
-        self._announcer.deleted(name)
+        if readers != DONE_BEFORE:
+            self._announcer.deleted(name)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
         """Removes the readers that have expired, or the whole group. Raises `UnknownGroup`."""

@@ -9,7 +9,7 @@
                           else answers what the store holds instead
     delete(loaded)        likewise without a group; the version stays for a while, as the floor of
                           a successor
-    discard(name)         delete whatever is there, without reading it
+    discard(name)         delete whatever is there, without reading it; once for each act
     claim(name)           load, and a request to the other processes to leave the group to this one
                           for a moment
 
@@ -25,7 +25,7 @@ leave it as `StoreUnavailable`.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from lockgate.group.group import Group, tick
 from lockgate.group.leaps import Leap
@@ -34,6 +34,9 @@ CACHED_WITHIN_MS = 50
 """How far the cached time of a commit may be from the store's own, in either direction. Leases end
 with this precision.
 """
+
+DONE_BEFORE: Final = -1
+"""In the place of a number of readers: the act has been done before."""
 
 CLAIMED_MS = 40
 """How long a claim keeps other processes away. A claim is advice that saves refused commits; safety
@@ -112,9 +115,10 @@ class Store(Protocol):
 
     async def delete(self, loaded: Loaded) -> bool: ...
 
-    async def discard(self, name: str) -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | None:
         """Deletes the group, however large it is, and even if it cannot be read. Returns how many
-        readers it had; None: there was no group.
+        readers it had; None: there was no group; `DONE_BEFORE`: the same `act` had deleted the
+        group, and it, or its successor, is left alone.
         """
         ...
 
@@ -138,8 +142,10 @@ class Store(Protocol):
         """Returns if the store can be read and written."""
         ...
 
-    async def dangers(self) -> list[str]:
-        """What of the store's own settings may lose groups, a sentence each."""
+    async def dangers(self) -> list[str] | None:
+        """What of the store's own settings may lose groups, a sentence each. None: the store does
+        not tell now. Raises nothing.
+        """
         ...
 
     async def close(self) -> None: ...

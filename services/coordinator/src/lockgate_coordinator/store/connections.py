@@ -71,6 +71,7 @@ class Connections:
         self._link: Link | None = None
         self._may_link = link and address.form is not Form.CLUSTER  # a cluster has no single server
         self._linking = False
+        self._may_ask = True
 
     async def run(
         self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
@@ -96,20 +97,22 @@ class Connections:
             self._outages.over()
         return answer
 
-    async def evicts(self) -> str | None:
-        """Redis's `maxmemory-policy`, if that may delete keys of groups, as far as Redis tells; of
-        a cluster that of any node.
+    async def eviction_policies(self) -> set[str] | None:
+        """Redis's `maxmemory-policy`; of a cluster those of all nodes. None: Redis does not tell.
+        It is not asked again where the user may not ask.
         """
+        if not self._may_ask:
+            return None
         try:
             with fail_after(TIMEOUT_S):
                 if self._address.form is Form.CLUSTER:
                     told = list((await self._client.info("memory", target_nodes=RedisCluster.ALL_NODES)).values())
                 else:
                     told = [await self._client.info("memory")]
-        except (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError):
-            return None  # the user may not ask, or there is no Redis: that is said elsewhere
-        policies = (str(node.get("maxmemory_policy", "")) for node in told if isinstance(node, dict))
-        return next((policy for policy in policies if policy.startswith("allkeys")), None)
+        except (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError) as error:
+            self._may_ask = not isinstance(error, NoPermissionError)
+            return None  # that there is no Redis is said elsewhere
+        return {str(node.get("maxmemory_policy", "")) for node in told if isinstance(node, dict)}
 
     async def close(self) -> None:
         self._may_link = False

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from lockgate.group.group import Group
-from lockgate_coordinator.store.base import Loaded
+from lockgate_coordinator.store.base import DONE_BEFORE, Loaded
 
 
 def steady_clock() -> Callable[[], int]:
@@ -31,7 +31,7 @@ class MemoryStore:
         self._clock = clock or steady_clock()
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
-        self._gone: dict[str, int] = {}  # deleted groups, and when, in that order
+        self._gone: dict[str, tuple[int, str]] = {}  # deleted groups: when, in that order, and by which act
 
     def cached(self, name: str) -> Loaded:
         return Loaded(name, self._versions.get(name, 0), self._clock(), self._groups.get(name))
@@ -46,31 +46,33 @@ class MemoryStore:
         self._groups[loaded.name] = group
         return None
 
-    async def delete(self, loaded: Loaded) -> bool:
+    async def delete(self, loaded: Loaded, act: str = "") -> bool:
         if self._versions.get(loaded.name, 0) != loaded.version:
             return False
         self._versions[loaded.name] = loaded.last_version
         self._groups.pop(loaded.name, None)
         self._gone.pop(loaded.name, None)
-        self._gone[loaded.name] = self._clock()
+        self._gone[loaded.name] = (self._clock(), act)
         self._forget_old_names()
         return True
 
     def _forget_old_names(self) -> None:
         """The clock is above the last version of a group that was deleted so long ago."""
         until = self._clock() - REMEMBERED_MS
-        for name, deleted_at in list(islice(self._gone.items(), 10)):
+        for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):
             if deleted_at > until:
                 return
             del self._gone[name]
             if name not in self._groups and self._versions[name] <= until:
                 del self._versions[name]
 
-    async def discard(self, name: str) -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | None:
         loaded = self.cached(name)
+        if act and self._gone.get(name, (0, ""))[1] == act:
+            return DONE_BEFORE
         if loaded.group is None:
             return None
-        await self.delete(loaded)
+        await self.delete(loaded, act)
         return len(loaded.group.readers)
 
     async def claim(self, name: str) -> int:
@@ -85,7 +87,7 @@ class MemoryStore:
     async def ping(self) -> None:
         return None
 
-    async def dangers(self) -> list[str]:
+    async def dangers(self) -> list[str] | None:
         return []
 
     async def close(self) -> None:

@@ -123,9 +123,10 @@ class RedisStore:
         self._groups.drop(loaded.name)
         return bool(done)
 
-    async def discard(self, name: str) -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | None:
         """Also takes a name off the list that has no group."""
-        args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, token_hex(8)]
+        call = token_hex(8)
+        args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call]
         readers = await self._connections.run(self._discard, keys.of_group(name), args)
         self._groups.drop(name)
         self._unreadable.discard(name)
@@ -154,13 +155,15 @@ class RedisStore:
         if not await self._connections.run(self._ready, [keys.READY], []):
             raise StoreUnavailable("this Redis is older than 7.0, which is the oldest that will do")
 
-    async def dangers(self) -> list[str]:
-        policy = await self._connections.evicts()
-        if policy is None:
-            return []
+    async def dangers(self) -> list[str] | None:
+        policies = await self._connections.eviction_policies()
+        if policies is None:
+            return None
         return [
             f"Redis may delete groups when its memory is full (maxmemory-policy {policy}), and their queries run free: "
             "set maxmemory-policy to noeviction"
+            for policy in sorted(policies)
+            if policy.startswith("allkeys")
         ]
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from lockgate.group.group import Group
 from lockgate_coordinator.pauses import with_pauses
-from lockgate_coordinator.store.base import Loaded, Store, StoreUnavailable
+from lockgate_coordinator.store.base import DONE_BEFORE, Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
@@ -60,11 +60,11 @@ class ObservedStore:
             self.conflicts += 1
         return done
 
-    async def discard(self, name: str) -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | None:
         """As the store's own."""
         with _Step(self, "discard"):
-            readers = await self._store.discard(name)
-        if readers is not None:
+            readers = await self._store.discard(name, act)
+        if readers is not None and readers != DONE_BEFORE:
             self._journal.deleted(name, readers)
         return readers
 
@@ -87,7 +87,7 @@ class ObservedStore:
         with _Step(self, "ping"):
             await self._store.ping()
 
-    async def dangers(self) -> list[str]:
+    async def dangers(self) -> list[str] | None:
         """As the store's own."""
         return await self._store.dangers()
 

@@ -1,0 +1,87 @@
+"""The compose file's way in: HAProxy with the configuration of deploy/docker/proxy before a
+coordinator without tokens. What a browser's page may not ask directly, it may not ask there either.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.process import Child, free_ports
+from support.answers import wait_for
+
+CONFIGURATION = Path(__file__).parents[3] / "deploy/docker/proxy/haproxy.cfg"
+HAPROXY = shutil.which("haproxy", path="/usr/local/sbin:/usr/sbin:/usr/local/bin:/usr/bin")
+READERS = "/v1/groups/g/sources/s/readers"
+TAKEOVER = '{"subtask": 0, "takeover": true}'
+
+pytestmark = pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed: apt-get install haproxy")
+
+
+def configuration(address: int, coordinator: int) -> str:
+    """As in the image, but for the two addresses."""
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    for ours, there in (
+        (f"bind 127.0.0.1:{address}", "bind :8080"),
+        (f" 127.0.0.1:{coordinator}", " coordinator:8080"),
+    ):
+        assert there in text
+        text = text.replace(there, ours)
+    return text
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the proxy."""
+    folder, (port,) = tmp_path_factory.mktemp("proxy"), free_ports(1)
+    url, file = f"http://127.0.0.1:{port}", folder / "haproxy.cfg"
+    options = ["--host", "127.0.0.1", "--allow-unauthenticated"]
+    with CoordinatorProcess(options=options) as coordinator:
+        file.write_text(configuration(port, int(coordinator.url.rpartition(":")[2])), encoding="utf-8")
+        child = Child("the proxy", [str(HAPROXY), "-db", "-f", str(file)], folder / "proxy.log")
+
+        def ready() -> bool:
+            try:
+                return httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        wait_for(ready, 30)
+        yield url
+        child.kill()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/json"}, 201),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Type": "text/plain", "Origin": "https://pages.example"}, 403),
+        ({"Content-Type": "application/json", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Content-Type": "application/json", "Host": "pages.example"}, 421),
+    ],
+)
+def test_a_page_of_another_site_registers_nothing_through_the_proxy(
+    proxy: str, headers: dict[str, str], status: int
+) -> None:
+    httpx.delete(f"{proxy}/v1/groups/g", timeout=60)
+    assert httpx.post(f"{proxy}{READERS}", content=TAKEOVER, headers=headers, timeout=60).status_code == status
+    assert httpx.get(f"{proxy}/v1/groups/g", timeout=60).status_code == (200 if status == 201 else 404)
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_the_proxy_passes_a_foreign_host_on_and_it_is_answered_421(proxy: str, method: str) -> None:
+    httpx.put(f"{proxy}/v1/groups/g", json={}, timeout=60).raise_for_status()
+    foreign = {"Host": "pages.example:8080"}
+    body = {"json": {"max_drift_ms": 7}} if method == "PUT" else {}
+    answer = httpx.request(method, f"{proxy}/v1/groups/g", headers=foreign, timeout=60, **body)  # type: ignore[arg-type]
+    assert (answer.status_code, answer.json()["type"]) == (421, "urn:lockgate:foreign-host")
+    assert httpx.get(f"{proxy}/v1/groups/g", timeout=60).json()["config"]["max_drift_ms"] == 300_000
+
+
+def test_a_page_of_the_service_itself_is_answered_through_the_proxy(proxy: str) -> None:
+    own = {"Origin": proxy, "Sec-Fetch-Site": "same-origin"}
+    assert httpx.put(f"{proxy}/v1/groups/own", json={}, headers=own, timeout=60).status_code == 201
