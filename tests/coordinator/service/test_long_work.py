@@ -8,6 +8,7 @@ from lockgate.steps import AT_ONCE
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service.commit_queue import AT_ONCE as COMMITTED_AT_ONCE
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 from lockgate_coordinator.telemetry.changes import Kind
@@ -76,3 +77,16 @@ async def test_others_are_served_while_thousands_of_readers_are_excused_after_an
     many, after = await turns_during(lambda: crowd.coordinator.report("g", *crowd.reports[0]))
     assert after == before
     assert many - few >= READERS // AT_ONCE
+
+
+async def test_others_are_served_between_the_commits_of_many_batches_for_one_group(fast: Fast) -> None:
+    crowd = Crowd(fast)
+    await crowd.begin()
+    await crowd.coordinator.report_all("g", crowd.reports[:1])
+    before = crowd.coordinator.committed[0]
+    batches = [crowd.reports[first : first + COMMITTED_AT_ONCE] for first in range(0, READERS, COMMITTED_AT_ONCE)]
+    turns, _ = await turns_during(
+        lambda: asyncio.gather(*(crowd.coordinator.report_all("g", batch) for batch in batches))
+    )
+    assert crowd.coordinator.committed[0] - before == len(batches)
+    assert turns >= len(batches)

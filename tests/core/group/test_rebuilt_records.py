@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lockgate.group.commands import _reported
+from lockgate.group.commands import _Lowests, _reported
 from lockgate.group.group import create
 from lockgate.group.leases import _excused, _lost, _moved, without_reach
 from lockgate.group.readers import Reader
@@ -90,5 +90,5 @@ def test_a_report_keeps_what_is_the_reader_s_own() -> None:
     group = create("g", GroupConfig(), 0)
     event = replace(REPORT, watermark=6_000, idle=False, finished=False, park_ms=None, reach=None)
     reader = replace(READER, passed_over=False, held_since=None, overdue=False)
-    after = _reported(reader, event, group, 2_000)
+    after = _reported(reader, event, group, 2_000, _Lowests())
     assert changed(reader, after) == {"heard_at", "reported", "excused", "lost", "progressed_at"}

@@ -173,5 +173,5 @@ def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:
 def _holder(group: Group, key: ReaderKey, watermark: int) -> HeldBy:
     reported = group.readers[key].reported
     splits = {} if reported is None else reported.splits
-    held = [(split.watermark, name) for name, split in splits.items() if split.state not in RESTING]
-    return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=min(held)[1] if held else None)
+    held = ((split.watermark, name) for name, split in splits.items() if split.state not in RESTING)
+    return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=min(held, default=(MIN, None))[1])

@@ -72,6 +72,11 @@ ATTEMPTS = 100
 refusals in a row mean a fault.
 """
 
+AT_ONCE = 1_000
+"""Reports and other commands that make one commit, in some 15 ms. Between two commits other
+requests are served.
+"""
+
 HEAVY = 500
 """From how many reports on, or readers whose leases may all have to be checked, a commit loads its
 group first. Its work takes so long that a cached time would be too old at its end.
@@ -146,6 +151,8 @@ class CommitQueue:
             while True:
                 if self._gathering is not None:
                     await self._gathering.gather(name, answered)
+                elif answered:
+                    await asyncio.sleep(0)  # over memory a commit awaits nothing
                 if name not in self._waiting:
                     return
                 answered = await self._commit_waiting(name)
@@ -158,11 +165,11 @@ class CommitQueue:
         try:
             if self._claims is not None and self._claims.worthwhile(name, len(self._waiting[name])):
                 await self._claims.claim(name, self._commit_s)
-            waiting, began = self._waiting.pop(name), loop.time()
+            waiting, began = self._taken(name), loop.time()
             outcomes = await self._outcomes(name, [command for command, _ in waiting])
             self._commit_s = loop.time() - began
         except Exception as error:  # any error must reach the callers, or they would wait for ever
-            waiting = waiting or self._waiting.pop(name)
+            waiting = waiting or self._taken(name)
             outcomes = [error] * len(waiting)
         for (_, future), outcome in zip(waiting, outcomes, strict=True):
             if future.done():  # its caller was cancelled
@@ -172,6 +179,17 @@ class CommitQueue:
             else:
                 future.set_exception(outcome)
         return len(waiting)
+
+    def _taken(self, name: str) -> list[_Waiting]:
+        """The commands of the next commit: the first of those that wait, with `AT_ONCE` reports or
+        other commands at most, unless the first alone has more. The others go on waiting.
+        """
+        waiting = self._waiting.pop(name)
+        weights = accumulate(len(command.items) if isinstance(command, Reports) else 1 for command, _ in waiting)
+        fit = max(1, bisect_right(list(weights), AT_ONCE))
+        if fit < len(waiting):
+            self._waiting[name] = waiting[fit:]
+        return waiting[:fit]
 
     async def _outcomes(self, name: str, commands: list[Command]) -> list[Committed | Exception]:
         """One for each command, once the group that they make is stored."""

@@ -26,15 +26,10 @@ from lockgate.wire.events import (
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
-from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, Look, PreconditionFailed, Reports
+from lockgate_coordinator.service.commit_queue import AT_ONCE, CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store
 from lockgate_coordinator.store.base import DONE_BEFORE
-
-REPORTS_AT_ONCE = 1_000
-"""Reports of a batch that make one commit, in some 15 ms. Between two commits other requests are
-served.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +198,8 @@ class Coordinator:
             elif not isinstance(item, InvalidMessage):
                 accepted.append(item)
                 places.append(index)
-        for first in range(0, max(1, len(accepted)), REPORTS_AT_ONCE):
-            committed = await self._queue.submit(name, Reports(accepted[first : first + REPORTS_AT_ONCE]))
+        for first in range(0, max(1, len(accepted)), AT_ONCE):
+            committed = await self._queue.submit(name, Reports(accepted[first : first + AT_ONCE]))
             rejected |= {places[first + index]: refusal for index, refusal in committed.refusals.items()}
         return committed.event, sorted(rejected.items())
 
