@@ -22,6 +22,7 @@ from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.telemetry.out_of_order import OutOfOrder
 from support.logs_in_memory import LogsInMemory
 from support.runs import JvmLogInMemory, RunInMemory, SourceInMemory
+from support.sessions import TimeInMemory
 
 WINDOWS = st.sampled_from((1, 2, 3, 7, 50))
 ORDERED = st.lists(st.integers(0, 500), max_size=60).map(sorted)
@@ -172,7 +173,8 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> AlignedRu
     source = SourceInMemory({"t-0": jittered, "t-1": [2 * 10**9]})
     source.jvm.window = 30
     seconds = iter(range(10**6, 10**7, 5))
-    session, positions = AlignedRun(alignment, RunInMemory(), clock=lambda: next(seconds)), source.initial()
+    time, positions = TimeInMemory(), source.initial()
+    session = AlignedRun(alignment, RunInMemory(), clock=lambda: next(seconds), ticks=time.ticks, sleep=time.sleep)
     session.add(0, source)
     for _ in range(batches):
         positions = session.latest_offset(0, positions, 2_000)

@@ -14,6 +14,7 @@ from lockgate_spark.planning import care
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
+from support.sessions import TimeInMemory
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 START = 500_000 * HOUR
@@ -45,7 +46,7 @@ class World:
         self, feed: Feed, run: RunInMemory | None = None, before: dict[str, list[int]] | None = None, **alignment: Any
     ) -> None:
         self.now, self.feed = START, feed
-        self.waited_s = 0.0
+        self.time = TimeInMemory()
         self.source = SourceInMemory(before or {"a-0": [], "a-1": []})
         self.source.jvm.window = 50
         self.run = run or RunInMemory()
@@ -57,12 +58,9 @@ class World:
         self.session = self._session()
 
     def _session(self) -> AlignedRun:
-        made = AlignedRun(self.alignment, self.run, clock=self._clock, ticks=lambda: self.waited_s, sleep=self._wait)
+        made = AlignedRun(self.alignment, self.run, clock=self._clock, ticks=self.time.ticks, sleep=self.time.sleep)
         made.add(0, self.source)
         return made
-
-    def _wait(self, seconds: float) -> None:
-        self.waited_s += seconds
 
     def _clock(self) -> float:
         self.now += SECOND

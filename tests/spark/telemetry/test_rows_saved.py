@@ -11,6 +11,7 @@ from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import Origin, QueryWatermark
 from lockgate_spark.telemetry.rows_saved import Operator, native_ends
 from support.runs import RunInMemory, SourceInMemory
+from support.sessions import TimeInMemory
 
 T0 = 1_767_225_600_000
 NOW_MS = T0 + 30 * 24 * 3_600_000
@@ -49,7 +50,14 @@ def session(
     sources: Sequence[SourceInMemory], operators: Sequence[QueryWatermark], highest: bool = False, mode: str = "align"
 ) -> AlignedRun:
     run = RunInMemory(available_now=sources[0].fixed_at is not None, found=list(operators), highest=highest)
-    made = AlignedRun(Alignment(max_drift="10 minutes", mode=mode), run, clock=lambda: NOW_MS / 1000)
+    time = TimeInMemory()
+    made = AlignedRun(
+        Alignment(max_drift="10 minutes", mode=mode),
+        run,
+        clock=lambda: NOW_MS / 1000,
+        ticks=time.ticks,
+        sleep=time.sleep,
+    )
     for i, source in enumerate(sources):
         made.add(i, source)
     return made
