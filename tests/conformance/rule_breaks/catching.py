@@ -16,6 +16,8 @@ from rule_breaks.breaking import Break
 CONFORMANCE = Path(__file__).parents[1]
 CHECKOUT = CONFORMANCE.parents[1]
 CORE = "lockgate"
+WITHIN_S = 600
+"""How long the tests of a break may take. A break that makes them wait for ever is noticed, too."""
 
 
 def source(package: str) -> Path:
@@ -46,7 +48,13 @@ def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
     path = [folder, str(CONFORMANCE), str(CHECKOUT / "tests"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
     return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, cwd=CHECKOUT, env=environment, check=False
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment,
+        check=False,
+        timeout=WITHIN_S,
     )
 
 
@@ -61,6 +69,9 @@ def _replay(folder: str) -> str:
 
 def _tests(folder: str, tests: list[Path]) -> str:
     short = ("-m", "not long and not compose")
-    done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *short, *map(str, tests))
+    try:
+        done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *short, *map(str, tests))
+    except subprocess.TimeoutExpired:
+        return f"no end within {WITHIN_S} s"
     failed = re.search(r"^(?:FAILED|ERROR) \S*?(test_\w+\.py)(?:::(\w+))?", done.stdout, re.MULTILINE)
     return f"`{failed.group(2) or failed.group(1)}`" if failed else ""

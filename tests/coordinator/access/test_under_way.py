@@ -76,7 +76,7 @@ async def test_a_token_has_half_of_all_streams_and_long_polls_and_the_rest_is_le
         waiting = [asyncio.create_task(api.get(path, headers=bearer("reader"))) for _ in range(2)]
         while app.state.coordinator.watchers < 2:
             await asyncio.sleep(0)
-        refused = await api.get(path, headers=bearer("reader"))
+        refused = await asyncio.wait_for(api.get(path, headers=bearer("reader")), 30)
         assert (refused.status_code, refused.json()["type"]) == (429, "urn:lockgate:too-many-at-once")
         assert int(refused.headers["Retry-After"]) > 0
         waiting.append(asyncio.create_task(api.get(path, headers=bearer("orders"))))
@@ -107,7 +107,7 @@ async def test_a_token_sends_so_many_large_bodies_at_a_time(file: Path, announce
         under_way = [asyncio.create_task(sends("reporter")) for _ in range(MOST_LARGE)]
         for _ in range(100):
             await asyncio.sleep(0)
-        refused = await sends("reporter")
+        refused = await asyncio.wait_for(sends("reporter"), 30)
         assert (refused.status_code, refused.json()["type"]) == (429, "urn:lockgate:too-many-at-once")
         other = asyncio.create_task(sends("orders"))
         small = await api.post(f"{GROUP}/sources/s/readers", json={"subtask": 0}, headers=bearer("reporter"))
@@ -152,7 +152,8 @@ async def test_a_token_has_so_many_requests_that_are_not_answered(file: Path, mo
         begun = [asyncio.create_task(sends("reporter")) for _ in range(3)]
         for _ in range(100):
             await asyncio.sleep(0)
-        assert (await sends("reporter")).json()["type"] == "urn:lockgate:too-many-at-once"
+        refused = await asyncio.wait_for(sends("reporter"), 30)
+        assert refused.json()["type"] == "urn:lockgate:too-many-at-once"
         other = asyncio.create_task(sends("orders"))
         ends.set()
         assert {answer.status_code for answer in await asyncio.gather(*begun, other)} == {201}
