@@ -40,7 +40,10 @@ def caught_by(each: Break) -> tuple[str, str]:
         shutil.copytree(source(each.package), package, ignore=shutil.ignore_patterns("__pycache__"))
         broken = package / each.file
         broken.write_text(broken.read_text().replace(each.old, each.new))
-        return _replay(folder) if each.package == CORE else "", _tests(folder, files_of(each))
+        try:
+            return _replay(folder) if each.package == CORE else "", _tests(folder, files_of(each))
+        except subprocess.TimeoutExpired:
+            return "", f"no end within {WITHIN_S} s"
 
 
 def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
@@ -69,9 +72,6 @@ def _replay(folder: str) -> str:
 
 def _tests(folder: str, tests: list[Path]) -> str:
     short = ("-m", "not long and not compose")
-    try:
-        done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *short, *map(str, tests))
-    except subprocess.TimeoutExpired:
-        return f"no end within {WITHIN_S} s"
+    done = _run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *short, *map(str, tests))
     failed = re.search(r"^(?:FAILED|ERROR) \S*?(test_\w+\.py)(?:::(\w+))?", done.stdout, re.MULTILINE)
     return f"`{failed.group(2) or failed.group(1)}`" if failed else ""
