@@ -16,6 +16,8 @@ from rule_breaks.breaking import Break
 CONFORMANCE = Path(__file__).parents[1]
 CHECKOUT = CONFORMANCE.parents[1]
 CORE = "lockgate"
+WITHIN_S = 600
+"""How long the tests of a break may take. A break that makes them wait for ever is noticed, too."""
 
 
 def source(package: str) -> Path:
@@ -38,7 +40,10 @@ def caught_by(each: Break) -> tuple[str, str]:
         shutil.copytree(source(each.package), package, ignore=shutil.ignore_patterns("__pycache__"))
         broken = package / each.file
         broken.write_text(broken.read_text().replace(each.old, each.new))
-        return _replay(folder) if each.package == CORE else "", _tests(folder, files_of(each))
+        try:
+            return _replay(folder) if each.package == CORE else "", _tests(folder, files_of(each))
+        except subprocess.TimeoutExpired:
+            return "", f"no end within {WITHIN_S} s"
 
 
 def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
@@ -46,7 +51,13 @@ def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
     path = [folder, str(CONFORMANCE), str(CHECKOUT / "tests"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
     return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, cwd=CHECKOUT, env=environment, check=False
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment,
+        check=False,
+        timeout=WITHIN_S,
     )
 
 

@@ -127,6 +127,7 @@ async def test_a_user_may_do_all_that_is_needed_with_what_the_documentation_gran
     address = f"redis://lockgate:hunter2@127.0.0.1:{guarded.port}"
     async with opened(address) as store, opened(address) as other:
         await live_through_all(store)
+        assert await store.dangers() == []
         while not await store.claim("g") and not await other.claim("g"):
             pass  # until one stands in the other's way
     async with opened(f"redis://lockgate@127.0.0.1:{guarded.port}", LOCKGATE_REDIS_PASSWORD="hunter2") as store:

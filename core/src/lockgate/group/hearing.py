@@ -14,8 +14,10 @@ a rule that asks what has ended by now asks it of `judged_ms`, which is that mom
 Why this is safe. The rule only lengthens leases, by no more than the process was deaf since the
 reader's last report. A dead reader is lost after one lease of hearing, however often the process
 stands still. Several processes may share a store. Each leaves out its own deaf spans alone: a
-process that hears all the time is right about the readers that it hears. `leases` has the rule for
-a silence of all readers, which needs no deaf process.
+process that hears all the time is right about the readers that it hears. It takes readers for lost
+whose only process has been deaf for longer than a lease; to wait for that process would hold all
+readers for another lease after each death of a process. `leases` has the rule for a silence of all
+readers, which needs no deaf process.
 
 Flink has no leases. Used by `leases`, `long_waits`, `commands` and `alignment`; the coordinator
 notices the spans.

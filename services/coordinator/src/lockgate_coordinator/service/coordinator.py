@@ -51,11 +51,7 @@ class Stopping(Exception):
 Precondition = Callable[[Group | None], bool]
 
 
-def _unrecorded(group: str, source: str, subtask: int) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
-def _unrecorded_expiry(group: str, readers: Sequence[ReaderKey]) -> AbstractContextManager[None]:
+def _unrecorded(*_: object) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -64,9 +60,8 @@ class Coordinator:
     store does not answer.
 
     `evicting` is entered while a reader (group, source, subtask) is evicted, `expiring` while
-    readers of a group expire. Afterwards the group
-    does not show whether the reader was evicted or left by itself. `pulse` is that of the event
-    loop; None: one of its own.
+    readers of a group expire. Afterwards the group does not show why the reader is gone. `pulse` is
+    that of the event loop; None: one of its own.
 
     A command with an `act` takes effect once. Repeated with the same `act` it gets the same answer,
     as long as the group knows the act. The commit queue applies a command again where the store's
@@ -77,7 +72,7 @@ class Coordinator:
         self,
         store: Store,
         evicting: Callable[[str, str, int], AbstractContextManager[None]] = _unrecorded,
-        expiring: Callable[[str, Sequence[ReaderKey]], AbstractContextManager[None]] = _unrecorded_expiry,
+        expiring: Callable[[str, Sequence[ReaderKey]], AbstractContextManager[None]] = _unrecorded,
         *,
         max_watchers: int = 10_000,
         limits: Limits = Limits(),  # noqa: B008 – frozen

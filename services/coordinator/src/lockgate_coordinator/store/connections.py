@@ -105,14 +105,13 @@ class Connections:
             return None
         try:
             with fail_after(TIMEOUT_S):
-                if self._address.form is Form.CLUSTER:
-                    told = list((await self._client.info("memory", target_nodes=RedisCluster.ALL_NODES)).values())
-                else:
-                    told = [await self._client.info("memory")]
+                nodes = {"target_nodes": RedisCluster.ALL_NODES} if self._address.form is Form.CLUSTER else {}
+                told = await self._client.info("memory", **nodes)
         except (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError) as error:
             self._may_ask = not isinstance(error, NoPermissionError)
             return None  # that there is no Redis is said elsewhere
-        return {str(node.get("maxmemory_policy", "")) for node in told if isinstance(node, dict)}
+        answers = [told] if "maxmemory_policy" in told else told.values()  # a cluster of one node answers as one
+        return {str(each.get("maxmemory_policy", "")) for each in answers if isinstance(each, dict)}
 
     async def close(self) -> None:
         self._may_link = False
