@@ -10,7 +10,6 @@ import pytest
 
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.fields import COUNTED, TOLD
-from lockgate_coordinator.api.parts import VALUES_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.fast.switches import Fast
@@ -22,6 +21,7 @@ GROUP = "/v1/groups/g"
 READERS = f"{GROUP}/sources/s/readers"
 WATERMARKS = f"{GROUP}/sources/s/watermarks"
 SMALL = Limits(splits=3, readers=3, sources=2, groups=2, attributes=20)
+VALUES_LIMIT = Limits().report_body.values
 SPLIT = {"watermark": 1, "state": "active"}
 
 
@@ -62,13 +62,13 @@ async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_wa
         long = "x" * 100_000
         for body in (
             {"splits": {f"{n}": {} for n in range(60_000)}},
-            {"splits": {f"{n} {long}": {} for n in range(50)}},
+            {"splits": {f"{n} {long}": {} for n in range(30)}},
             {long: 1, "watermark": [long]},
         ):
             answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, **body})
             assert answer.status_code == 422 or "splits" not in body
             assert len(answer.content) < 16_384
-        answer = await api.put(GROUP, json={"expected_sources": [0] * 190_000})
+        answer = await api.put(GROUP, json={"expected_sources": [0] * 19_000})
         assert (answer.status_code, len(answer.json()["errors"])) == (422, TOLD)
         assert answer.json()["more_errors"] == COUNTED - TOLD
         assert len(answer.content) < 16_384

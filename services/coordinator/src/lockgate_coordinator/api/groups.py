@@ -13,9 +13,9 @@ from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.audit import audited, differences
+from lockgate_coordinator.api.bodies import Body
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
-    Body,
     Digits,
     GroupName,
     Key,
