@@ -107,7 +107,7 @@ async def test_the_longest_report_is_parsed_in_parts_and_taken(monkeypatch: pyte
         assert answer.status_code == 200, answer.text
         assert len(body) > Limits().report_body.size * 0.9
         assert max(found) <= bodies.PIECE + 3 * 5_000, "the parts, with their commas"
-        many = {"splits": dict.fromkeys(splits, {"watermark": 1, "position": 1, "rows": 1})}
+        many = {"splits": {name: {"watermark": 1, "position": 1, "rows": 1} for name in splits}}
         progress = {"subtask": 0, "epoch": report["epoch"], "batch_id": 1, "attempt": 1, **many}
         assert (await api.post(f"{GROUP}/sources/a/progress", json=progress)).status_code == 200
 
@@ -156,3 +156,12 @@ def test_parts_have_at_most_so_many_bytes_and_items() -> None:
     assert max(map(len, bodies._parts(raws))) <= 5_000
     raws = msgspec.json.decode(b"[%b0]" % (b'"%b",' % (b"x" * 40_000) * 5), type=list[msgspec.Raw])
     assert max(map(len, bodies._parts(raws))) == 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(values)
+def test_an_answer_in_parts_is_the_answer_as_a_whole(value: Any) -> None:
+    assert json.loads(at_once(bodies.written(value))) == value
+    assert json.loads(at_once(bodies.written({"x": [value] * 120}))) == {"x": [value] * 120}
+    many = {f"{n}": value for n in range(700)}
+    assert json.loads(at_once(bodies.written(many))) == many

@@ -1,4 +1,4 @@
-"""The bodies of requests: how much of one is read, and how it is parsed.
+"""Bodies: how much of a request's is read, how it is parsed, and how a long answer is written.
 
 The body is parsed here and not by FastAPI, so that 64-bit numbers stay exact. `json.loads` serves
 nobody else until it is done: 4 MiB of JSON may take it 0.2 s. So a large body is taken apart first,
@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 from starlette.requests import ClientDisconnect
 
 from lockgate.errors import InvalidMessage
-from lockgate.steps import AT_ONCE, Steps
+from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate_coordinator.api.problems import BodyTooLarge, NotJson
 from lockgate_coordinator.limits import BodyLimit, Limits
 from lockgate_coordinator.pauses import Turns
@@ -26,6 +26,8 @@ DEEPEST = 8
 """How deep a value of more than `PIECE` bytes may be within others. The protocol needs 4."""
 
 _NOT_JSON = "send the body as Content-Type: application/json (curl: -H 'content-type: application/json')"
+
+_FEW = 50  # a longer object has no long values: splits, attributes
 
 _map = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
@@ -159,6 +161,31 @@ def _loads(text: bytes) -> Any:
 def _no_number(text: str) -> float:
     """Refuses NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(f"{text} is no JSON")
+
+
+def written(value: object) -> Steps[bytes]:
+    """As `json.dumps`, in steps. In ASCII, since a text may be one that UTF-8 cannot carry."""
+    return (yield from _written(value)).encode()
+
+
+def _written(value: object) -> Steps[str]:
+    texts = list[str]()
+    if isinstance(value, list):
+        for place, each in enumerate(value, 1):
+            texts.append((yield from _written(each)))
+            if not place % _FEW:
+                yield
+        return f"[{','.join(texts)}]"
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    if len(value) <= _FEW:
+        for key, each in value.items():
+            texts.append(f"{json.dumps(key)}:{(yield from _written(each))}")
+    else:
+        for some in parts(list(value.items())):
+            texts.append(json.dumps(dict(some))[1:-1])
+            yield
+    return f"{{{','.join(texts)}}}"
 
 
 def _announced(request: Request) -> int:
