@@ -9,7 +9,6 @@ from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.fields import COUNTED, TOLD
 from lockgate_coordinator.__main__ import cli
 from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE, MOST_UNANSWERED
-from lockgate_coordinator.api.parts import BODY_LIMIT, VALUES_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL, TABLE
 from lockgate_coordinator.intake import HEAD_LIMIT, SLOW_S
 from lockgate_coordinator.limits import Limits
@@ -39,8 +38,12 @@ def test_each_limit_has_its_default_in_the_table() -> None:
     fixed = {
         "bodies over 64 KiB that one token sends at a time": f"{MOST_LARGE}",
         "other requests of one token that are not answered yet": f"{MOST_UNANSWERED:,}",
-        "bytes of a body": f"{BODY_LIMIT >> 20} MiB",
-        "values of a body: its commas and opening brackets": f"{VALUES_LIMIT:,}",
+        "bytes of a report, a batch or a progress": f"{defaults.report_body.size >> 20} MiB",
+        "bytes of another body": f"{defaults.other_body.size >> 10} KiB",
+        "values of a report, a batch or a progress: its commas and opening brackets": (
+            f"{defaults.report_body.values:,}"
+        ),
+        "values of another body": f"{defaults.other_body.values:,}",
         "reports of a batch": f"{BATCH_LIMIT:,}",
         "bytes of a request's head": f"{HEAD_LIMIT >> 10} KiB",
         "a request that does not end": f"{SLOW_S:.0f} to {2 * SLOW_S:.0f} s",

@@ -11,6 +11,7 @@ import pytest
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create
 from lockgate.group.readers import Reader, Readers
+from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.inspection import inspected, summary
@@ -186,7 +187,7 @@ def crowd() -> Group:
 def test_an_answer_holds_one_page_of_a_hundred_thousand_readers(crowd: Group) -> None:
     group, event = evaluate(crowd, T)
     begun = perf_counter()
-    found = inspected(group, event, T, limit=100)
+    found = at_once(inspected(group, event, T, limit=100))
     assert perf_counter() - begun < 10  # 0.2 s where nothing else runs
     assert ([len(source["readers"]) for source in found["sources"]], found["readers"], found["next"]) == (
         [100],

@@ -10,11 +10,11 @@ import pytest
 
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.fields import COUNTED, TOLD
-from lockgate_coordinator.api.parts import VALUES_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.service.commit_queue import AT_ONCE
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store
 
@@ -22,6 +22,7 @@ GROUP = "/v1/groups/g"
 READERS = f"{GROUP}/sources/s/readers"
 WATERMARKS = f"{GROUP}/sources/s/watermarks"
 SMALL = Limits(splits=3, readers=3, sources=2, groups=2, attributes=20)
+VALUES_LIMIT = Limits().report_body.values
 SPLIT = {"watermark": 1, "state": "active"}
 
 
@@ -62,13 +63,13 @@ async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_wa
         long = "x" * 100_000
         for body in (
             {"splits": {f"{n}": {} for n in range(60_000)}},
-            {"splits": {f"{n} {long}": {} for n in range(50)}},
+            {"splits": {f"{n} {long}": {} for n in range(30)}},
             {long: 1, "watermark": [long]},
         ):
             answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, **body})
             assert answer.status_code == 422 or "splits" not in body
             assert len(answer.content) < 16_384
-        answer = await api.put(GROUP, json={"expected_sources": [0] * 190_000})
+        answer = await api.put(GROUP, json={"expected_sources": [0] * 19_000})
         assert (answer.status_code, len(answer.json()["errors"])) == (422, TOLD)
         assert answer.json()["more_errors"] == COUNTED - TOLD
         assert len(answer.content) < 16_384
@@ -144,6 +145,35 @@ async def test_progress_does_not_add_splits_beyond_the_limit() -> None:
             progress = {**done, "splits": {f"t-{n}": {"watermark": 1, "position": 1, "rows": 1}}}
             codes.append((await api.post(f"{GROUP}/sources/s/progress", json=progress)).status_code)
         assert codes == [200, 409, 409, 409]
+
+
+async def test_progress_of_very_many_splits_is_taken_in_parts_or_refused_as_a_whole() -> None:
+    limits, named = Limits(splits=3 * AT_ONCE), {"watermark": 1, "position": 1, "rows": 1}
+    async with client(MemoryStore(), limits) as api:
+        epoch = (await registered(api)).json()["epoch"]
+        report = {"subtask": 0, "epoch": epoch, "watermark": 0, "splits": {"t-0": {**SPLIT, "watermark": 0}}}
+        assert (await api.post(WATERMARKS, json=report)).status_code == 200
+        done = {"subtask": 0, "epoch": epoch, "batch_id": 0, "attempt": 0}
+
+        async def seen() -> dict[str, Any]:
+            reader = (await api.get(f"{GROUP}/sources/s")).json()["readers"][0]
+            return {name: split["position"] for name, split in reader["splits"].items()}
+
+        too_many = {**done, "splits": {f"n-{n}": named for n in range(limits.splits)}}
+        answer = await api.post(f"{GROUP}/sources/s/progress", json=too_many)
+        assert refused(answer) == (*LIMIT_REACHED, "splits", limits.splits)
+        assert await seen() == {"t-0": None}
+        many = {**done, "splits": {f"t-{n}": named for n in range(limits.splits)}}
+        before = committed(api)
+        answer = await api.post(f"{GROUP}/sources/s/progress", json=many)
+        assert (answer.status_code, answer.json()["group_watermark"]) == (200, 1)
+        assert await seen() == dict.fromkeys(many["splits"], 1)
+        assert committed(api) - before >= 3
+
+
+def committed(api: httpx.AsyncClient) -> int:
+    transport: Any = api._transport
+    return int(transport.app.state.coordinator.committed[0])
 
 
 async def test_a_group_takes_so_many_readers_and_sources_and_those_it_has_may_come_again() -> None:

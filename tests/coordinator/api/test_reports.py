@@ -120,8 +120,8 @@ async def test_a_body_that_breaks_the_protocol_is_refused_by_field(
     assert [fault["field"] for fault in refused.json()["errors"]] == fields
 
 
-async def test_a_body_over_8_mib_is_too_large_and_one_of_8_mib_is_not(api: httpx.AsyncClient) -> None:
-    body = b"{}".ljust(8 * 1024 * 1024)
+async def test_a_body_over_4_mib_is_too_large_and_one_of_4_mib_is_not(api: httpx.AsyncClient) -> None:
+    body = b"{}".ljust(4 * 1024 * 1024)
     assert (await api.post(f"{GROUP}/sources/a/watermarks", content=body)).status_code == 422
     refused = await api.post(f"{GROUP}/sources/a/watermarks", content=body + b" ")
     assert (refused.status_code, refused.json()["type"]) == (413, "urn:lockgate:too-large")

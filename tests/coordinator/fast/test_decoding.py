@@ -9,10 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidMessage
+from lockgate.steps import at_once
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
 from lockgate.wire.events import ReportedWatermarkEvent, SplitReport, SplitState
-from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
+from lockgate_coordinator.fast import decoding
+from lockgate_coordinator.fast.decoding import report_from_bytes
+
+
+def reports_from_bytes(body: bytes) -> list[tuple[str, ReportedWatermarkEvent]] | None:
+    return at_once(decoding.reports_from_bytes(body))
+
 
 EDGES = st.sampled_from([MIN, MIN - 1, -1, 0, 1, 2**53 + 1, MAX, MAX + 1, 2**70])
 scalars = (

@@ -7,6 +7,9 @@ Unknown fields of events are ignored, so that either side may be the newer one. 
 configuration are faults: `{"max_drift": 30000}` must not silently mean five minutes. All functions
 `…_from_json` raise `InvalidMessage`, which carries the faults.
 
+A report may have thousands of splits, and a batch thousands of reports. `…_in_steps` read them with
+pauses after each `steps.AT_ONCE`.
+
 Used by the coordinator's API and by the clients.
 """
 
@@ -14,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from lockgate.errors import InvalidMessage
+from lockgate.steps import AT_ONCE, Steps, at_once
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
     CONFIG_FLOORS,
@@ -77,8 +81,13 @@ def report_to_json(report: ReportedWatermarkEvent) -> Json:
 
 
 def report_from_json(value: object) -> ReportedWatermarkEvent:
+    return at_once(report_in_steps(value))
+
+
+def report_in_steps(value: object) -> Steps[ReportedWatermarkEvent]:
+    """As `report_from_json`."""
     taken = Fields(value)
-    report = _report(taken)
+    report = yield from _report(taken)
     taken.finish()
     return report
 
@@ -106,23 +115,47 @@ def batch_items(value: object) -> list[object]:
     return items
 
 
-def report_of_batch(value: object) -> tuple[str, ReportedWatermarkEvent] | InvalidMessage:
-    """One report of a batch with its source, or its faults."""
-    taken = Fields(value)
-    source = taken.name("source")
-    try:
-        report = _report(taken)
-        taken.finish()
-    except InvalidMessage as faults:
-        return faults
-    return source, report
-
-
 def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
     """The reports of a batch, each judged alone. A faulty report is replaced by its faults. Raises
     `InvalidMessage` for a body that is no batch.
     """
-    return [report_of_batch(item) for item in batch_items(value)]
+    return at_once(reports_in_steps(value))
+
+
+def reports_in_steps(value: object) -> Steps[list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]]:
+    """As `reports_from_json`."""
+    reports, work = list[tuple[str, ReportedWatermarkEvent] | InvalidMessage](), 0
+    for item in _batch_items(value):
+        report = yield from _report_of_batch(item)
+        reports.append(report)
+        if isinstance(report, InvalidMessage):
+            work += 10 * (len(report.faults) + report.more)  # each takes as long as ten splits
+        else:
+            work += 1 + len(report[1].splits)
+        if work >= AT_ONCE:
+            work = 0
+            yield
+    return reports
+
+
+def _batch_items(value: object) -> list[object]:
+    """The reports of a batch, unread. Raises `InvalidMessage` for a body that is no batch."""
+    taken = Fields(value)
+    items = taken.objects("reports", limit=BATCH_LIMIT)
+    taken.finish()
+    return items
+
+
+def _report_of_batch(value: object) -> Steps[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
+    """One report of a batch with its source, or its faults."""
+    taken = Fields(value)
+    source = taken.name("source")
+    try:
+        report = yield from _report(taken)
+        taken.finish()
+    except InvalidMessage as faults:
+        return faults.with_traceback(None)  # which keeps all that was read
+    return source, report
 
 
 def progress_to_json(progress: ProgressEvent) -> Json:
@@ -139,23 +172,22 @@ def progress_to_json(progress: ProgressEvent) -> Json:
 
 
 def progress_from_json(value: object) -> ProgressEvent:
+    return at_once(progress_in_steps(value))
+
+
+def progress_in_steps(value: object) -> Steps[ProgressEvent]:
+    """As `progress_from_json`."""
     taken = Fields(value)
-    progress = ProgressEvent(
-        subtask=taken.integer("subtask", low=0),
-        epoch=taken.integer("epoch", low=1),
-        batch_id=taken.integer("batch_id", low=0),
-        attempt=taken.integer("attempt", low=0),
-        splits={
-            name: SplitProgress(
-                watermark=split.integer("watermark"),
-                position=split.integer("position", low=0),
-                rows=split.integer("rows", low=0),
-            )
-            for name, split in taken.objects_by_name("splits", required=True).items()
-        },
-    )
+    subtask, epoch = taken.integer("subtask", low=0), taken.integer("epoch", low=1)
+    batch_id, attempt = taken.integer("batch_id", low=0), taken.integer("attempt", low=0)
+    splits = dict[str, SplitProgress]()
+    for name, item in taken.by_name("splits", required=True).items():
+        taken.check_name("splits", name)
+        splits[name] = _plain_progress(item) or _progress_of(taken.nested_in("splits", name, item))
+        if not len(splits) % AT_ONCE:
+            yield
     taken.finish()
-    return progress
+    return ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits)
 
 
 def registration_to_json(registration: ReaderRegistrationEvent) -> Json:
@@ -261,7 +293,7 @@ def _config(taken: Fields) -> GroupConfig:
     )
 
 
-def _report(taken: Fields) -> ReportedWatermarkEvent:
+def _report(taken: Fields) -> Steps[ReportedWatermarkEvent]:
     return ReportedWatermarkEvent(
         subtask=taken.integer("subtask", low=0),
         epoch=taken.integer("epoch", low=1),
@@ -271,21 +303,24 @@ def _report(taken: Fields) -> ReportedWatermarkEvent:
         reach=taken.integer_or_none("reach"),
         batch_id=taken.integer_or_none("batch_id", low=0),
         park_ms=taken.integer_or_none("park_ms", low=1),
-        splits=_splits(taken),
+        splits=(yield from _splits(taken)),
     )
 
 
 _STATES = {state.value: state for state in SplitState}
 
 
-def _splits(taken: Fields) -> dict[str, SplitReport]:
+def _splits(taken: Fields) -> Steps[dict[str, SplitReport]]:
     """The splits of a report, of which there may be thousands: where nothing is wrong, without a
     `Fields` for each.
     """
-    return {
-        name: _plain_split(value) or _split(taken.nested_in("splits", name, value))
-        for name, value in taken.by_name("splits").items()
-    }
+    splits = dict[str, SplitReport]()
+    for name, value in taken.by_name("splits").items():
+        taken.check_name("splits", name)
+        splits[name] = _plain_split(value) or _split(taken.nested_in("splits", name, value))
+        if not len(splits) % AT_ONCE:
+            yield
+    return splits
 
 
 def _plain_split(value: object) -> SplitReport | None:
@@ -310,6 +345,26 @@ def _split(taken: Fields) -> SplitReport:
         position=taken.integer_or_none("position"),
         end=taken.integer_or_none("end"),
         rows=taken.integer_or_none("rows", low=0),
+    )
+
+
+def _plain_progress(value: object) -> SplitProgress | None:
+    """A split's progress, if its fields are as they should be; else None."""
+    if type(value) is not dict:
+        return None
+    watermark, position, rows = value.get("watermark"), value.get("position"), value.get("rows")
+    if type(watermark) is not int or type(position) is not int or type(rows) is not int:
+        return None
+    if not MIN <= watermark <= MAX or not 0 <= position <= MAX or not 0 <= rows <= MAX:
+        return None
+    return SplitProgress(watermark=watermark, position=position, rows=rows)
+
+
+def _progress_of(taken: Fields) -> SplitProgress:
+    return SplitProgress(
+        watermark=taken.integer("watermark"),
+        position=taken.integer("position", low=0),
+        rows=taken.integer("rows", low=0),
     )
 
 

@@ -157,24 +157,23 @@ class Fields:
         return dict(value)
 
     def by_name(self, key: str, *, required: bool = False) -> Mapping[str, object]:
-        """A map of names to anything. The caller judges each value."""
+        """A map of names to anything. The caller judges each value, and each name by
+        `check_name`.
+        """
         value = self._take(key, REQUIRED if required else {})
         if not isinstance(value, Mapping):
             self._wrong(key, value, "a map of names to objects")
             return {}
-        for item in value:
-            if not NAME.match(item):
-                self._fault(f"{key}.{item}", f"the name {NAME_RULE}")
         return value
+
+    def check_name(self, key: str, name: str) -> None:
+        """Notes a fault if `name` in the map `key` is no name."""
+        if not NAME.match(name):
+            self._fault(f"{key}.{name}", f"the name {NAME_RULE}")
 
     def nested_in(self, key: str, name: str, value: object) -> "Fields":
         """The object at `key.name`, whose faults are noted with this one's."""
         return Fields(value, f"{self._path}{key}.{name}.", self._faults)
-
-    def objects_by_name(self, key: str, *, required: bool = False) -> dict[str, "Fields"]:
-        """A map of names to objects; each object's faults are noted with this one's."""
-        values = self.by_name(key, required=required)
-        return {name: self.nested_in(key, name, value) for name, value in values.items()}
 
     def objects(self, key: str, *, limit: int | None = None) -> list[object]:
         """A list of anything. The caller judges each item."""

@@ -12,6 +12,20 @@ from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 
 
 @dataclass(frozen=True, slots=True)
+class BodyLimit:
+    """The most bytes of a body, `size`, and `values` in it: its commas and opening brackets."""
+
+    size: int
+    values: int
+
+    def has_too_many_values(self, body: bytes) -> bool:
+        """Whether a body has too many values, before it is parsed. Commas and brackets within texts
+        count too.
+        """
+        return len(body) > self.values and sum(body.count(mark) for mark in (b",", b"{", b"[")) > self.values
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """`splits` of a reader; `readers` and `sources` of a group, expected sources included; `groups`
     of the store; `attributes`: bytes of a reader's owner and attributes in UTF-8.
@@ -22,6 +36,23 @@ class Limits:
     sources: int = 1_000
     groups: int = 10_000
     attributes: int = 8_192
+
+    @property
+    def report_body(self) -> BodyLimit:
+        """Of a report, a batch and a progress: what a reader with all its splits needs, each under
+        the longest name and with the longest numbers. 4 MiB at least.
+        """
+        return BodyLimit(max(4 << 20, 410 * self.splits), max(200_000, 8 * self.splits))
+
+    @property
+    def other_body(self) -> BodyLimit:
+        """Of a configuration or a registration: what all expected sources under the longest names
+        and all attributes need, whose characters may be escaped. 512 KiB at least.
+        """
+        return BodyLimit(
+            max(512 << 10, (64 << 10) + 260 * self.sources + 6 * self.attributes),
+            max(20_000, 2 * (self.sources + self.attributes)),
+        )
 
     def check_config(self, name: str, config: GroupConfig) -> None:
         """Raises `LimitReached` for a group that expects too many sources."""

@@ -17,3 +17,24 @@ async def with_pauses(steps: Steps[T]) -> T:
             result: T = end.value
             return result
         await asyncio.sleep(0)
+
+
+class Turns:
+    """Long work of several requests at once. Between two looks at the sockets one of them does one
+    step, whoever is next. So however many there are, nobody else waits for more than a step.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def work(self, steps: Steps[T]) -> T:
+        """The result of the steps. Work before the first pause has no turn: it must be short."""
+        try:
+            next(steps)
+            while True:
+                async with self._lock:
+                    next(steps)
+                    await asyncio.sleep(0)
+        except StopIteration as end:
+            result: T = end.value
+            return result

@@ -17,7 +17,7 @@ from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.group.client import CoordinatorClient, Report
 
 PATIENCE_S = 0.5  # at the end of a query, with a call that is under way
-_MOST_SPLITS = 20_000  # in one request: some 2.5 MB, where the coordinator takes 8
+_MOST_SPLITS = 20_000  # in one request: some 2.5 MB, where the coordinator takes 4
 
 
 class Member(Protocol):

@@ -27,7 +27,7 @@ from lockgate_spark.group.answers import Answer, Interrupted, NotACoordinator, U
 
 log = logging.getLogger("lockgate")
 
-MOST_BYTES = 8 << 20  # as the coordinator's own limit
+MOST_BYTES = 8 << 20  # a coordinator sends less
 _END_S = 0.2  # the wait for the thread's end; a hanging name look-up may take longer, and is left
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.audit import audited, differences
+from lockgate_coordinator.api.bodies import Body, TheTurns, written
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
-    Body,
     Digits,
     GroupName,
     Key,
@@ -88,16 +88,17 @@ async def listed(
 
 @router.get("/{group}", **route("unknown-group", answers={200: answer("The group", "InspectedGroup", ETAG)}))
 async def one(
-    group: GroupName, coordinator: TheCoordinator, limit: Limit = 100, after: AfterReader | None = None
+    group: GroupName, coordinator: TheCoordinator, turns: TheTurns, limit: Limit = 100, after: AfterReader | None = None
 ) -> Response:
-    """The group with a page of its readers, by source and subtask. The `ETag` is the
-    configuration's.
+    """The group with a page of its readers, by source and subtask: `limit`, or as many as 2 MB
+    hold. The `ETag` is the configuration's.
     """
     committed = await coordinator.look(group)
     found = inspected(
         committed.group, committed.event, committed.now_ms, limit=limit, after=None if after is None else _reader(after)
     )
-    return JSONResponse(found, headers={"ETag": _etag(committed.group.config_version)})
+    text = await turns.work(written(await turns.work(found)))
+    return Response(text, headers={"ETag": _etag(committed.group.config_version)}, media_type="application/json")
 
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
@@ -117,14 +118,18 @@ async def source(
     group: GroupName,
     source: SourceName,
     coordinator: TheCoordinator,
+    turns: TheTurns,
     limit: Limit = 100,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """A page of the source's readers, by subtask, with their splits."""
+    """A page of the source's readers, by subtask, with their splits: `limit` readers, or as many as
+    2 MB hold.
+    """
     committed = await coordinator.look(group)
     if not committed.group.readers.has_source(source):
         raise UnknownSource(group, source)
-    return JSONResponse(inspected_source(committed.group, source, committed.now_ms, limit=limit, after=after))
+    found = inspected_source(committed.group, source, committed.now_ms, limit=limit, after=after)
+    return Response(await turns.work(written(await turns.work(found))), media_type="application/json")
 
 
 def _reader(after: str) -> ReaderKey:

@@ -20,6 +20,7 @@ from lockgate.errors import (
     UnknownReader,
     UnknownSource,
 )
+from lockgate.steps import AT_ONCE, Steps
 from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import (
     CrossSite,
@@ -131,10 +132,16 @@ REJECTED_IN_FULL = 20
 """Rejected reports of a batch whose faults are told. Of the others the first fault is told."""
 
 
-def rejections(rejected: Sequence[tuple[int, Exception]]) -> list[Json]:
-    """The rejected reports of a batch, by index, with the members of their problems."""
-    in_full = [{"index": index, **described(error)} for index, error in rejected[:REJECTED_IN_FULL]]
-    return in_full + [{"index": index, **described(_shortened(error))} for index, error in rejected[REJECTED_IN_FULL:]]
+def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
+    """The rejected reports of a batch as JSON: by index, with the members of their problems."""
+    texts = list[bytes]()
+    for place, (index, error) in enumerate(rejected):
+        told = error if place < REJECTED_IN_FULL else _shortened(error)
+        # in ASCII, since a text may repeat characters of the request that UTF-8 cannot encode
+        texts.append(json.dumps({"index": index, **described(told)}).encode())
+        if not len(texts) % AT_ONCE:
+            yield
+    return b"[%b]" % b",".join(texts)
 
 
 def _shortened(error: Exception) -> Exception:

@@ -9,9 +9,9 @@ from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
 from lockgate.wire.codec import answer_to_json, registration_from_json
 from lockgate_coordinator.api.audit import REQUEST_ID, audited
+from lockgate_coordinator.api.bodies import Body
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import (
-    Body,
     Digits,
     Flag,
     GroupName,

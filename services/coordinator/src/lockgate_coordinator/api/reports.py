@@ -1,22 +1,18 @@
 """Reports: of one reader, of many at once, and of executors in the middle of a batch."""
 
-import asyncio
+import json
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from lockgate.errors import InvalidMessage
-from lockgate.wire.codec import alignment_to_json, batch_items, progress_from_json, report_from_json, report_of_batch
-from lockgate.wire.events import ReportedWatermarkEvent
+from lockgate.wire.codec import alignment_to_json, progress_in_steps, report_in_steps, reports_in_steps
+from lockgate_coordinator.api.bodies import ReportBody, TheTurns
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import Body, GroupName, SourceName, TheCoordinator
+from lockgate_coordinator.api.parts import GroupName, SourceName, TheCoordinator
 from lockgate_coordinator.api.problems import judged, rejections
 from lockgate_coordinator.telemetry import requests
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["reports"])
-
-READ_AT_ONCE = 500
-"""Reports of a batch that are read before other requests are served: some milliseconds."""
 
 READERS = ("limit-reached", "unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 EVENT: Responses = {200: answer("The event, which takes this into account", "WatermarkAlignmentEvent")}
@@ -24,30 +20,30 @@ JUDGED: Responses = {200: answer("The event, and what was rejected", "ReportsAns
 
 
 @router.post("/sources/{source}/watermarks", **route(*READERS, body="ReportedWatermarkEvent", answers=EVENT))
-async def report(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
+async def report(
+    group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, turns: TheTurns
+) -> Response:
     """One reader's watermark; renews its lease. The answer takes it into account."""
-    return JSONResponse(alignment_to_json(await coordinator.report(group, source, report_from_json(body))))
+    event = await turns.work(report_in_steps(body))
+    return JSONResponse(alignment_to_json(await coordinator.report(group, source, event)))
 
 
 @router.post("/sources/{source}/progress", **route(*READERS, body="ProgressEvent", answers=EVENT))
-async def progress(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
+async def progress(
+    group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, turns: TheTurns
+) -> Response:
     """A task's word about its splits, in the middle of a batch; renews the reader's lease."""
-    return JSONResponse(alignment_to_json(await coordinator.progress(group, source, progress_from_json(body))))
+    event = await turns.work(progress_in_steps(body))
+    return JSONResponse(alignment_to_json(await coordinator.progress(group, source, event)))
 
 
 @router.post("/watermarks", **route("unknown-group", body="Reports", answers=JUDGED))
-async def report_all(request: Request, group: GroupName, body: Body, coordinator: TheCoordinator) -> Response:
+async def report_all(
+    request: Request, group: GroupName, body: ReportBody, coordinator: TheCoordinator, turns: TheTurns
+) -> Response:
     """Up to 10,000 reports, each judged alone; `rejected` names those that were refused."""
-    items = await _read(batch_items(body))
+    items = await turns.work(reports_in_steps(body))
     event, rejected = await coordinator.report_all(group, items)
     request.scope[requests.JUDGED] = judged(len(items), rejected)
-    return JSONResponse({"alignment": alignment_to_json(event), "rejected": rejections(rejected)})
-
-
-async def _read(items: list[object]) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    reports = list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]()
-    for first in range(0, len(items), READ_AT_ONCE):
-        if first:
-            await asyncio.sleep(0)
-        reports += map(report_of_batch, items[first : first + READ_AT_ONCE])
-    return reports
+    texts = json.dumps(alignment_to_json(event)).encode(), await turns.work(rejections(rejected))
+    return Response(b'{"alignment":%b,"rejected":%b}' % texts, media_type="application/json")

@@ -7,19 +7,26 @@ codec (`lockgate.wire.codec`) then decides, and names the fault. Whatever is dec
 decodes alike.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
 
+from lockgate.steps import Steps
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState
 
 T = TypeVar("T")
 
-ONE_LIMIT: Final = 1_048_576
-"""Bytes of a single report: 10,000 splits. Longer ones are left to the codec."""
+AT_ONCE: Final = 262_144
+"""Bytes that are decoded without a pause, in 6 ms: a report of 2,000 splits. Longer reports are
+left to the codec, which has pauses.
+"""
+
+MANY: Final = 1_000
+"""Reports of a batch that are decoded without a pause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,37 +47,63 @@ class _States(msgspec.Struct):
 
 
 class _Batch(msgspec.Struct):
-    reports: list[SourcedReport]
-
-
-class _BatchStates(msgspec.Struct):
-    reports: list[_States]
+    reports: list[msgspec.Raw]
 
 
 _report = msgspec.json.Decoder(ReportedWatermarkEvent)
 _states = msgspec.json.Decoder(_States)
 _batch = msgspec.json.Decoder(_Batch)
-_batch_states = msgspec.json.Decoder(_BatchStates)
+_reports = msgspec.json.Decoder(list[SourcedReport])
+_reports_states = msgspec.json.Decoder(list[_States])
 
 
 def report_from_bytes(body: bytes) -> ReportedWatermarkEvent | None:
     """The report, or None."""
-    event = _decoded(_report, body) if len(body) <= ONE_LIMIT else None
+    event = _decoded(_report, body) if len(body) <= AT_ONCE else None
     if event is None or not _plain(event) or (event.splits and _decoded(_states, body) is None):
         return None
     return event
 
 
-def reports_from_bytes(body: bytes) -> list[tuple[str, ReportedWatermarkEvent]] | None:
+def reports_from_bytes(body: bytes) -> Steps[list[tuple[str, ReportedWatermarkEvent]] | None]:
     """The reports of a batch with their sources; None if one of them is not plainly a report."""
+    if len(body) > AT_ONCE:
+        yield
     batch = _decoded(_batch, body)
-    if batch is None or len(batch.reports) > BATCH_LIMIT or not all(map(_plain, batch.reports)):
+    if batch is None or len(batch.reports) > BATCH_LIMIT:
         return None
-    if not all(map(NAME.match, {event.source for event in batch.reports})):
+    reports = list[tuple[str, ReportedWatermarkEvent]]()
+    for part in _parts(batch.reports):
+        if reports:
+            yield
+        some = _some_reports(b"[%b]" % b",".join(part))
+        if some is None:
+            return None
+        reports += some
+    return reports
+
+
+def _parts(reports: list[msgspec.Raw]) -> Iterator[list[msgspec.Raw]]:
+    """The reports in their order, as many at a time as are decoded without a pause."""
+    first = size = 0
+    for index, report in enumerate(reports):
+        length = len(memoryview(report))
+        if index - first == MANY or (first < index and size + length > AT_ONCE):
+            yield reports[first:index]
+            first, size = index, 0
+        size += length
+    yield reports[first:]
+
+
+def _some_reports(text: bytes) -> list[tuple[str, ReportedWatermarkEvent]] | None:
+    events = _decoded(_reports, text) if len(text) <= AT_ONCE + MANY else None
+    if events is None or not all(map(_plain, events)):
         return None
-    if any(event.splits for event in batch.reports) and _decoded(_batch_states, body) is None:
+    if not all(map(NAME.match, {event.source for event in events})):
         return None
-    return [(event.source, event) for event in batch.reports]
+    if any(event.splits for event in events) and _decoded(_reports_states, text) is None:
+        return None
+    return [(event.source, event) for event in events]
 
 
 def _decoded(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T | None:

@@ -15,10 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lockgate.errors import Refused
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_coordinator.api.parts import BODY_LIMIT, is_json, too_many_values
+from lockgate_coordinator.api.bodies import is_json
 from lockgate_coordinator.api.problems import judged, problem, rejections
 from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.fast.whole_answers import WHOLE
+from lockgate_coordinator.limits import BodyLimit
+from lockgate_coordinator.pauses import Turns
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import JUDGED
@@ -26,27 +28,25 @@ from lockgate_coordinator.telemetry.requests import JUDGED
 _PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9._:-]{1,255})/)?watermarks\Z")
 
 
-LENGTH_DIGITS = len(str(BODY_LIMIT))
-"""Digits of the largest allowed content length. The application refuses longer ones at once,
-without waiting for the body.
-"""
-
-
 class LeanReports:
     """ASGI middleware around the application."""
 
-    def __init__(self, app: ASGIApp, coordinator: Coordinator) -> None:
+    def __init__(self, app: ASGIApp, coordinator: Coordinator, limit: BodyLimit, turns: Turns) -> None:
         self._app = app
         self._coordinator = coordinator
+        self._limit = limit
+        # The application refuses longer ones at once, without waiting for the body.
+        self._length_digits = len(str(limit.size))
+        self._turns = turns
         self._encoded: tuple[WatermarkAlignmentEvent | None, bytes] = (None, b"")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if path is None or not _is_plain(scope):
+        if path is None or not self._is_plain(scope):
             await self._app(scope, receive, send)
             return
         message = await receive()
-        messages = await _all(message, receive) if message.get("more_body") else [message]
+        messages = await self._all(message, receive) if message.get("more_body") else [message]
         # The client has disconnected: the first part of a body may look like a whole report.
         if messages[-1]["type"] != "http.request":
             await self._app(scope, _again(messages, receive), send)
@@ -67,17 +67,17 @@ class LeanReports:
 
     async def _answer(self, scope: Scope, group: str, source: str | None, body: bytes) -> bytes | None:
         """None if FastAPI's route has to decode the body, or to refuse it."""
-        if too_many_values(body):
+        if self._limit.has_too_many_values(body):
             return None
         if source is not None:
             event = report_from_bytes(body)
             return None if event is None else self._text(await self._coordinator.report(group, source, event))
-        reports = reports_from_bytes(body)
+        reports = await self._turns.work(reports_from_bytes(body))
         if reports is None:
             return None
         alignment, rejected = await self._coordinator.report_all(group, reports)
         scope[JUDGED] = judged(len(reports), rejected)
-        return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), msgspec.json.encode(rejections(rejected)))
+        return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), await self._turns.work(rejections(rejected)))
 
     def _text(self, event: WatermarkAlignmentEvent) -> bytes:
         """Reports of one commit are answered with the same event, one after the other."""
@@ -87,27 +87,25 @@ class LeanReports:
             self._encoded = (event, text)
         return text
 
-
-def _is_plain(scope: Scope) -> bool:
-    """Whether the headers announce JSON of an allowed length."""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            if len(value) > LENGTH_DIGITS:
+    def _is_plain(self, scope: Scope) -> bool:
+        """Whether the headers announce JSON of an allowed length."""
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                if len(value) > self._length_digits:
+                    return False
+            elif name == b"content-type" and value != b"application/json" and not is_json(value):
                 return False
-        elif name == b"content-type" and value != b"application/json" and not is_json(value):
-            return False
-    return True
+        return True
 
-
-async def _all(first: Message, receive: Receive) -> list[Message]:
-    """The messages of the request. Stops at the limit and at a disconnect; the application then
-    finds the same fault itself.
-    """
-    messages, size = [first], len(first.get("body", b""))
-    while messages[-1].get("more_body") and size <= BODY_LIMIT:
-        messages.append(await receive())
-        size += len(messages[-1].get("body", b""))
-    return messages
+    async def _all(self, first: Message, receive: Receive) -> list[Message]:
+        """The messages of the request. Stops at the limit and at a disconnect; the application then
+        finds the same fault itself.
+        """
+        messages, size = [first], len(first.get("body", b""))
+        while messages[-1].get("more_body") and size <= self._limit.size:
+            messages.append(await receive())
+            size += len(messages[-1].get("body", b""))
+        return messages
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:

@@ -4,9 +4,9 @@ Flink's `SourceCoordinator` (seed 001) is one object in the master of one job. T
 any number of processes over one store, and no process holds anything that the others need.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_hex
 
@@ -21,6 +21,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     RegistrationAnswer,
     ReportedWatermarkEvent,
+    SplitProgress,
     WatermarkAlignmentEvent,
 )
 from lockgate_coordinator.fast.switches import Fast
@@ -199,7 +200,13 @@ class Coordinator:
         return committed.event, sorted(rejected.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
-        return await self._change(name, partial(self._progressed, source=source, event=event))
+        """Of very many splits so many at a time as make one commit; what they say only rises."""
+        first, *others = _in_parts(event)
+        change = partial(self._progressed, source=source, named=event.splits)
+        answer = await self._change(name, partial(change, event=first))
+        for part in others:
+            answer = await self._change(name, partial(change, event=part))
+        return answer
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str | None = None) -> None:
         await self._once(name, partial(_leave, source=source, subtask=subtask, epoch=epoch), act)
@@ -259,11 +266,16 @@ class Coordinator:
 
         await self._change(name, once)
 
-    def _progressed(self, group: Group, now_ms: int, *, source: str, event: ProgressEvent) -> Group:
+    def _progressed(
+        self, group: Group, now_ms: int, *, source: str, named: Mapping[str, SplitProgress], event: ProgressEvent
+    ) -> Group:
+        """`named`: the splits of the whole request, of which the event may have a part. All of them
+        are refused, or none.
+        """
         changed = commands.progress(group, source, event, now_ms, self._pulse.hearing(now_ms))
-        reader = changed.readers[source, event.subtask]
-        known = 0 if reader.reported is None else len(reader.reported.splits)
-        self._limits.check_splits(source, event.subtask, max(len(event.splits), known))
+        reported = changed.readers[source, event.subtask].reported
+        known = {} if reported is None or reported.epoch != event.epoch else reported.splits
+        self._limits.check_splits(source, event.subtask, len(known) + sum(name not in known for name in named))
         return changed
 
     def _too_many_splits(self, source: str, event: ReportedWatermarkEvent) -> LimitReached | None:
@@ -290,6 +302,14 @@ class Coordinator:
             return change(group, loaded.now_ms)
 
         return (await self._queue.submit(name, command)).event
+
+
+def _in_parts(event: ProgressEvent) -> list[ProgressEvent]:
+    """The event, or several with `AT_ONCE` of its splits each."""
+    if len(event.splits) <= AT_ONCE:
+        return [event]
+    splits = list(event.splits.items())
+    return [replace(event, splits=dict(splits[first : first + AT_ONCE])) for first in range(0, len(splits), AT_ONCE)]
 
 
 def _leave(group: Group, now_ms: int, *, source: str, subtask: int, epoch: int) -> Group:

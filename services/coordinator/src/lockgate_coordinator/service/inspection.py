@@ -1,14 +1,17 @@
 """A group, its sources, readers and splits as JSON for people: pure, from a group and the time.
 
-Each time is given as a number, and as an ISO string beside it.
+Each time is given as a number, and as an ISO string beside it. A page of readers has a bound in
+bytes, and is made in steps: a group may have thousands of readers, each with thousands of splits.
 """
 
 import heapq
+from collections.abc import Iterable
 from itertools import groupby
 
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_lost, is_parked, lease_ends
 from lockgate.group.readers import Reader, ReaderKey, effective_watermark
+from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
 from lockgate.wire.events import SplitReport, WatermarkAlignmentEvent
@@ -18,6 +21,15 @@ DRIFT_LIMIT = 10_000
 """The list of groups leaves out the drift of groups with more readers: computing it looks at every
 reader, while reports wait.
 """
+
+
+PAGE_SIZE = 2_000_000
+"""Characters of a page of readers, about: then the page ends, whatever its `limit`. One reader may
+have more.
+"""
+
+_READERS_AT_ONCE = AT_ONCE // 5  # a reader takes as long as five splits
+_READER, _SPLIT = 700, 250  # characters in JSON, without names, owner and attributes
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
@@ -36,12 +48,17 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
 
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
-) -> Json:
-    """A whole group: its configuration, the current event, and `limit` of its readers above
+) -> Steps[Json]:
+    """A whole group: its configuration, the current event, and up to `limit` of its readers above
     `after`, without their splits.
     """
-    page = heapq.nsmallest(limit + 1, group.readers if after is None else (key for key in group.readers if key > after))
-    shown = page[:limit]
+    yield
+    above = group.readers if after is None else (key for key in group.readers if key > after)
+    shown, more = _page(group, above, limit, splits=False)
+    yield
+    sources = list[Json]()
+    for source, keys in groupby(shown, key=lambda key: key[0]):
+        sources.append({"source": source, "readers": (yield from _readers(group, list(keys), now_ms, splits=False))})
     return {
         "group": group.name,
         "config": config_to_json(group.config),
@@ -54,38 +71,76 @@ def inspected(
         "drift_ms": _widest(group, now_ms),
         "waiting_for": list(group.sources_missing),
         "readers": len(group.readers),
-        "sources": [
-            {"source": source, "readers": [_reader(group, key, now_ms, splits=False) for key in keys]}
-            for source, keys in groupby(shown, key=lambda key: key[0])
-        ],
-        "next": "{}/{}".format(*shown[-1]) if len(page) > limit else None,
+        "sources": sources,
+        "next": "{}/{}".format(*shown[-1]) if more else None,
     }
 
 
-def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Json:
-    """One source with `limit` of its readers above subtask `after`, and their splits. `readers` is
-    empty if none has registered.
+def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Steps[Json]:
+    """One source with up to `limit` of its readers above subtask `after`, and their splits.
+    `readers` is empty if none has registered.
     """
-    above = -1 if after is None else after
-    page = heapq.nsmallest(limit + 1, (key for key in group.readers if key[0] == source and key[1] > above))
-    shown = page[:limit]
+    yield
+    first = -1 if after is None else after
+    above = (key for key in group.readers if key[0] == source and key[1] > first)
+    shown, more = _page(group, above, limit, splits=True)
+    yield
+    readers = yield from _readers(group, shown, now_ms, splits=True)
     return {
         "group": group.name,
         "source": source,
         **_time("group_watermark", group.group_watermark),
         **_time("now", now_ms),
-        "readers": [_reader(group, key, now_ms, splits=True) for key in shown],
-        "next": shown[-1][1] if len(page) > limit else None,
+        "readers": readers,
+        "next": shown[-1][1] if more else None,
     }
 
 
-def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
+def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:
+    """The first `limit` keys, or as many as `PAGE_SIZE` allows, and whether there are more."""
+    page, size = heapq.nsmallest(limit + 1, keys), 0
+    for place, key in enumerate(page[:limit]):
+        size += _size(group.readers[key], splits=splits)
+        if place and size > PAGE_SIZE:
+            return page[:place], True
+    return page[:limit], len(page) > limit
+
+
+def _size(reader: Reader, *, splits: bool) -> int:
+    texts = sum(len(text) for text in (reader.owner, *reader.attributes, *reader.attributes.values()))
+    named = reader.reported.splits if splits and reader.reported is not None else {}
+    return _READER + texts + sum(map(len, named)) + _SPLIT * len(named)
+
+
+def _readers(group: Group, keys: list[ReaderKey], now_ms: int, *, splits: bool) -> Steps[list[Json]]:
+    readers = list[Json]()
+    for key in keys:
+        reader = _reader(group, key, now_ms)
+        if splits:
+            reader["splits"] = yield from _splits(group, key)
+        readers.append(reader)
+        if not len(readers) % _READERS_AT_ONCE:
+            yield
+    return readers
+
+
+def _splits(group: Group, key: ReaderKey) -> Steps[Json]:
+    reported = group.readers[key].reported
+    named, out = {} if reported is None else reported.splits, dict[str, Json]()
+    for some in parts(sorted(named)):
+        if out:
+            yield
+        out |= {name: _split(group, named[name]) for name in some}
+    return out
+
+
+def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
     reader = group.readers[key]
     reported = reader.reported
     watermark = MIN if reported is None else effective_watermark(reported)
     state = state_of(group, reader, now_ms)
     parked_until = add(lease_ends(reader, group.config), 0) if is_parked(reader) and state != "lost" else None
-    out: Json = {
+    return {
         "subtask": key[1],
         "epoch": reader.epoch,
         "owner": reader.owner,
@@ -103,10 +158,6 @@ def _reader(group: Group, key: ReaderKey, now_ms: int, *, splits: bool) -> Json:
         "overdue": reader.overdue,
         "progress_ignored": reader.progress_ignored,
     }
-    if splits:
-        named = {} if reported is None else reported.splits
-        out["splits"] = {name: _split(group, split) for name, split in sorted(named.items())}
-    return out
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:

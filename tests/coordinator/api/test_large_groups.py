@@ -1,0 +1,116 @@
+"""A group whose readers say as much of themselves as they may, or more, can be read and deleted."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from lockgate.group.commands import register, report
+from lockgate.group.group import create
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
+from lockgate_coordinator.app import create_app
+from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.service.inspection import PAGE_SIZE
+from lockgate_coordinator.store import MemoryStore, Store, open_store
+from lockgate_coordinator.store.connections import Connections
+from lockgate_testbed.redis import RedisServer
+
+GROUP = "/v1/groups/g"
+MIB = 1 << 20
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+async def api(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
+    """A service, over each store, whose `store` fills the group as an older release did."""
+    if request.param == "redis":
+        server: RedisServer = request.getfixturevalue("redis_server")
+        store = open_store(server.url)
+    else:
+        store = MemoryStore()
+    transport = httpx.ASGITransport(create_app(store))
+    async with httpx.AsyncClient(transport=transport, base_url="http://lockgate", timeout=120) as client:
+        yield client
+        await client.delete(GROUP)
+    await store.close()
+
+
+def store_of(api: httpx.AsyncClient) -> Store:
+    transport: Any = api._transport
+    store: Store = transport.app.state.metrics.store
+    return store
+
+
+async def filled(store: Store, readers: int, size: int, splits: int = 0) -> None:
+    """Written without the service's limits, as by an older release."""
+    for subtask in range(readers):
+        loaded = await store.load("g")
+        group = loaded.group or create("g", GroupConfig(), loaded.now_ms, floor=loaded.version)
+        event = ReaderRegistrationEvent(subtask=subtask, attributes={"x": "x" * size})
+        group = register(group, "a", event, loaded.now_ms)
+        if splits:
+            named = {f"topic-{n}": SplitReport(watermark=1) for n in range(splits)}
+            epoch = group.readers["a", subtask].epoch
+            said = ReportedWatermarkEvent(subtask=subtask, epoch=epoch, watermark=1, splits=named)
+            group = report(group, "a", said, loaded.now_ms)
+        assert await store.commit(loaded, group) is None
+
+
+async def readers_in_pages(api: httpx.AsyncClient, path: str) -> tuple[list[int], int]:
+    """The subtasks of all pages, and the size of the longest page."""
+    found, longest, more = list[int](), 0, dict[str, Any]()
+    while True:
+        answer = (await api.get(path, params={"limit": 1_000, **more})).raise_for_status()
+        page, longest = answer.json(), max(longest, len(answer.content))
+        sources = page["sources"] if "sources" in page else [page]
+        found += [reader["subtask"] for source in sources for reader in source["readers"]]
+        if page["next"] is None:
+            return found, longest
+        more = {"after": page["next"]}
+
+
+async def test_forty_readers_with_as_many_attributes_as_may_be_are_answered_in_full(api: httpx.AsyncClient) -> None:
+    attributes = {"x": "x" * (Limits().attributes - 1)}
+    for subtask in range(40):
+        answer = await api.post(f"{GROUP}/sources/a/readers", json={"subtask": subtask, "attributes": attributes})
+        assert answer.status_code == 201
+    assert (await readers_in_pages(api, GROUP))[0] == list(range(40))
+    assert [item["group"] for item in (await api.get("/v1/groups")).json()["items"]] == ["g"]
+    assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await api.get("/metrics")).text
+    assert (await api.delete(GROUP)).status_code == 204
+
+
+async def test_forty_readers_of_eight_mebibytes_of_an_older_release_are_answered_and_deleted(
+    api: httpx.AsyncClient, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(store_of(api), 40, 8 * MIB)
+    sizes, run = list[int](), Connections.run
+
+    async def measured(self: Connections, *args: Any, **more: Any) -> Any:
+        answer = await run(self, *args, **more)
+        sizes.append(len(str(answer)))
+        return answer
+
+    monkeypatch.setattr(Connections, "run", measured)
+    other = open_store(redis_server.url) if store_of(api).shared else store_of(api)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(create_app(other)), base_url="http://lockgate", timeout=120
+    ) as restarted:
+        found, longest = await readers_in_pages(restarted, GROUP)
+        assert found == list(range(40))
+        assert longest < 9 * MIB, "one reader a page"
+        assert [item["group"] for item in (await restarted.get("/v1/groups")).json()["items"]] == ["g"]
+        assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await restarted.get("/metrics")).text
+        assert max(sizes, default=0) < 10 * MIB, "no command of Redis answers with more than one record and one part"
+        assert (await restarted.delete(GROUP)).status_code == 204
+        assert (await restarted.get(GROUP)).status_code == 404
+    if other is not store_of(api):
+        await other.close()
+
+
+async def test_a_page_of_readers_ends_before_it_has_many_megabytes(api: httpx.AsyncClient) -> None:
+    await filled(store_of(api), 12, 400_000, splits=3_000)
+    for path in (GROUP, f"{GROUP}/sources/a"):
+        found, longest = await readers_in_pages(api, path)
+        assert found == list(range(12))
+        assert longest < 1.2 * PAGE_SIZE
