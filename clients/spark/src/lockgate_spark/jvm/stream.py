@@ -7,7 +7,7 @@ format stay Spark's own, so that a checkpoint goes from native to aligned and ba
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -25,11 +25,14 @@ from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.sample import Sampled
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.min_batch import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")
+
+_SAMPLE_MS = 10_000  # the longest look at the last records
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
@@ -238,6 +241,13 @@ class Stream(Answers):
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
         return self._watch.comes(ends, seconds)
+
+    def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
+        assert self.event_time is not None
+        lines = ("\t".join((*split.rpartition("-")[::2], *map(str, each))) for split, each in ranges.items())
+        kafka = new_kafka_log(self._gateway, self._java, _driver_params(self._gateway, self._java), "KafkaSample")
+        found = kafka.look("\n".join(lines), self.event_time.projection(), self.event_time.headers, _SAMPLE_MS)
+        return Sampled.of(str(found))
 
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:
