@@ -41,6 +41,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.coordinator.holdFor": "9 minutes",
         "spark.lockgate.coordinator.maxBatch": "1 hour",
         "spark.lockgate.coordinator.park": "1 day",
+        "spark.lockgate.coordinator.newGroup": "refuse",
     }
     made = configured(Alignment(), conf)
     assert made == Alignment(

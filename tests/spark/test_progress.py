@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.jvm.batch import Stopped
+from lockgate_spark.errors import Stopped
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.progress import _sender, _sent
 from support.answers import Answer, accepting_only, serving

@@ -11,6 +11,7 @@ from lockgate.plan.windows import Zone
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.sample import Sampled
 from lockgate_spark.planning.slices import Memory
 from lockgate_spark.query_watermark import QueryWatermark
 from lockgate_spark.telemetry.gauges import Values
@@ -132,10 +133,18 @@ class SourceInMemory:
         self.fixed_at: int | None = None
         self.event_time: object | None = None
         self._fixed: Offsets | None = None
+        self.looks = 0  # how often the last records were looked at
+        self.without_value: set[tuple[str, int]] = set()  # split and offset
 
     def available_now(self, now_ms: int) -> "SourceInMemory":
         self.fixed_at, self._fixed = now_ms, self._all()
         return self
+
+    def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
+        self.looks += 1
+        times = [(split, n, self.records[split][n]) for split, (low, high) in ranges.items() for n in range(low, high)]
+        valued = sum((split, n) not in self.without_value for split, n, _ in times)
+        return Sampled(len(times), valued, sum(time >= 0 for _, _, time in times), '{"at": 1}' if valued else "")
 
     def initial(self) -> Offsets:
         return dict.fromkeys(self.records, 0)

@@ -3,7 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from lockgate_spark.jvm.batch import Stopped, check_running
+from lockgate_spark.errors import Stopped
+from lockgate_spark.jvm.batch import check_running
 from support.runs import RunInMemory
 
 

@@ -15,6 +15,7 @@ from lockgate_spark.errors import (
     CoordinatorUnavailable,
     Fenced,
     HeldTooLong,
+    KafkaFailed,
     UnsupportedQuery,
 )
 from lockgate_spark.gate import gate
@@ -40,6 +41,7 @@ __all__ = [
     "CoordinatorUnavailable",
     "Fenced",
     "HeldTooLong",
+    "KafkaFailed",
     "QueryState",
     "SplitAlignment",
     "UnsupportedQuery",

@@ -26,6 +26,7 @@ _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn")
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
 OUTAGES = ("hold", "proceed", "fail")
+NEW_GROUPS = ("create", "refuse")
 
 _TOKEN = re.compile(r"[!-~]*\Z")
 
@@ -57,7 +58,8 @@ class Coordinator(_Named):
     `hold_for` and then goes on without the group (`proceed`) or stops (`fail`). `max_batch`: a
     batch that takes longer loses the query's lease (default: none does). `park`: for how long a run
     under `Trigger.AvailableNow` holds the group after its end, for the next one to come (default:
-    not at all). Raises `ConfigurationError`.
+    not at all). `new_group="refuse"`: the query does not run if its group is not there (default:
+    the first query creates it). Raises `ConfigurationError`.
     """
 
     url: str
@@ -72,6 +74,7 @@ class Coordinator(_Named):
     hold_for: Duration = "5 minutes"
     max_batch: Duration | None = None
     park: Duration | None = None
+    new_group: Literal["create", "refuse"] = "create"
 
     def __post_init__(self) -> None:
         _check_url(self.url)
@@ -91,6 +94,10 @@ class Coordinator(_Named):
         if self.on_outage not in OUTAGES:
             raise ConfigurationError(
                 f"Coordinator(on_outage={self.on_outage!r}): expected {' or '.join(map(repr, OUTAGES))}"
+            )
+        if self.new_group not in NEW_GROUPS:
+            raise ConfigurationError(
+                f"Coordinator(new_group={self.new_group!r}): expected {' or '.join(map(repr, NEW_GROUPS))}"
             )
         milliseconds("Coordinator(hold_for)", self.hold_for)
         for key in ("max_batch", "park"):

@@ -11,6 +11,8 @@
         │   └── AccessDenied         the token, its role or its groups do not allow this
         ├── CoordinatorUnavailable   the coordinator could not be reached for longer than
         │                            on_outage="fail" allows
+        ├── KafkaFailed              the brokers, or what they refuse: they do not answer, a topic
+        │                            is missing, access is denied
         ├── Fenced                   another run of the same reader took over; this one must stop
         └── HeldTooLong              the query was paused for longer than max_hold
 
@@ -50,9 +52,25 @@ class CoordinatorUnavailable(AlignmentError):
     """The coordinator could not be reached for `hold_for`, and `on_outage` is "fail"."""
 
 
+class KafkaFailed(AlignmentError):
+    """Kafka's client failed: the brokers do not answer, a topic is missing, access is denied. The
+    cause is the client's own error.
+    """
+
+
 class Fenced(AlignmentError):
     """A newer epoch of this reader exists: another run of the query took over."""
 
 
 class HeldTooLong(AlignmentError):
     """The query was paused for longer than `max_hold`."""
+
+
+class Stopped(Exception):
+    """`query.stop()` was called, while a batch waited at a gate.
+
+    Spark then does not commit the batch, and ends the query without an error. It recognises a stop
+    by py4j's words for an InterruptedException, which this error's text repeats. py4j's own error
+    will not do, since its text has a Java stack: over so long a text Spark's regular expression
+    (`StreamExecution.PROXY_ERROR`) overflows the stack.
+    """

@@ -137,7 +137,7 @@ def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None =
     if problem.status == 409 and problem.type.endswith("stale-epoch"):
         return Stale(problem.detail)
     if problem.status in (401, 403):
-        needed = f"Coordinator(token=…) must be a token with the role `report` for group {group}"
+        needed = f"set Coordinator(token=…) to a token with the role `report` for group {group}"
         return AccessDenied(f"{url} refused with {quoted}: {needed}")
     if 300 <= problem.status < 400:
         return NotACoordinator(

@@ -105,6 +105,11 @@ class CoordinatorClient:
             lambda answer: Configuration(codec.config_from_json(answer["config"]), answer.get("configured_at")),
         )
 
+    def groups_from(self, first: str) -> list[str]:
+        """The names of up to 100 groups above `first`, of those that the token may see."""
+        answer = self._send("GET", "/v1/groups", params={"limit": 100, "after": first})
+        return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
+
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
         """Opens a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
 

@@ -11,6 +11,7 @@ from lockgate_spark.group.agreement import check_config, source_name
 from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
 from lockgate_spark.group.group_session import GroupSession
 from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.new_groups import meet_new_group
 
 log = logging.getLogger("lockgate")
 
@@ -48,7 +49,7 @@ def check_coordinator(alignment: Alignment) -> None:
         try:
             check_config(alignment, client.config())
         except NotRegistered:
-            pass  # the first reader creates the group
+            meet_new_group(client, alignment.coordinator)
         except Untrusted as error:
             raise ConfigurationError(str(error)) from None
         except Unreachable as error:

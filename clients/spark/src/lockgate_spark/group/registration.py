@@ -14,6 +14,7 @@ from lockgate_spark.errors import ConfigurationError, Fenced
 from lockgate_spark.group.agreement import check_config, group_config
 from lockgate_spark.group.client import NotRegistered, Stale
 from lockgate_spark.group.group_session import GroupSession
+from lockgate_spark.group.new_groups import meet_new_group
 
 log = logging.getLogger("lockgate")
 
@@ -33,6 +34,7 @@ class Registration:
         """Registers these readers. `ceiling`: the last one that the query received; a coordinator
         that has lost its memory lets no reader beyond it.
         """
+        self._refuse_new_group()
         versions, epochs = [], {}
         for subtask in sorted(subtasks):
             registration = ReaderRegistrationEvent(
@@ -50,6 +52,16 @@ class Registration:
         self._leave_removed_sources()
         self._session.follow_config(versions[0])  # a later change shows in the next answer
         self.check_config()
+
+    def _refuse_new_group(self) -> None:
+        """A coordinator that could not be asked before the query ran is asked now."""
+        coordinator = self._alignment.coordinator
+        if coordinator is None or coordinator.new_group != "refuse" or self._session.config is not None:
+            return
+        try:
+            self._session.client.config()
+        except NotRegistered:
+            meet_new_group(self._session.client, coordinator)
 
     def _leave_removed_sources(self) -> None:
         """Ends the readers of named sources that are no longer in the query. No other run would end

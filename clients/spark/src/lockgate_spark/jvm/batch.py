@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
-from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.errors import ConfigurationError, Stopped
 from lockgate_spark.event_times import Credible, Span
 from lockgate_spark.planning.run import Run
 
@@ -19,16 +19,6 @@ _TIME = "__lockgate_event_time"
 _STOPPED = """the query was told to stop while its batch waited. For Spark, which finds it by these words:
 py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.sleep.
 : java.lang.InterruptedException"""
-
-
-class Stopped(Exception):
-    """`query.stop()` was called.
-
-    Spark then does not commit the batch, and ends the query without an error. It recognises a stop
-    by py4j's words for an InterruptedException, which this error's text repeats. py4j's own error
-    will not do, since its text has a Java stack: over so long a text Spark's regular expression
-    (`StreamExecution.PROXY_ERROR`) overflows the stack.
-    """
 
 
 class Looked(NamedTuple):

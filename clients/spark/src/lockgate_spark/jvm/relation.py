@@ -11,7 +11,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name
 
 Decorate = Callable[[Any], Any]
-"""Makes an aligned table (a proxy) out of Spark's."""
+"""Makes an aligned table, with its stand-in `in_java`, out of Spark's."""
 
 Over = Callable[[Any, Any], Any]
 """Takes the aligned table and the plan that reads it. Returns the plan to use in its place."""
@@ -55,7 +55,8 @@ class _Rewriter:
 
     def _aligned(self, relation: Any) -> Any:
         fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
-        fields["table"] = table = self._decorate(relation.table())
+        table = self._decorate(relation.table())
+        fields["table"] = table.in_java
         # Without it Spark cannot fall back to Kafka's V1 source, which cannot be aligned.
         fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()
         values = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy

@@ -1,37 +1,38 @@
 """Spark's own Kafka source with one method decided in Python: where the next batch ends.
 
-Every class here is a py4j proxy that forwards each call to Spark's object. Only
+Every class here stands in for an object of Spark, and answers few of its methods (`stand_in`). Only
 `Stream.latestOffset` decides in Python. The readers, the `kafka.*` options and the checkpoint's
 format stay Spark's own, so that a checkpoint goes from native to aligned and back.
 """
 
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from lockgate_spark.errors import AlignmentError, ConfigurationError, UnsupportedQuery
+from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
+from lockgate_spark.jvm.stand_in import Answers
 from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.sample import Sampled
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.min_batch import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")
 
-_LENT = 64  # more than the threads of Java that call one proxy at once
+_SAMPLE_MS = 10_000  # the longest look at the last records
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
@@ -39,82 +40,65 @@ OpenSession = Callable[[str], AlignedRun]
 """Finds or opens the session of the query run that opens the source with this checkpoint."""
 
 
-class _Forward:
-    """Forwards to the Java object. py4j calls a proxy for an interface's default methods too, so
-    every method is forwarded.
-    """
+class Table(Answers):
+    """The Kafka table; reads through `ScanBuilder`."""
+
+    ANSWERS = ("newScanBuilder",)
+    INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
 
     def __init__(
         self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None, late: LateRows | None
     ) -> None:
-        self._java, self._gateway, self._open_session, self.event_time, self.late = (
-            java,
-            gateway,
-            open_session,
-            event_time,
-            late,
-        )
-        self._lent: deque[Any] = deque(maxlen=_LENT)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        method = getattr(self.__dict__["_java"], name)
-        return lambda *arguments: self._lend(method(*arguments))
-
-    def _lend(self, result: Any) -> Any:
-        """Returns a result to Java, and keeps it for a while. py4j drops Java's reference as soon
-        as Python drops its own; if Java has not fetched the result yet, it gets null.
-        """
-        self._lent.append(result)
-        return result
-
-    def toString(self) -> str:
-        return f"aligned {self._java.toString()}"
-
-    def hashCode(self) -> int:
-        return id(self) & 0x7FFFFFFF
-
-    def equals(self, other: object) -> bool:
-        return other is self
-
-
-class Table(_Forward):
-    """The Kafka table; reads through `ScanBuilder`."""
-
-    class Java:
-        implements = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
+        super().__init__(java, gateway)
+        self.late = late
+        self._opens = (open_session, event_time, late)
 
     def newScanBuilder(self, options: Any) -> "ScanBuilder":
-        return ScanBuilder(
-            self._java.newScanBuilder(options), self._gateway, self._open_session, self.event_time, self.late
-        )
+        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, Selected.by(options), *self._opens)
 
 
-class ScanBuilder(_Forward):
+class ScanBuilder(Answers):
     """Builds `Scan`."""
 
-    class Java:
-        implements = (_CONNECTOR + "read.ScanBuilder",)
+    ANSWERS = ("build",)
+    INTERFACES = (_CONNECTOR + "read.ScanBuilder",)
+
+    def __init__(self, java: Any, gateway: Any, *opens: Any) -> None:
+        super().__init__(java, gateway)
+        self._opens = opens
 
     def build(self) -> "Scan":
-        return Scan(self._java.build(), self._gateway, self._open_session, self.event_time, self.late)
+        return Scan(self._java.build(), self._gateway, *self._opens)
 
 
-class Scan(_Forward):
+class Scan(Answers):
     """Opens `Stream` for a query run."""
 
-    class Java:
-        implements = (_CONNECTOR + "read.Scan",)
+    ANSWERS = ("toMicroBatchStream", "toContinuousStream")
+    INTERFACES = (_CONNECTOR + "read.Scan",)
+
+    def __init__(
+        self,
+        java: Any,
+        gateway: Any,
+        selected: Selected,
+        open_session: OpenSession,
+        event_time: EventTime | None,
+        late: LateRows | None,
+    ) -> None:
+        super().__init__(java, gateway)
+        self._selected, self._open_session, self._event_time, self._late = selected, open_session, event_time, late
 
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
-        with _errors_logged():
-            session = self._open_session(checkpoint)
-            try:
-                return self._opened(session, checkpoint)
-            except Exception:
-                session.end()
-                raise
+        session = self._open_session(checkpoint)
+        try:
+            return self._opened(session, checkpoint)
+        except Exception:
+            session.end()
+            raise
+
+    def explained(self, error: Exception) -> Exception:
+        return self._selected.explained(error)
 
     def _opened(self, session: AlignedRun, checkpoint: str) -> "Stream":
         index = source_index(checkpoint)
@@ -125,7 +109,13 @@ class Scan(_Forward):
                 "another name"
             )
         stream = Stream(
-            self._java.toMicroBatchStream(checkpoint), self._gateway, session, index, self.event_time, self.late
+            self._java.toMicroBatchStream(checkpoint),
+            self._gateway,
+            self._selected,
+            session,
+            index,
+            self._event_time,
+            self._late,
         )
         session.add(index, stream)
         if index >= NAMED and session.membership is not None:
@@ -136,40 +126,41 @@ class Scan(_Forward):
                 session.membership.source,
                 index,
             )
-        if self.late is None:
+        if self._late is None:
             session.tell_uncounted("the count is switched off for this query")
-        elif not self.late.begin(checkpoint):
+        elif not self._late.begin(checkpoint):
             stream.late = None
             session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
         return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
-        with _errors_logged():
-            raise UnsupportedQuery(
-                "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
-            )
+        raise UnsupportedQuery(
+            "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
+        )
 
 
-class Stream(_Forward):
+class Stream(Answers):
     """The source of one query run, and the session's `Source`."""
 
-    class Java:
-        implements = tuple(
-            _CONNECTOR + "read.streaming." + name
-            for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
-        )
+    ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
+    INTERFACES = tuple(
+        _CONNECTOR + "read.streaming." + name
+        for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
+    )
 
     def __init__(
         self,
         java: Any,
         gateway: Any,
+        selected: Selected,
         session: AlignedRun,
         index: int,
         event_time: EventTime | None,
         late: LateRows | None,
     ) -> None:
-        super().__init__(java, gateway, lambda _: session, event_time, late)
-        self._session, self._index = session, index
+        super().__init__(java, gateway)
+        self.late, self.event_time = late, event_time
+        self._selected, self._session, self._index = selected, session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
@@ -178,12 +169,20 @@ class Stream(_Forward):
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
 
+    def initialOffset(self) -> Any:
+        return self._java.initialOffset()
+
     def latestOffset(self, start: Any, limit: Any) -> Any:
-        with _errors_logged():
-            end = self._decide(start, limit)
-            if self.late is not None and end is not None and not end.equals(start):
-                self.late.expect()
-            return self._lend(end)
+        end = self._decide(start, limit)
+        if self.late is not None and end is not None and not end.equals(start):
+            self.late.expect()
+        return end
+
+    def is_stopped(self) -> bool:
+        return not self._session.run.is_active()
+
+    def explained(self, error: Exception) -> Exception:
+        return self._selected.explained(error, self._watch.topics)
 
     def _decide(self, start: Any, limit: Any) -> Any:
         if self._session.alignment.observes:
@@ -217,7 +216,7 @@ class Stream(_Forward):
         except Exception as error:
             # a metric only informs: its failure must not stop the query
             log.debug("no metrics of the alignment: %s", error)
-        return self._lend(metrics)
+        return metrics
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
         metrics = self._session.tell_progress(self._index)
@@ -243,6 +242,13 @@ class Stream(_Forward):
     def comes(self, ends: Offsets, seconds: float) -> bool:
         return self._watch.comes(ends, seconds)
 
+    def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
+        assert self.event_time is not None
+        lines = ("\t".join((*split.rpartition("-")[::2], *map(str, each))) for split, each in ranges.items())
+        kafka = new_kafka_log(self._gateway, self._java, _driver_params(self._gateway, self._java), "KafkaSample")
+        found = kafka.look("\n".join(lines), self.event_time.projection(), self.event_time.headers, _SAMPLE_MS)
+        return Sampled.of(str(found))
+
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:
             return self._fixed_ends
@@ -259,21 +265,6 @@ def _offsets(java: Any) -> Offsets:
     then has no offset.
     """
     return {} if java is None else parse(java.json())
-
-
-@contextmanager
-def _errors_logged() -> Iterator[None]:
-    """Logs the errors of a callback. Spark shows little more than the last line of a Python
-    error.
-    """
-    try:
-        yield
-    except AlignmentError as error:
-        log.error("%s", error)
-        raise
-    except BaseException as error:
-        log.error("planning failed", exc_info=error)
-        raise
 
 
 def _most_rows(limit: Any) -> int | None:

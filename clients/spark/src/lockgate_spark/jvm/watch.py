@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_LIST_MS = 10_000  # the longest wait for the brokers' list of topics
+
 
 class Watch:
     """A lazy `KafkaWatch.java`: a query that never waits for records opens none. `open_`: makes
@@ -18,14 +20,20 @@ class Watch:
         """Waits for a record at or beyond the ends of the splits, for so many seconds at most.
         Returns whether one has come. Raises the JVM's errors.
         """
+        java = self._opened()
+        if ends != self._ends:
+            java.watch("\n".join("\t".join((*split.rpartition("-")[::2], str(end))) for split, end in ends.items()))
+            self._ends = dict(ends)
+        return bool(java.comes(int(seconds * 1000)))
+
+    def topics(self) -> list[str]:
+        """The topics that the source's client may see. Raises the JVM's errors."""
+        return str(self._opened().topics(_LIST_MS)).splitlines()
+
+    def _opened(self) -> Any:
         if self._java is None:
             self._java = self._open()
-        if ends != self._ends:
-            self._java.watch(
-                "\n".join("\t".join((*split.rpartition("-")[::2], str(end))) for split, end in ends.items())
-            )
-            self._ends = dict(ends)
-        return bool(self._java.comes(int(seconds * 1000)))
+        return self._java
 
     def close(self) -> None:
         """Closes the connections to Kafka."""

@@ -44,6 +44,16 @@ public class KafkaWatch {
         return !consumer.poll(Duration.ofMillis(patienceMs)).isEmpty();
     }
 
+    /** The topics that this client may see, one a line. */
+    public String topics(long patienceMs) {
+        StringBuilder lines = new StringBuilder();
+        Iterator names = consumer.listTopics(Duration.ofMillis(patienceMs)).keySet().iterator();
+        while (names.hasNext()) {
+            lines.append(names.next()).append('\n');
+        }
+        return lines.toString();
+    }
+
     public void close() {
         consumer.close(Duration.ofSeconds(1L));
     }

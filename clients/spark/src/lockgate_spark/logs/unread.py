@@ -11,6 +11,7 @@ from lockgate.plan.model import Backlog, Head, Plan
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.sample import Sampled
 
 Key = tuple[int, str]
 """A split of a query: the index of its source, and its name."""
@@ -37,6 +38,9 @@ class Source(Protocol):
         """Whether a record comes at or beyond these ends; waits for it for so many seconds at
         most.
         """
+
+    def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
+        """Looks at the records of these offsets: first ones and ends, by split."""
 
     def ends(self, start: Offsets) -> Offsets:
         """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are

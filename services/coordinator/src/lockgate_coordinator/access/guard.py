@@ -86,12 +86,10 @@ class Guard:
                     return Unauthorized("the request has more than one Authorization header: send one")
                 authorization = value
         if authorization is None:
-            return Unauthorized("this needs a token: send it as Authorization: Bearer TOKEN")
+            return Unauthorized("this needs a token, in the header Authorization")
         found = self._keyring.find(authorization)
         return (
-            found
-            if found is not None
-            else Unauthorized("the Authorization header holds no token that is known here: Bearer TOKEN")
+            found if found is not None else Unauthorized("the Authorization header holds no token that is known here")
         )
 
 

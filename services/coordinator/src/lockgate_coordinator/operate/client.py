@@ -31,7 +31,7 @@ PATIENCE_S = 120.0
 """How long in all a command waits because the coordinator answers 429."""
 
 HINTS: Mapping[int, str] = {
-    401: "give a token: --token-file, or LOCKGATE_TOKEN",
+    401: "set --token-file, or LOCKGATE_TOKEN, to a token of this coordinator",
     403: "the token's role or its groups do not allow it",
     429: "too many requests with this token: try again in a moment",
 }
@@ -192,6 +192,14 @@ class CoordinatorClient:
         return True
 
     def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+            cause = cause.__cause__ or cause.__context__
+        if cause is not None:
+            return Unreachable(
+                f"the certificate of {self._http.base_url} is not trusted ({cause.verify_message}): set --ca to the "
+                "file of the CA that signed it, and --url to a host that it names"
+            )
         return Unreachable(f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?")
 
     def _refusal(self, answer: httpx.Response) -> Fault:

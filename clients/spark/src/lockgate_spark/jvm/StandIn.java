@@ -1,0 +1,105 @@
+// Stands in for an object of Spark. Python answers some of its methods, and Spark's object all others.
+// A py4j proxy alone would do the same, but for errors: py4j throws them with the whole traceback of Python as their message, and logs it.
+// So Python never raises here. It returns its error as a sentence, and this class throws the sentence.
+// Compiled as KafkaLog is: no lambdas, no type arguments.
+
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.BiFunction;
+
+public class StandIn implements InvocationHandler {
+    private final Object spark;
+    private final BiFunction python;
+    private final List answered;
+    private final Class[] interfaces;
+    private Throwable cause;
+
+    /** Of Spark's object, a function of (method, arguments), the methods that it answers, and the interfaces of both; names with commas between. */
+    public StandIn(List parts) throws Exception {
+        spark = parts.get(0);
+        python = (BiFunction) parts.get(1);
+        answered = Arrays.asList(((String) parts.get(2)).split(","));
+        String[] names = ((String) parts.get(3)).split(",");
+        interfaces = new Class[names.length];
+        for (int i = 0; i < names.length; i++) {
+            interfaces[i] = Class.forName(names[i], true, spark.getClass().getClassLoader());
+        }
+    }
+
+    public Object proxy() {
+        return Proxy.newProxyInstance(spark.getClass().getClassLoader(), interfaces, this);
+    }
+
+    /** The cause of the error that Python is about to return. */
+    public void because(Throwable thrown) {
+        cause = thrown;
+    }
+
+    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+        String name = method.getName();
+        if (method.getDeclaringClass() == Object.class) {
+            return ofObject(proxy, name, arguments);
+        }
+        if (answered.contains(name)) {
+            return answer(name, arguments == null ? new Object[0] : arguments);
+        }
+        try {
+            return method.invoke(spark, arguments);
+        } catch (InvocationTargetException thrown) {
+            throw unchecked(thrown.getCause());
+        }
+    }
+
+    private Object ofObject(Object proxy, String name, Object[] arguments) {
+        if (name.equals("equals")) {
+            return Boolean.valueOf(proxy == arguments[0]);
+        }
+        return name.equals("hashCode") ? (Object) Integer.valueOf(System.identityHashCode(proxy)) : "aligned " + spark;
+    }
+
+    /** No method of these returns a text, so a text is an error; an empty one says that `query.stop()` was called. */
+    private Object answer(String name, Object[] arguments) {
+        Object answer = python.apply(name, arguments);
+        if (!(answer instanceof String)) {
+            return answer;
+        }
+        Throwable because = cause;
+        cause = null;
+        if (((String) answer).isEmpty()) {
+            throw new UncheckedIOException(new InterruptedIOException("query.stop()"));
+        }
+        throw new AlignmentError((String) answer, because);
+    }
+
+    /** Scala throws what Java would have it declare. Of that, a proxy lets nothing through as it is. */
+    private static Throwable unchecked(Throwable thrown) {
+        if (thrown instanceof InterruptedException) {
+            return new UncheckedIOException((InterruptedIOException) new InterruptedIOException("query.stop()").initCause(thrown));
+        }
+        if (thrown instanceof java.io.IOException) {
+            return new UncheckedIOException((java.io.IOException) thrown);
+        }
+        return thrown instanceof RuntimeException || thrown instanceof Error ? thrown : new RuntimeException(thrown.getMessage(), thrown);
+    }
+
+    /** PySpark shows no more of such an error than its message. The stack is in Python's log, at DEBUG. */
+    public static class AlignmentError extends IllegalArgumentException {
+        public AlignmentError(String sentence, Throwable cause) {
+            super(sentence, cause);
+        }
+
+        public synchronized Throwable fillInStackTrace() {
+            return this;
+        }
+
+        public String toString() {
+            return getMessage();
+        }
+    }
+}

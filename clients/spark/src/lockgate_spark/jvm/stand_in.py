@@ -1,0 +1,87 @@
+"""The Python half of `StandIn.java`: answers some methods of an object of Spark.
+
+Spark calls the Java half. That asks Python for the methods in `ANSWERS`, and Spark's own object for
+all others. An error never leaves Python as one, since py4j would make Python's whole traceback the
+message that Spark shows. It crosses as one sentence, which the Java half throws.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from lockgate_spark.jvm.compiler import new_java
+from lockgate_spark.jvm.failures import is_interrupt, java_cause, quiet_callbacks, sentence
+
+log = logging.getLogger("lockgate")
+
+_LENT = 64  # more than the threads of Java that call one object at once
+_STOPPED = ""
+
+
+class Answers:
+    """Answers the methods `ANSWERS` in the place of Spark's object `_java`. `INTERFACES`: those by
+    which Spark calls the object.
+    """
+
+    ANSWERS: ClassVar[tuple[str, ...]] = ()
+    INTERFACES: ClassVar[tuple[str, ...]] = ()
+
+    class Java:
+        implements = ("java.util.function.BiFunction",)
+
+    def __init__(self, java: Any, gateway: Any) -> None:
+        quiet_callbacks()
+        self._java, self._gateway = java, gateway
+        self._lent: deque[Any] = deque(maxlen=_LENT)
+        parts = gateway.jvm.java.util.ArrayList()
+        for part in (java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES)):
+            parts.add(part)
+        self._half = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", parts)
+        self.in_java = self._half.proxy()
+        """What Spark gets in the place of its object."""
+
+    def apply(self, method: str, arguments: Iterable[Any]) -> Any:
+        """Called by the Java half. A text is an error; an empty one says that the query was told
+        to stop.
+        """
+        try:
+            result = getattr(self, method)(*arguments)
+        except Exception as error:
+            return self._told(method, error)
+        return self._lend(result.in_java if isinstance(result, Answers) else result)
+
+    def is_stopped(self) -> bool:
+        """Whether the query was told to stop, so that an error may be its consequence."""
+        return False
+
+    def explained(self, error: Exception) -> Exception:
+        """The error that says best what has happened, made from `error`."""
+        return error
+
+    def _told(self, method: str, error: Exception) -> str:
+        if self.is_stopped() or is_interrupt(error):
+            log.debug("%s was ended by query.stop()", method, exc_info=error)
+            return _STOPPED
+        explained = self.explained(error)
+        log.debug("%s failed", method, exc_info=explained)
+        cause = java_cause(explained)
+        if cause is not None:
+            self._half.because(cause)
+        return sentence(explained)
+
+    def _lend(self, result: Any) -> Any:
+        """Returns a result to Java, and keeps it for a while. py4j drops Java's reference as soon
+        as Python drops its own; if Java has not fetched the result yet, it gets null.
+        """
+        self._lent.append(result)
+        return result
+
+    def toString(self) -> str:
+        return f"the answers to {type(self).__name__}"
+
+    def hashCode(self) -> int:
+        return id(self) & 0x7FFFFFFF
+
+    def equals(self, other: object) -> bool:
+        return other is self

@@ -1,0 +1,82 @@
+"""An `event_time` that gives a time for no record at all: a field is misspelt, or the topic holds
+something else. Such a query is ended, since nothing of it could be aligned.
+
+**The rule.** Until a source has shown one event time, each plan that finds unread records without
+any looks at the last `LOOKED` records of its splits. It ends the query if at least one of those has
+a value, and none has an event time. So nothing is ended by an empty topic, by records without a
+value, or by one partition whose records have no time beside others that have. What has given a
+time once is never ended: later records without one are left out with a warning (`left_out`).
+"""
+
+import json
+from collections.abc import Mapping
+
+from lockgate_spark.errors import ConfigurationError
+from lockgate_spark.logs.topics import topic_of
+from lockgate_spark.logs.unread import Source, Unread
+
+LOOKED = 100
+"""The records of one split that are looked at, counted from its end."""
+MOST_SPLITS = 64
+"""Of which the last records are looked at."""
+_MOST_NAMES = 20
+
+
+class NoTimes:
+    """Finds the sources whose event time is never given, for one run."""
+
+    def __init__(self) -> None:
+        self._shown: set[int] = set()
+        self._looked: dict[int, Mapping[str, int]] = {}  # the ends at the last look
+
+    def check(self, unread: Unread) -> None:
+        """Looks at the sources that have shown no event time yet. Raises `ConfigurationError`."""
+        for i, source in unread.sources.items():
+            if i in self._shown:
+                continue
+            positions, ends = unread.positions[i], unread.ends[i]
+            if source.event_time is None or source.log.heads(positions, ends):
+                self._shown.add(i)
+            elif self._looked.get(i) != ends and any(positions[split] < end for split, end in ends.items()):
+                self._looked[i] = ends
+                self._look(i, source, {split: end for split, end in ends.items() if positions[split] < end})
+
+    def _look(self, i: int, source: Source, ends: Mapping[str, int]) -> None:
+        begins = source.log.requests.begins()
+        splits = sorted(ends)[:MOST_SPLITS]
+        seen = source.sampled(
+            {split: (max(begins.get(split, 0), ends[split] - LOOKED), ends[split]) for split in splits}
+        )
+        if seen.timed:
+            self._shown.add(i)
+        elif seen.valued:
+            topics = ", ".join(sorted({topic_of(split) for split in splits}))
+            raise ConfigurationError(
+                f"Alignment(event_time={_text_of(source)!r}): it gives no time for any of the {seen.looked} records "
+                f"looked at in {topics}; {_described(seen.value)}. Correct the expression, or leave event_time out "
+                "to align by Kafka's timestamp"
+            )
+
+
+def _text_of(source: Source) -> str:
+    return str(getattr(source.event_time, "text", source.event_time))
+
+
+def _described(value: str) -> str:
+    """What a value has, by names alone: its content may be secret."""
+    if value == "?":
+        return "their values are no text (Avro or Protobuf?)"
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return "their values are text, but no JSON"
+    if not isinstance(found, dict) or not found:
+        return "their values are JSON without fields"
+    names = [
+        f"{name}.{inner}"
+        for name, field in found.items()
+        for inner in (field if isinstance(field, dict) and field else ("",))
+    ]
+    names = [name.removesuffix(".") for name in names]
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"a value there has the fields {', '.join(names[:_MOST_NAMES])}{more}"
