@@ -51,7 +51,9 @@ def avro(spark_version: str | None = None) -> list[Path]:
 
 
 def plain_files() -> list[Path]:
-    """The jar of a local file system that starts no process for a file. Raises `JarsUnavailable`."""
+    """The jar of a local file system that starts no process for a file. Raises
+    `JarsUnavailable`.
+    """
     return resolve(PLAIN_FILES)
 
 
