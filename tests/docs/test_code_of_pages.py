@@ -28,7 +28,9 @@ LANGUAGES = {"python", "bash", "json", "toml", "properties", "text"}
 NOT_RUN = {
     "README.md": ["needs Docker; the test creates the topic in a Kafka of its own"],
     "docs/guide/groups.md": ["a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"],
-    "docs/guide/observe.md": ["needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"],
+    "docs/guide/observe.md": [
+        "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"
+    ],
     "docs/guide/spark.md": ["needs a cluster; tests/integration/test_cluster.py ships and submits so"],
     "docs/operations.md": ["needs Docker; tests/compose breaks the same stack"] * 2,
 }
