@@ -1,8 +1,12 @@
 """Lengths of time."""
 
-import pytest
+import re
 
-from lockgate.duration import Duration
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.duration import Duration, spoken, spoken_s
 from lockgate.errors import InvalidValue
 from lockgate.watermark import MAX
 
@@ -22,3 +26,33 @@ def test_milliseconds_are_cut_off_below_and_must_fit() -> None:
 def test_nanoseconds_end_at_64_bits() -> None:
     assert Duration.of(seconds=MAX).to_nanos() == MAX
     assert Duration.of(ms=1).to_nanos() == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0 s"),
+        (40, "40 ms"),
+        (400, "0.4 s"),
+        (1_000, "1 s"),
+        (15_500, "15.5 s"),
+        (59_999, "59.9 s"),
+        (60_000, "1 min"),
+        (600_000, "10 min"),
+        (740_759, "12 min 20 s"),
+        (3_600_000, "1 h"),
+        (3_605_000, "1 h"),
+        (7_500_000, "2 h 5 min"),
+        (97 * 3_600_000, "4 d 1 h"),
+        (10**12, "11,574 d 1 h"),
+        (-61_000, "-1 min 1 s"),
+    ],
+)
+def test_a_duration_for_a_person_has_its_two_greatest_units(ms: int, text: str) -> None:
+    assert spoken(ms) == text
+    assert spoken_s(ms / 1000) == text
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_no_duration_is_a_long_figure_for_a_person(ms: int) -> None:
+    assert not re.search(r"\d{5}", spoken(ms))

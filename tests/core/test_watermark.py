@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lockgate.watermark import MAX, MIN, add
+from lockgate.watermark import MAX, MIN, add, instant
 
 WATERMARKS = st.integers(MIN, MAX) | st.sampled_from([MIN, MIN + 1, -1, 0, 1, MAX - 1, MAX])
 
@@ -28,3 +28,10 @@ def test_the_earlier_watermark_stays_the_earlier_one(one: int, other: int, milli
 @given(WATERMARKS)
 def test_the_ends_absorb(milliseconds: int) -> None:
     assert (add(MIN, milliseconds), add(MAX, milliseconds)) == (MIN, MAX)
+
+
+def test_an_event_time_for_a_person_is_an_instant_or_words() -> None:
+    assert instant(0) == "1970-01-01T00:00:00.000Z"
+    assert (instant(MIN), instant(MIN, "nothing")) == ("no event time yet", "nothing")
+    assert (instant(MAX), instant(MAX, unbounded="open")) == ("the end of all event time", "open")
+    assert (instant(MAX - 1), instant(MIN + 1)) == ("after the year 9999", "before the year 1")

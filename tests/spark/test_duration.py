@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_spark.duration import milliseconds, readable
+from lockgate_spark.duration import as_option, milliseconds
 from lockgate_spark.errors import ConfigurationError
 
 
@@ -38,5 +38,13 @@ def test_negative_durations_are_refused(negative: object) -> None:
 
 
 @given(st.integers(0, 10**15))
-def test_a_duration_as_shown_can_be_written_as_an_option(ms: int) -> None:
-    assert milliseconds("x", readable(ms)) == ms
+def test_a_duration_to_be_written_as_an_option_is_exact(ms: int) -> None:
+    assert milliseconds("x", as_option(ms)) == ms
+
+
+def test_a_duration_to_be_written_as_an_option_is_in_spark_s_words() -> None:
+    assert [as_option(ms) for ms in (0, 600_000, 331_001)] == [
+        "0 seconds",
+        "10 minutes",
+        "5 minutes 31 seconds 1 millisecond",
+    ]

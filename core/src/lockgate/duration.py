@@ -4,7 +4,8 @@ Flink counts a watermark's delay in milliseconds, and cuts off anything finer. I
 timeout in nanoseconds, at most 2⁶³ − 1 (292 years). Both come from one `java.time.Duration`; here
 from one `Duration`.
 
-Used by the generators, the idleness timer, the strategies and the text form of a strategy.
+Used by the generators, the idleness timer, the strategies and the text form of a strategy. All that
+people read has its lengths of time from `spoken`: log lines, errors, the command line, reports.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from lockgate.errors import InvalidValue
 from lockgate.watermark import MAX
 
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 NANOS_PER_MILLI = 1_000_000
 NANOS_PER_SECOND = 1_000_000_000
 
@@ -45,3 +47,23 @@ class Duration:
     def __str__(self) -> str:
         millis, rest = divmod(self.nanos, NANOS_PER_MILLI)
         return f"{self.nanos} ns" if rest else f"{millis} ms"
+
+
+def spoken(ms: int) -> str:
+    """`ms` for a person, in two units, the rest cut off: "12 min 20 s", "15.5 s", "40 ms"."""
+    if ms < 0:
+        return f"-{spoken(-ms)}"
+    if 0 < ms < 100:
+        return f"{ms} ms"
+    if ms < _MINUTE:
+        return f"{ms // 100 / 10:.1f}".removesuffix(".0") + " s"
+    days, hours = ms // _DAY, ms // _HOUR % 24
+    minutes, seconds = ms // _MINUTE % 60, ms // _SECOND % 60
+    units = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next(n for n, (count, _) in enumerate(units) if count)
+    return " ".join(f"{count:,} {unit}" for count, unit in units[first : first + 2] if count)
+
+
+def spoken_s(seconds: float) -> str:
+    """As `spoken`, of seconds."""
+    return spoken(round(seconds * 1000))

@@ -36,3 +36,13 @@ def iso(watermark: int) -> str:
     except OverflowError:
         return str(watermark)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
+    """As `iso`, for a person: `none` for MIN, `unbounded` for MAX, words beyond year 9999."""
+    if watermark in (MIN, MAX):
+        return none if watermark == MIN else unbounded
+    text = iso(watermark)
+    if text.endswith("Z"):
+        return text
+    return "after the year 9999" if watermark > 0 else "before the year 1"

@@ -9,7 +9,7 @@ from rule_breaks.breaking import Break
 Client = partial(Break, package="lockgate_spark")
 
 MIN_BATCH = ("test_min_batch.py",)
-PAUSES = ("test_pauses.py",)
+WAITS = ("test_waits.py",)
 TORN = ("test_torn.py",)
 KEPT = ("test_slices_kept.py",)
 RETENTION = ("test_retention.py",)
@@ -58,18 +58,39 @@ PLANNING: tuple[Break, ...] = (
         ("test_idle_wait.py",),
     ),
     Client(
-        "a pause of a moment is not logged",
-        "telemetry/pauses.py",
-        "lasted_s >= LOGGED_AFTER_S:",
-        "lasted_s >= 0:",
-        PAUSES,
+        "a wait of a moment is not logged",
+        "telemetry/waits.py",
+        "return LOGGED_AFTER_S if ended is None",
+        "return 0.0 if ended is None",
+        WAITS,
     ),
     Client(
-        "a query that waits for a split of its own is not paused by the group",
-        "telemetry/pauses.py",
-        "if plan.offsets == 0 and plan.limit is Limit.GROUP and plan.paused:",
-        "if plan.offsets == 0 and plan.paused:",
-        PAUSES,
+        "a wait that lasts is logged once",
+        "telemetry/waits.py",
+        "if self._level is None and self._now() - self._since",
+        "if self._now() - self._since",
+        WAITS,
+    ),
+    Client(
+        "waits batch after batch are logged once",
+        "telemetry/waits.py",
+        "if self._level is not None or ended.kind in self._ended:",
+        "if self._level is not None and ended.kind not in self._ended:",
+        WAITS,
+    ),
+    Client(
+        "a wait for something else is another wait",
+        "telemetry/waits.py",
+        "wait is None or wait.kind is not self._present.kind",
+        "wait is None",
+        WAITS,
+    ),
+    Client(
+        "a wait that the line of the outage has begun is not begun again",
+        "telemetry/waits.py",
+        "self._level = logging.WARNING if wait.is_logged else None",
+        "self._level = None",
+        WAITS,
     ),
 )
 

@@ -21,7 +21,7 @@ def test_a_configuration_has_the_protocols_defaults() -> None:
 def test_a_number_below_its_floor_is_refused_by_name_and_the_floor_is_not(key: str, floor: int) -> None:
     at, below = cast("dict[str, Any]", {key: floor}), cast("dict[str, Any]", {key: floor - 1})
     assert getattr(GroupConfig(**at), key) == floor
-    with pytest.raises(InvalidValue, match=f"{key}: must be {floor} to") as refused:
+    with pytest.raises(InvalidValue, match=f"{key}: must be {floor} or more") as refused:
         GroupConfig(**below)
     assert refused.value.field == key
 

@@ -90,5 +90,5 @@ def test_one_line_comes_where_something_has_changed_and_none_within_ten_seconds(
     assert caplog.messages == [
         "mode observe: would be aligned to 1970-01-01T00:01:00.000Z, limited by horizon, held by a-0; 1 of 3 "
         "splits paused, the longest"
-        " for 90 s; first unread records 60 s apart; planned in 12 ms"
+        " for 1 min 30 s; first unread records 1 min apart; planned in 12 ms"
     ]

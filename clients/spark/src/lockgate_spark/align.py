@@ -61,7 +61,7 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
         raise ConfigurationError(
             f"align takes an Alignment, not {alignment!r}: write align(df, Alignment(max_drift={alignment!r}))"
             if isinstance(alignment, str | int | float)
-            else f"align takes an Alignment, not {alignment!r}: write align(df, Alignment(…))"
+            else f"align takes an Alignment, not {type(alignment).__name__}: write align(df, Alignment(…))"
         )
     conf = dfs[0].sparkSession.conf.getAll if dfs and hasattr(dfs[0], "sparkSession") else {}
     if not dfs or not enabled(conf):

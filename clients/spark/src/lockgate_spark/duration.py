@@ -37,17 +37,14 @@ def _parse(text: str) -> int | None:
     return sum(int(number) * _MS[unit] for number, unit in terms)
 
 
-def readable(ms: int) -> str:
-    """`ms` in the largest unit that divides it: `"10 minutes"`."""
-    unit, size = next((unit, size) for unit, size in _MS.items() if ms % size == 0)
-    return f"{ms // size} {unit}{'' if ms == size else 's'}"
-
-
-def spoken(ms: int) -> str:
-    """`ms` for a person, to two units: `"12 min 20 s"`, `"3 h"`, `"0.4 s"`."""
-    if ms < 10_000:
-        return f"{ms / 1000:.1f}".removesuffix(".0") + " s"
-    seconds = ms // 1000
-    units = [("d", seconds // 86_400), ("h", seconds // 3600 % 24), ("min", seconds // 60 % 60), ("s", seconds % 60)]
-    first = next(n for n, (_, count) in enumerate(units) if count)
-    return " ".join(f"{count} {unit}" for unit, count in units[first : first + 2] if count)
+def as_option(ms: int) -> str:
+    """`ms` as a user writes it in an option or in `withWatermark`, exact: "10 minutes", "5 minutes
+    31 seconds". Prose has its durations from `lockgate.duration.spoken`.
+    """
+    units = [(unit, size) for unit, size in _MS.items() if unit != "week"]
+    parts, rest = [], ms
+    for unit, size in units:
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(parts) or "0 seconds"

@@ -40,6 +40,10 @@ class Registry:
         """What a query has of a kind in its present run; None where it has none."""
         return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
 
+    def ended(self, kind: type[R], query_id: str) -> R | None:
+        """What a query had of a kind in its last run, while this is remembered."""
+        return next((one for key, one in reversed(self._of_kind(kind)) if key[1] == query_id and one.closed), None)
+
     def all_of(self, kind: type[R]) -> list[R]:
         """All of a kind; some may have ended."""
         return [one for _, one in self._of_kind(kind)]

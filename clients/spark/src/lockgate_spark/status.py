@@ -7,15 +7,13 @@ from enum import Enum
 from typing import Any
 
 from lockgate import watermark
-from lockgate.plan.model import Limit
-from lockgate_spark.duration import spoken
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
-from lockgate_spark.group.outage import Coordination
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
-from lockgate_spark.telemetry import card
+from lockgate_spark.telemetry import card, waits
 from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+from lockgate_spark.telemetry.waits import Waits
 
 
 class QueryState(str, Enum):
@@ -72,47 +70,60 @@ def status(query: Any) -> AlignmentStatus:
         )
     name, query_id = str(query.name or query.id), str(query.id)
     if not query.isActive:
-        return AlignmentStatus(name, QueryState.ENDED, "The query has ended.")
+        ended = running.ended(AlignedRun, query_id)
+        left = "" if ended is None else ended.left
+        return AlignmentStatus(name, QueryState.ENDED, f"The query has ended. {left}".strip())
     aligned = running.of_query(AlignedRun, query_id)
     if aligned is not None:
         return _of_run(name, aligned)
     gate = running.of_query(Gate, query_id)
     if gate is not None:
-        return AlignmentStatus(name, QueryState.GATED, "Whole batches wait for the group.", view=gate.view)
+        waiting = _waiting(name, gate.waits, None, gate.view)
+        return waiting or AlignmentStatus(
+            name, QueryState.GATED, "Batches wait as a whole for the group, and none waits now.", view=gate.view
+        )
     return AlignmentStatus(
         name, QueryState.NOT_ALIGNED, "The query is not aligned, or Spark has not opened its sources yet."
     )
 
 
 def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
-    held = run.held_view
-    view = run.view if held is None else held
+    view = run.held_view or run.view
+    waiting = _waiting(name, run.waits, run.max_drift, view)
+    if waiting is not None:
+        return waiting
     if view is None:
-        return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made.")
+        return _before_the_first_plan(name, run)
     if run.alignment.observes:
-        state, sentence = QueryState.OBSERVING, f"Spark reads as without lockgate; {_would(view)}"
-    elif held is not None:
-        since = run.held_since
-        what, sentence = _wait(view, max(0.0, view.planned_at - since))
-        return AlignmentStatus(name, QueryState.WAITING, sentence, what, since, run.max_drift, view)
+        state, said = QueryState.OBSERVING, f"Spark reads as without lockgate; {_would(view)}"
     elif any(split.end > split.position or split.next_event_time is not None for split in view.splits):
         paused = f"{len(view.paused)} of {len(view.splits)} splits are paused"
-        state, sentence = QueryState.READING, f"The query reads up to {watermark.iso(view.target)}; {paused}."
+        state, said = QueryState.READING, f"The query reads up to {_target(view)}; {paused}."
     else:
-        state, sentence = QueryState.DONE, "All splits are read to their end."
-    return AlignmentStatus(name, state, sentence, max_drift=run.max_drift, view=view)
+        state, said = QueryState.DONE, "All splits are read to their end."
+    return AlignmentStatus(name, state, said, max_drift=run.max_drift, view=view)
+
+
+def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
+    """The status of a query that waits; None where it does not."""
+    if of.present is None:
+        return None
+    wait, since = of.present
+    said = waits.sentence("The query", wait, of.lasted_s)
+    return AlignmentStatus(name, QueryState.WAITING, said, wait.names, since, max_drift, view)
+
+
+def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
+    if run.membership is None or run.membership.last is not None:
+        return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made: it needs Kafka's answers.")
+    wait = waits.for_coordinator(None)
+    said = waits.sentence("The query", wait, 0.0)
+    return AlignmentStatus(name, QueryState.WAITING, said, wait.names)
 
 
 def _would(view: BatchAlignment) -> str:
-    return f"alignment would read up to {watermark.iso(view.target)} and pause {len(view.paused)} splits."
+    return f"alignment would read up to {_target(view)} and pause {len(view.paused)} splits."
 
 
-def _wait(view: BatchAlignment, seconds: float) -> tuple[str, str]:
-    """What the query has waited for, for so many seconds, and the sentence."""
-    lasts = f", for {spoken(round(seconds * 1000))} now" if seconds >= 1 else ""
-    if view.coordinator is Coordination.HOLDING:
-        return "the coordinator", f"The query waits for the coordinator, which cannot be reached{lasts}."
-    if view.limit is Limit.GROUP:
-        return view.holder, f"The query waits for its group{lasts}: {view.holder or 'no reader'} is the lowest."
-    split = view.holder or "one of its splits"
-    return view.holder, f"The query waits for {split}{lasts}: this split may still bring older records."
+def _target(view: BatchAlignment) -> str:
+    return watermark.instant(view.target, "nothing yet", "the end of what is there")

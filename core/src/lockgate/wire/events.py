@@ -97,9 +97,9 @@ class GroupConfig:
         for key, floor in CONFIG_FLOORS.items():
             value = getattr(self, key)
             if not floor <= value <= MAX:
-                raise InvalidValue(key, f"must be {floor} to {MAX}, not {value}")
+                raise InvalidValue(key, f"must be {floor} or more, not {value}")
         if self.max_hold_ms is not None and not MAX_HOLD_FLOOR <= self.max_hold_ms <= MAX:
-            raise InvalidValue("max_hold_ms", f"must be {MAX_HOLD_FLOOR} to {MAX}, or none, not {self.max_hold_ms}")
+            raise InvalidValue("max_hold_ms", f"must be {MAX_HOLD_FLOOR} or more, or none, not {self.max_hold_ms}")
         for source in self.expected_sources:
             if not NAME.match(source):
                 raise InvalidValue("expected_sources", f"{source!r} {NAME_RULE}")

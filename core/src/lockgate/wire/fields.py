@@ -62,6 +62,13 @@ class Faults:
             raise InvalidMessage(self._told, self._count - len(self._told))
 
 
+def within(low: int, high: int = MAX) -> str:
+    """The rule of a number for a person. The ends of 64 bits are no figures to read."""
+    if high < MAX:
+        return f"must be {low} to {high}"
+    return "must fit into 64 bits" if low == MIN else f"must be {low} or more, and fit into 64 bits"
+
+
 class Fields:
     """The fields of one JSON object. Each method takes one field. It notes a fault and returns a
     stand-in; `finish` raises if there was any fault. A method raises `InvalidMessage` itself where
@@ -85,7 +92,7 @@ class Fields:
         if type(value) is not int:
             self._wrong(key, value, "an integer")
         elif not low <= value <= high:
-            self._fault(key, f"must be {low} to {high}")
+            self._fault(key, within(low, high))
         else:
             return value
         return 0

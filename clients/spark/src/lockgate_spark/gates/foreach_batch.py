@@ -21,6 +21,7 @@ from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
+from lockgate_spark.telemetry.left_out import bound
 
 log = logging.getLogger("lockgate")
 
@@ -46,8 +47,8 @@ class _Inspecting:
                 "out of the alignment and stay in their batch",
                 batch_id,
                 left_out,
-                self._alignment.future_bound,
-                self._alignment.past_bound,
+                bound(self._alignment.future_bound),
+                bound(self._alignment.past_bound),
             )
         return span
 

@@ -26,16 +26,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 from lockgate import watermark
+from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import AlignmentError, HeldTooLong
 from lockgate_spark.event_times import Span
 from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.outage import Coordination
 from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.telemetry.gauges import Gauges, gauges
-from lockgate_spark.telemetry.pauses import Pauses, held_by
 from lockgate_spark.telemetry.view import BatchAlignment
+from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, held_by
 
 log = logging.getLogger("lockgate")
 
@@ -85,7 +87,7 @@ class Gate:
         self._now, self._clock = now, clock
         self._bounds = alignment.bounds
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
-        self._pauses = Pauses(membership, now)
+        self.waits = Waits(f"{membership.source}/0", now, clock)
         self._top = watermark.MIN
         self._batch: Span | None = None
         self._busy = False
@@ -112,13 +114,13 @@ class Gate:
             ceiling = self._exchange()
         waited = ceiling < span.lowest
         while ceiling < span.lowest:
-            self._pauses.paused_at(ceiling)
+            self.waits.seen(self._wait(span))
             self._show(self._describe(span, ceiling, waited), self._now() - began)
             self._check_hold(self._now() - began, span)
             step()
             with self._lock:
                 ceiling = self._exchange()
-        self._pauses.goes_on(span.highest)
+        self.waits.seen(None, span.highest)
         self.view = self._describe(span, ceiling, waited)
         self._show(self.view)
 
@@ -154,6 +156,7 @@ class Gate:
         """The run has ended: its reader reports that it is finished, or parks. The reader of a run
         that `failed` keeps its lease for the restart.
         """
+        self.waits.close()
         with self._lock:
             status = self._status()
         if self._shown is not None:
@@ -204,10 +207,17 @@ class Gate:
     def _check_hold(self, held_s: float, span: Span) -> None:
         most = self.alignment.max_hold
         if most is not None and self.run.available_now and held_s * 1000 > milliseconds("Alignment(max_hold)", most):
+            event = self.membership.last
+            allowed = spoken(milliseconds("Alignment(max_hold)", most))
             raise HeldTooLong(
-                f"the batch from {watermark.iso(span.lowest)} on was held for {held_s:.0f} s, and max_hold is {most!r};"
-                f" {held_by(self.membership.last)}"
+                f"the batch from {watermark.instant(span.lowest)} on was held for {spoken_s(held_s)}, "
+                f"and max_hold is {allowed}; {held_by(event)}"
             )
+
+    def _wait(self, span: Span) -> Wait:
+        if self.membership.coordination is Coordination.HOLDING:
+            return for_coordinator(self.membership.last)
+        return for_group(self.membership.group, self.membership.last, span.lowest)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
         """`held_s`: for how long the batch has been held so far; None: it is handed on."""

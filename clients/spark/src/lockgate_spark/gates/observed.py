@@ -11,7 +11,7 @@ from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.errors import AlignmentError
 from lockgate_spark.event_times import Span
 from lockgate_spark.group.answers import NotRegistered
-from lockgate_spark.telemetry.pauses import held_by
+from lockgate_spark.telemetry.waits import held_by
 
 log = logging.getLogger("lockgate")
 
@@ -50,8 +50,9 @@ class ObservedGate:
         self._would_hold = holds
         so_far = f"({self._held} of {self._batches} batches so far)"
         if event is not None and holds:
-            ceiling = watermark.iso(event.max_desired_watermark)
-            held = f"the batch from {watermark.iso(span.lowest)} on would be held at {ceiling}; {held_by(event)}"
+            ceiling = watermark.instant(event.max_desired_watermark)
+            begin = watermark.instant(span.lowest)
+            held = f"the batch from {begin} on would be held at {ceiling}; {held_by(event)}"
             log.info("mode observe: %s %s", held, so_far)
         else:
-            log.info("mode observe: the batch from %s on would not be held %s", watermark.iso(span.lowest), so_far)
+            log.info("mode observe: the batch from %s on would not be held %s", watermark.instant(span.lowest), so_far)

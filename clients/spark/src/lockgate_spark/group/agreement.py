@@ -2,9 +2,10 @@
 
 import re
 
+from lockgate.duration import spoken
 from lockgate.wire.events import CatchUp, GroupConfig
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import readable
+from lockgate_spark.duration import as_option
 from lockgate_spark.errors import ConfigurationError
 
 
@@ -29,12 +30,13 @@ def check_config(alignment: Alignment, config: GroupConfig) -> None:
     bounds = alignment.bounds
     if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:
         raise ConfigurationError(
-            f"Alignment(max_drift={readable(bounds.max_drift)!r}): group {group} has {readable(config.max_drift_ms)!r};"
+            f"Alignment(max_drift={as_option(bounds.max_drift)!r}): group {group} has "
+            f"{as_option(config.max_drift_ms)!r};"
             f" leave max_drift out, or change the group's (PUT /v1/groups/{group})"
         )
     if config.max_drift_ms <= bounds.disorder:
         raise ConfigurationError(
-            f"group {group} allows a drift of {readable(config.max_drift_ms)}, which is not above this query's "
-            "disorder of"
-            f" {readable(bounds.disorder)}: it could never read"
+            f"group {group} allows a drift of {spoken(config.max_drift_ms)}, which is not above this query's "
+            f"disorder of {spoken(bounds.disorder)}: it could never read. Give the group a greater max_drift_ms "
+            f"(PUT /v1/groups/{group})"
         )

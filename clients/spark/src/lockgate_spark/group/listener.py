@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable
 from contextlib import aclosing
 
+from lockgate.duration import spoken_s
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.errors import AlignmentError
 from lockgate_spark.group.answers import NotRegistered, Unreachable, Unstreamed
@@ -55,7 +56,7 @@ class Listener:
             try:
                 news = await (self._ask() if self._pace.clock() < self._polls_until else self._follow())
             except Unstreamed as error:
-                log.info("%s; the group is asked by long polls for the next %g s", error, STREAM_AGAIN_S)
+                log.info("%s; the group is asked by long polls for the next %s", error, spoken_s(STREAM_AGAIN_S))
                 self._polls_until = self._pace.clock() + STREAM_AGAIN_S
             except NotRegistered:
                 self._gone()
@@ -77,7 +78,7 @@ class Listener:
                 try:
                     event = await asyncio.wait_for(anext(events, ended), within_s)
                 except asyncio.TimeoutError:
-                    raise Unstreamed(f"the stream of events was still for {within_s:g} s") from None
+                    raise Unstreamed(f"the stream of events was still for {spoken_s(within_s)}") from None
                 if event is None or isinstance(event, Event):
                     news |= self._hear(event)
                     within_s = self._silence_s

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Mapping
 
 from lockgate import watermark
+from lockgate.duration import spoken_s
 from lockgate.wire.events import CatchUp
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.config import Alignment
@@ -117,9 +118,9 @@ class Membership:
                 self._attempt()
             if self._policy.fails(outage.lasted_s):
                 raise CoordinatorUnavailable(
-                    f"group {self.group}: the coordinator could not be reached for {outage.lasted_s:.0f} s, and"
-                    f" Coordinator(on_outage='fail', hold_for=…) lets {self.source} hold for "
-                    f"{self._policy.hold_for_s:g} s"
+                    f"group {self.group}: the coordinator could not be reached for {spoken_s(outage.lasted_s or 0)}, "
+                    f"and Coordinator(on_outage='fail', hold_for=…) lets {self.source} hold for "
+                    f"{spoken_s(self._policy.hold_for_s)}"
                 )
             return self._give()
 
@@ -234,7 +235,11 @@ class Membership:
             self._session.outage.ends()
 
     def _begin_outage(self, error: Exception) -> None:
-        held = f"{self.source} holds at the last ceiling, {watermark.iso(self.ceiling)}{self._policy}"
+        held = (
+            f"{self.source} waits for the coordinator and reads nothing before its first answer{self._policy}"
+            if self.last is None
+            else f"{self.source} holds at the last ceiling, {watermark.instant(self.ceiling)}{self._policy}"
+        )
         self._session.outage.begins(error, held)
 
     def _report(self) -> None:

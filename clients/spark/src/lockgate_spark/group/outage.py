@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from lockgate.duration import spoken_s
 from lockgate_spark.duration import milliseconds
 
 if TYPE_CHECKING:  # it imports what shows an outage
@@ -57,7 +58,7 @@ class Policy:
         return self.on_outage == "fail" and lasted_s is not None and lasted_s >= self.hold_for_s
 
     def __str__(self) -> str:
-        return "" if self.on_outage == "hold" else f", and {self.on_outage}s after {self.hold_for_s:g} s"
+        return "" if self.on_outage == "hold" else f", and {self.on_outage}s after {spoken_s(self.hold_for_s)}"
 
 
 class Outage:
@@ -95,4 +96,4 @@ class Outage:
         """Notes that a report was answered."""
         lasted_s, self._since = self.lasted_s, None
         if lasted_s is not None:
-            log.warning("group %s: the coordinator is back after %.1f s", self._group, lasted_s)
+            log.warning("group %s: the coordinator is back after %s", self._group, spoken_s(lasted_s))

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from lockgate.duration import spoken_s
 from lockgate_spark.group.answers import Unreachable
 
 log = logging.getLogger("lockgate")
@@ -51,7 +52,7 @@ async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: f
             return await asyncio.wait_for(once(), ends - pace.clock())
         except asyncio.TimeoutError:
             text = (
-                f"{url} gave no whole answer within {within_s:g} s{before}; if it is only slow, set a longer "
+                f"{url} gave no whole answer within {spoken_s(within_s)}{before}; if it is only slow, set a longer "
                 "Coordinator(timeout=…)"
             )
             raise Unreachable(text) from None
@@ -68,6 +69,6 @@ async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: f
 
 
 def _given_up(error: Unreachable, attempts: int, within_s: float) -> Unreachable:
-    tried = f"{attempts} attempt{'' if attempts == 1 else 's'} within {within_s:g} s"
-    asked = "" if error.asked_wait_s is None else f"; it asks to be left alone for {error.asked_wait_s:g} s"
+    tried = f"{attempts} attempt{'' if attempts == 1 else 's'} within {spoken_s(within_s)}"
+    asked = "" if error.asked_wait_s is None else f"; it asks to be left alone for {spoken_s(error.asked_wait_s)}"
     return Unreachable(f"{error} ({tried}{asked})")

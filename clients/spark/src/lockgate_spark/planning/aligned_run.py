@@ -33,6 +33,7 @@ from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
+from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
 
@@ -68,7 +69,6 @@ class AlignedRun:
         if report is not None:
             report.count_beside(self._beside)
         self._held_made: Timed | None = None
-        self.held_since = 0.0  # wall clock in seconds; of the wait that lasts, or of the last one
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
@@ -97,6 +97,16 @@ class AlignedRun:
     def max_drift(self) -> int | None:
         """What the plans keep to, in ms; None before the first one."""
         return None if self.view is None else self._planner.max_drift
+
+    @property
+    def waits(self) -> Waits:
+        """What the query waits for."""
+        return self._planner.waits
+
+    @property
+    def left(self) -> str:
+        """What a run under `availableNow` has left to the next one, in sentences; else empty."""
+        return self._planner.left
 
     @property
     def disorder(self) -> int:
@@ -259,8 +269,6 @@ class AlignedRun:
 
     def _show_held(self, made: Timed) -> None:
         """Status and gauges move while the query waits for a better plan than this one."""
-        if self._held_made is None:
-            self.held_since = self._clock()
         self._held_made = made
         if self._gauges is not None:
             self._gauges.show_held(made[0], self._context(made[1]))

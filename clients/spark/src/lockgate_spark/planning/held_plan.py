@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 
 from lockgate import watermark
+from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit, Plan
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
@@ -17,7 +18,7 @@ from lockgate_spark.errors import HeldTooLong
 from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
-from lockgate_spark.telemetry.pauses import held_by
+from lockgate_spark.telemetry.waits import held_by
 
 log = logging.getLogger("lockgate")
 
@@ -79,7 +80,7 @@ class HeldPlans:
             if now - risen > _STALLED_S:
                 log.warning(
                     "what is newer than %s is left to the next run: a live split may still bring older records",
-                    watermark.iso(plan.ceiling),
+                    watermark.instant(plan.ceiling),
                 )
                 break
             self._check_max_hold(now - since, plan)
@@ -107,9 +108,11 @@ class HeldPlans:
     def _check_max_hold(self, held_s: float, plan: Plan[Key]) -> None:
         longest = self._alignment.max_hold
         if longest is not None and held_s * 1000 > milliseconds("Alignment(max_hold)", longest):
+            event = None if self._membership is None else self._membership.last
+            allowed = spoken(milliseconds("Alignment(max_hold)", longest))
             raise HeldTooLong(
-                f"nothing above {watermark.iso(plan.ceiling)} could be read for {held_s:.0f} s, and max_hold is "
-                f"{longest!r}; {held_by(None if self._membership is None else self._membership.last)}"
+                f"nothing above {watermark.instant(plan.ceiling)} could be read for {spoken_s(held_s)}, and "
+                f"max_hold is {allowed}; {held_by(event)}"
             )
 
 

@@ -6,6 +6,7 @@ guarantee: no plan goes above the ceiling that its readers were last told, excep
 Kafka is about to delete (`retention`).
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.duration import milliseconds
 from lockgate_spark.group.membership import Membership
+from lockgate_spark.group.outage import Coordination
 from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
@@ -34,8 +36,10 @@ from lockgate_spark.planning.slices import Slices
 from lockgate_spark.planning.start_checks import TooShort, check_event_time, delay_of, own_bounds, warn_at_start
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.observer import Observer
-from lockgate_spark.telemetry.pauses import Pauses
 from lockgate_spark.telemetry.view import PlanContext
+from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_split, for_window
+
+log = logging.getLogger("lockgate")
 
 _FRESH_S = 1.0  # a draft is used again for so long, if no position and no log end has moved
 _SAMPLE_S = 1.0  # the least time between two looks at how far records are out of order
@@ -79,7 +83,7 @@ class JointPlanner:
         self._furthest = watermark.MIN  # the highest target of a plan that was carried out
         self._slices: Slices | None = None
         self._retention = Retention(alignment.retention_share)
-        self._pauses = None if membership is None else Pauses(membership, ticks)
+        self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
 
     @property
     def slices(self) -> Slices | None:
@@ -143,9 +147,9 @@ class JointPlanner:
         ):
             drafted = self._search(unread, drafted.asked_at)
             plan = self._cut(drafted.draft, ceiling)
-        plan = self._retention.let_go(plan, unread, int(self._clock() * 1000))
-        if self._pauses is not None:
-            self._pauses.made(plan)
+        now = int(self._clock() * 1000)
+        plan = self._retention.let_go(plan, unread, now)
+        self.waits.seen(self._wait(plan, now), plan.target if plan.offsets else None)
         return replace(plan, look_ups=self._look_ups() - asked), self._ticks() - began
 
     def carry_out(self, plan: Plan[Key], seconds: float) -> dict[int, Offsets]:
@@ -172,8 +176,28 @@ class JointPlanner:
         """The report of each source by the last draft; None before the first one."""
         return None if self._drafted is None else self._reports(self._drafted)
 
+    @property
+    def left(self) -> str:
+        """What a run under `availableNow` has left to the next one, in sentences; else empty."""
+        plan = self._last
+        if plan is None or not self._run.available_now or not plan.paused:
+            return ""
+        nothing = "This run has read nothing. " if self._furthest == watermark.MIN else ""
+        next_at = _next_at(plan)
+        if plan.limit is Limit.SLICE and self.slices is not None and next_at is not None:
+            end = watermark.instant(self.slices.windows.end(next_at))
+            return f"{nothing}The window that ends at {end} is still open, and is left to the next run."
+        if plan.limit is Limit.HORIZON and self.slowest is not None:
+            why = self._producers.why(self.slowest, int(self._clock() * 1000))
+            horizon = watermark.instant(plan.ceiling)
+            return f"{nothing}Records above {horizon} are left to the next run: {self.slowest[1]} {why}."
+        return nothing.strip()
+
     def sum_up(self) -> None:
         """Logs the totals at the end of the run, and keeps the producers' lags for the next one."""
+        self.waits.close()
+        if self._last is not None and self._last.limit is Limit.SLICE and self.left:
+            log.warning("%s", self.left)
         self.observer.sum_up()
         self._retention.sum_up()
         if self._drafted is not None:
@@ -236,7 +260,8 @@ class JointPlanner:
             confirmed = unread.confirm(draft.target, draft.stops)
         self._drafted, self._learned = _Drafted(now, unread, draft), draft.curve
         if self._alignment.disorder is None:
-            self.observer.drafted(allowed=most_learned(bounds.max_drift), learned=bounds.disorder)
+            steps = self._bounds(0).max_drift, bounds.max_drift - bounds.disorder
+            self.observer.drafted(allowed=most_learned(bounds.max_drift), learned=bounds.disorder, steps=steps)
         else:
             self.observer.drafted(allowed=bounds.disorder, learned=None)
         if self.slices is not None:
@@ -250,6 +275,26 @@ class JointPlanner:
             for i, source in self._sources.items():
                 source.log.sample(unread.positions[i], unread.ends[i])
         self._disorder = measured(self._sources)
+
+    # -- what the query waits for --
+
+    def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
+        """What a plan that reads nothing waits for, at `now` (wall clock in ms); None where it reads,
+        or nothing is left.
+        """
+        if plan.offsets or not plan.paused or self._alignment.observes:
+            return None
+        next_at = _next_at(plan)
+        if plan.limit is Limit.GROUP and self._membership is not None:
+            if self._membership.coordination is Coordination.HOLDING:
+                return for_coordinator(self._last_event)
+            return for_group(self._membership.group, self._last_event, next_at)
+        if plan.limit is Limit.HORIZON and self.slowest is not None:
+            why = self._producers.why(self.slowest, now)
+            return for_split(self.slowest[1], why, plan.ceiling, brief=self.careful)
+        if plan.limit is Limit.SLICE and self.slices is not None and next_at is not None:
+            return for_window(self.slices.windows.end(next_at))
+        return None
 
     # -- the group: reports out, the ceiling in --
 
@@ -298,9 +343,16 @@ class JointPlanner:
 
     # -- the query's bounds --
 
-    def _bounds(self) -> Bounds:
+    def _bounds(self, seen: int | None = None) -> Bounds:
+        """By the disorder that was `seen` (ms), by default up to now."""
         drift = None if self._membership is None else self._membership.max_drift
-        return own_bounds(self._alignment, self._delay, self._disorder, in_payload=self._in_payload, group_drift=drift)
+        return own_bounds(
+            self._alignment,
+            self._delay,
+            self._disorder if seen is None else seen,
+            in_payload=self._in_payload,
+            group_drift=drift,
+        )
 
     @cached_property
     def _delay(self) -> int | None:
@@ -313,3 +365,9 @@ class JointPlanner:
 
     def _look_ups(self) -> int:
         return sum(source.log.look_ups for source in self._sources.values())
+
+
+def _next_at(plan: Plan[Key]) -> int | None:
+    """Event time (ms) of the first record that a paused split has left, where it is known."""
+    heads = (plan.splits[key].next for key in plan.paused)
+    return min((head.event_time for head in heads if head is not None), default=None)

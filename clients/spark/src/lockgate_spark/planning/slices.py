@@ -186,8 +186,8 @@ class Slices:
             log.warning(
                 "event times from %s to %s are not complete: earlier records of %s were deleted, or lie before "
                 "the offset at which this query begins to read",
-                watermark.iso(shown.start),
-                watermark.iso(shown.end),
+                watermark.instant(shown.start),
+                watermark.instant(shown.end),
                 ", ".join(news[:_NAMED]) + (f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""),
             )
 

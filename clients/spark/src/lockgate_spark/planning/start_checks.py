@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lockgate import watermark
+from lockgate.duration import spoken
 from lockgate.plan.model import Bounds
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import readable
+from lockgate_spark.duration import as_option
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.disorder import most_learned
@@ -86,10 +87,10 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
     lost = 0 if stored is None else rows_below(unread, stored)
     if stored is not None and lost:
         log.warning(
-            "the checkpoint's watermark is %s already: %d unread offsets lie at or below it, and Spark will drop "
+            "the checkpoint's watermark is %s already: %s unread offsets lie at or below it, and Spark will drop "
             "the late rows among them. Alignment does not undo that; a new checkpoint reads them",
-            watermark.iso(stored),
-            lost,
+            watermark.instant(stored),
+            f"{lost:,}",
         )
     delay = delay_of(run)
     if delay is not None and delay >= bounds.max_drift:
@@ -98,15 +99,15 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 
 def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
     beside = bounds.disorder if in_payload else 0
-    out_of_order = f", beside a disorder of {readable(beside)} in the payload" if beside else ""
+    out_of_order = f", beside a disorder of {spoken(beside)} in the payload" if beside else ""
+    least = as_option(needed_delay(bounds, in_payload))
     finding = (
-        f"the query's watermark delay is {readable(delay)}, and max_drift is "
-        f"{readable(bounds.max_drift)}{out_of_order}: rows can be late"
-        f" and dropped. Make the delay at least {readable(needed_delay(bounds, in_payload))}"
+        f"the query's watermark delay is {spoken(delay)}, and max_drift is {spoken(bounds.max_drift)}{out_of_order}: "
+        f'rows can be late and dropped. Make the delay at least "{least}"'
     )
     if delay - beside > bounds.disorder:
-        return f"{finding}, or max_drift at most {readable(delay - beside)}"
-    return f"{finding}; max_drift must stay above disorder ({readable(bounds.disorder)})"
+        return f'{finding}, or max_drift at most "{as_option(delay - beside)}"'
+    return f"{finding}; max_drift must stay above disorder ({spoken(bounds.disorder)})"
 
 
 def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:

@@ -8,7 +8,8 @@ producer had ever shown, and stamps from the future, which move Spark's watermar
 
 from dataclasses import dataclass
 
-from lockgate_spark.duration import readable, spoken
+from lockgate.duration import spoken
+from lockgate_spark.duration import as_option
 from lockgate_spark.report.findings import Findings
 
 _BATCH_S = 60.0  # a batch of about a minute
@@ -87,11 +88,11 @@ def _max_drift(found: Findings) -> Advice:
             f"first make the delay longer than {spoken(found.disorder_ms)}: so far out of order are records within one "
             "partition",
         )
-    why = f"no row is late while max_drift is at most the watermark's delay, {readable(delay)}"
+    why = f"no row is late while max_drift is at most the watermark's delay, {spoken(delay)}"
     if 0 < found.max_drift_ms <= delay:
-        return Advice("max_drift", readable(found.max_drift_ms), f"{why}; this run has planned with this value")
-    planned = f"; this run has planned with {readable(found.max_drift_ms)}" if found.max_drift_ms else ""
-    return Advice("max_drift", readable(delay), f"{why}{planned}")
+        return Advice("max_drift", as_option(found.max_drift_ms), f"{why}; this run has planned with this value")
+    planned = f"; this run has planned with {spoken(found.max_drift_ms)}" if found.max_drift_ms else ""
+    return Advice("max_drift", as_option(delay), f"{why}{planned}")
 
 
 def _budget(found: Findings, index: int) -> Advice:
@@ -117,9 +118,7 @@ def _a_minute(found: Findings, offsets: int) -> float:
 
 def _minutes(ms: int) -> str:
     """At least so long in whole minutes, as Spark reads it: `1 hour 42 minutes`."""
-    hours, minutes = divmod(-(-ms // 60_000), 60)
-    parts = (readable(count * size) for count, size in ((hours, 3_600_000), (minutes, 60_000)) if count)
-    return " ".join(parts)
+    return as_option(-(-ms // 60_000) * 60_000)
 
 
 def _rounded(number: float) -> int:

@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from lockgate_spark.duration import spoken
+from lockgate.duration import spoken
 from lockgate_spark.report import sentences
 from lockgate_spark.report.advice import advice
 from lockgate_spark.report.findings import Basis, Findings

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from lockgate_spark.duration import spoken
+from lockgate.duration import spoken
 from lockgate_spark.report.findings import Moment, SplitFindings
 from lockgate_spark.report.sentences import clock
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timezone
 
-from lockgate_spark.duration import spoken
+from lockgate.duration import spoken
 from lockgate_spark.report.advice import Advice, Kept, advice, kept
 from lockgate_spark.report.findings import Basis, Findings, RunState, SplitFindings
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from lockgate.duration import spoken
 from lockgate.plan.model import PlannedState
-from lockgate_spark.duration import spoken
 from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
 
 MOST_ROWS = 40

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from lockgate import watermark
+from lockgate.duration import spoken
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import Duration
+from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.logs.unread import Key, Source
 
 log = logging.getLogger("lockgate")
@@ -64,6 +65,12 @@ class LeftOut:
 def _reason(event_time: int, latest: int, future_bound: Duration | None, past_bound: Duration | None) -> str:
     if event_time < 0:
         return "has no event time"
+    stamped = f"is stamped {watermark.instant(event_time)}"
     if event_time > latest:
-        return f"is stamped {watermark.iso(event_time)}, more than future_bound ({future_bound}) ahead of the clock"
-    return f"is stamped {watermark.iso(event_time)}, more than past_bound ({past_bound}) behind the clock"
+        return f"{stamped}, more than future_bound ({bound(future_bound)}) ahead of the clock"
+    return f"{stamped}, more than past_bound ({bound(past_bound)}) behind the clock"
+
+
+def bound(length: Duration | None) -> str:
+    """A bound for a person; "none" where it is switched off."""
+    return "none" if length is None else spoken(milliseconds("bound", length))

@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Protocol
 
+from lockgate.duration import spoken
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Plan
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import spoken
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.query_watermark import Checkpointed
@@ -63,12 +63,13 @@ class Observer:
         if operators is not None and not self._alignment.observes:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
-    def drafted(self, allowed: int, learned: int | None) -> None:
+    def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
         """Warns of records in the unread logs. `allowed`: the largest disorder (ms) that plans
         allow for; `learned`: the disorder that was seen, None where the user has promised one.
+        `steps`: how far (ms) a batch may go without that disorder, and with it.
         """
         self.left_out.warn(self._sources, self._alignment)
-        self._out_of_order.warn(self._sources, allowed, learned)
+        self._out_of_order.warn(self._sources, allowed, learned, steps)
 
     def planned(
         self, plan: Plan[Key], unread: Unread, draft: Draft[Key], producers: ProducerLags, context: PlanContext
@@ -83,7 +84,8 @@ class Observer:
         if view.behind_ms and view.bounded_by is not None and draft.slowest is not None:
             why = producers.why(draft.slowest, int(context.planned_at * 1000))
             view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
-            self._behind.log(view)
+            if plan.offsets:  # a wait is logged by `waits`
+                self._behind.log(view)
         if applied:
             for split in view.splits:
                 self.left_out.count(split.split, split.left_out)

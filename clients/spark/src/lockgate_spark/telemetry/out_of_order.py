@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lockgate_spark.duration import readable
+from lockgate.duration import spoken
 from lockgate_spark.logs.unread import Key, Source
 from lockgate_spark.telemetry.view import BatchAlignment
 
@@ -35,16 +35,21 @@ class OutOfOrder:
             splits=tuple(replace(split, disorder=seen.get((split.source, split.split), 0)) for split in view.splits),
         )
 
-    def warn(self, sources: Mapping[int, Source], allowed: int, learned: int | None) -> None:
+    def warn(
+        self, sources: Mapping[int, Source], allowed: int, learned: int | None, steps: tuple[int, int] | None = None
+    ) -> None:
         """Names each split in which a record was older than one before it by more than `allowed`
         (ms). `learned`: the disorder that the plans go by because it was seen, and which is logged;
-        None where the user has set one.
+        None where the user has set one. `steps`: how far (ms) one batch may go above the lowest
+        split without that disorder, and with it.
         """
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
             log.info(
-                "records are out of order by %s at least: the plans go by that, since no disorder is set",
-                readable(learned),
+                "%s: records are out of order by %s at least, and no disorder is set. So the plans allow for that%s",
+                _worst(sources),
+                spoken(learned),
+                "" if steps is None else f", and their steps are cut from {spoken(steps[0])} to {spoken(steps[1])}",
             )
         for i, source in sources.items():
             for split, known in source.log.learned.items():
@@ -57,6 +62,12 @@ class OutOfOrder:
                     "late and dropped. Set"
                     " Alignment(disorder=…), and a watermark delay of at least max_drift + disorder",
                     split,
-                    readable(disorder),
-                    readable(allowed),
+                    spoken(disorder),
+                    spoken(allowed),
                 )
+
+
+def _worst(sources: Mapping[int, Source]) -> str:
+    """The split whose records are furthest out of order."""
+    seen = {split: known.points.disorder for source in sources.values() for split, known in source.log.learned.items()}
+    return max(seen, key=lambda split: seen[split], default="the query")

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping
 
 from lockgate import watermark
+from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit
 from lockgate_spark.telemetry.view import BatchAlignment
 
@@ -76,18 +77,18 @@ class ChangeLog:
         self._logged, self._logged_at = state, view.planned_at
         log.info(
             (
-                "%s to %s, limited by %s%s; %d of %d splits paused, the longest for %d s; first unread records %d s "
-                "apart; planned in %d ms"
+                "%s to %s, limited by %s%s; %d of %d splits paused, the longest for %s; first unread records "
+                "%s apart; planned in %s"
             ),
             "aligned" if view.applied else "mode observe: would be aligned",
-            watermark.iso(view.target),
+            watermark.instant(view.target, "nothing", "the end of what is there"),
             view.limit.value,
             f", held by {view.holder}" if view.holder else "",
             len(view.paused),
             len(view.splits),
-            view.paused_ms // 1000,
-            view.spread // 1000,
-            round(view.seconds * 1000),
+            spoken(view.paused_ms),
+            spoken(view.spread),
+            spoken_s(view.seconds),
         )
 
 

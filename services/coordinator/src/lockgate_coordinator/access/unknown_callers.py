@@ -3,6 +3,8 @@
 import asyncio
 import logging
 
+from lockgate.duration import spoken_s
+
 log = logging.getLogger("lockgate")
 
 SUMMED_UP_S = 10.0
@@ -30,5 +32,7 @@ class UnknownCallers:
     def _sum_up(self) -> None:
         self._counting = False
         if self._more:
-            log.warning("401 for %d more requests in %.0f s, the last one from %s", self._more, SUMMED_UP_S, self._last)
+            log.warning(
+                "401 for %d more requests in %s, the last one from %s", self._more, spoken_s(SUMMED_UP_S), self._last
+            )
             self._more = 0

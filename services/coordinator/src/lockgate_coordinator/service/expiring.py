@@ -8,6 +8,7 @@ remove nothing twice, since each removal is a commit.
 import asyncio
 import logging
 
+from lockgate.duration import spoken_s
 from lockgate.errors import Refused
 from lockgate.group.expiry import Expiry
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -37,7 +38,7 @@ async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
         except StoreUnavailable:
             continue  # logged where it was noticed
         except Exception:  # a fault must not end the looks of this process
-            log.exception("what has expired could not be removed; it is tried again in %d s", pause)
+            log.exception("what has expired could not be removed; it is tried again in %s", spoken_s(pause))
 
 
 async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from time import monotonic
 
+from lockgate.duration import spoken_s
 from lockgate.group.hearing import ALWAYS, Hearing
 
 log = logging.getLogger("lockgate")
@@ -70,7 +71,7 @@ class Pulse:
         self._timer = asyncio.get_running_loop().call_later(BEAT_S, self.beat)
 
     def _was_deaf(self, began: float, ended: float) -> None:
-        log.warning("this process stood still for %.1f s: leases are longer by that", ended - began)
+        log.warning("this process stood still for %s: leases are longer by that", spoken_s(ended - began))
         ended += min(ended - began, AFTERWARDS_S)
         while self._spans and self._spans[-1][1] >= began:
             earlier = self._spans.pop()

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from time import monotonic
 
+from lockgate.duration import spoken_s
+
 log = logging.getLogger("lockgate")
 
 SAID_AGAIN_S = 30.0
@@ -35,7 +37,10 @@ class Outages:
         elif now - self._said >= SAID_AGAIN_S:
             self._said = now
             log.error(
-                "the store has not answered for %.0f s, in %d steps: %s", now - self._since, self._failed + 1, text
+                "the store has not answered for %s, in %d steps: %s",
+                spoken_s(now - self._since),
+                self._failed + 1,
+                text,
             )
         self._failed += 1
 
@@ -46,8 +51,8 @@ class Outages:
             self._begun = True
             return
         log.warning(
-            "%s answers again after %.1f s, in which %d steps failed",
+            "%s answers again after %s, in which %d steps failed",
             self._store,
-            self._clock() - self._since,
+            spoken_s(self._clock() - self._since),
             self._failed,
         )

@@ -4,6 +4,7 @@ has the rule.
 
 import logging
 
+from lockgate.duration import spoken
 from lockgate.group.leaps import Leap, StoreClock
 from lockgate_coordinator.fast.group_cache import monotonic_ms
 
@@ -32,8 +33,8 @@ class ServerClocks:
         received_ms = monotonic_ms()
         leapt = self._clock(name).observe(sent_ms, store_ms, received_ms)
         if leapt:
-            back = "; leases go on by this machine's monotonic clock" if leapt > 0 else ""
-            log.warning("%s: its clock has leapt by %+.3f s%s", self._place, leapt / 1_000, back)
+            ahead, back = ("ahead", "; leases go on by this machine's monotonic clock") if leapt > 0 else ("back", "")
+            log.warning("%s: its clock has leapt %s by %s%s", self._place, ahead, spoken(round(abs(leapt))), back)
         return store_ms - (sent_ms + received_ms) / 2
 
     def leaps(self, name: str) -> tuple[Leap, ...]:

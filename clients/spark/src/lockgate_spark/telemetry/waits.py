@@ -1,0 +1,189 @@
+"""What a query waits for, in words: the log says it once when a wait begins and once when it ends,
+and `status` says it by the same words.
+
+A query that is faster than the others waits for a moment after each batch. That is how a group
+works, and it is not logged. A wait that lasts is logged, and then its end is logged too. The first
+one of each kind is a warning, so that a person sees it without any configuration of logs. Waits
+that follow each other closely, batch after batch, are one finding: only a long one is logged again.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from lockgate import watermark
+from lockgate.duration import spoken, spoken_s
+from lockgate.wire.events import HeldBy, WatermarkAlignmentEvent
+
+log = logging.getLogger("lockgate")
+
+LOGGED_AFTER_S = 2.0
+SOON_S, LOGGED_AGAIN_AFTER_S = 60.0, 30.0
+_NAMED = 3  # readers in one sentence
+
+
+class WaitKind(Enum):
+    """The kinds of waits."""
+
+    COORDINATOR = "coordinator"
+    GROUP = "group"
+    SPLIT = "split"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One reason to wait. `names`: a split, readers of the group, or the coordinator. `target` ends
+    a sentence that begins with "waits for", and `why` is a sentence about it. `brief`: the wait
+    ends by itself within seconds. `is_logged`: another line has said that it begins.
+    """
+
+    kind: WaitKind
+    names: str
+    target: str
+    why: str
+    brief: bool = False
+    is_logged: bool = False
+
+
+def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
+    """The coordinator does not answer. `last`: its last event."""
+    why = (
+        "it has not answered yet, and nothing is read before its first answer"
+        if last is None
+        else f"it does not answer, and nothing above its last ceiling, {_ceiling(last)}, is read meanwhile"
+    )
+    return Wait(WaitKind.COORDINATOR, "the coordinator", "the coordinator", why, is_logged=last is None)
+
+
+def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
+    """The query is at the group's ceiling. `next_at`: event time (ms) of its next record."""
+    target = f"its group {group}"
+    if event is None or not event.held_by:
+        return Wait(WaitKind.GROUP, "", target, "not all of its readers have reported yet")
+    names = ", ".join(f"{held.source}/{held.subtask}" for held in event.held_by)
+    behind = "" if next_at is None else _behind(event.group_watermark, next_at)
+    why = f"it is {held_by(event)}{behind}. Nothing above the group's ceiling, {_ceiling(event)}, is read meanwhile"
+    return Wait(WaitKind.GROUP, names, target, why)
+
+
+def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
+    """A split of the query may still bring older records. `why`: the end of a sentence that begins
+    with the split. `horizon`: nothing above it (ms) is read.
+    """
+    until = watermark.instant(horizon, "the first record")
+    reason = f"{split} {why}. Records above {until} are read when no older one can come from it"
+    return Wait(WaitKind.SPLIT, split, f"split {split}", reason, brief)
+
+
+def for_window(end: int) -> Wait:
+    """The window that ends at `end` (ms) is still open."""
+    why = (
+        f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, when no split can bring "
+        "a record of it any more"
+    )
+    return Wait(WaitKind.WINDOW, "a whole window", "the next whole window", why)
+
+
+def held_by(event: WatermarkAlignmentEvent | None) -> str:
+    """The readers that hold a group, each with its watermark, for a person."""
+    if event is None or not event.held_by:
+        return "held by no reader"
+    named = ", ".join(_holder(held) for held in event.held_by[:_NAMED])
+    more = len(event.held_by) - _NAMED
+    return f"held by {named}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _holder(held: HeldBy) -> str:
+    split = "" if held.split is None else f" (split {held.split})"
+    if held.watermark == watermark.MIN:
+        return f"{held.source}/{held.subtask}{split}, which has reported no event time yet"
+    return f"{held.source}/{held.subtask}{split} at {watermark.instant(held.watermark)}"
+
+
+class Waits:
+    """The waits of one query. `name`: of the query, at the beginning of a sentence. `now`: seconds,
+    monotonic. `clock`: wall clock in seconds.
+    """
+
+    def __init__(
+        self, name: str, now: Callable[[], float] = time.monotonic, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._name, self._now, self._clock = name, now, clock
+        self._present: Wait | None = None
+        self._since = 0.0
+        self._level: int | None = None  # at which the present wait was logged
+        self._ended: dict[WaitKind, float] = {}  # of each kind that was logged, the end of its last wait
+
+    @property
+    def present(self) -> tuple[Wait, float] | None:
+        """What the query waits for, and since when (wall clock in seconds)."""
+        wait = self._present  # another thread may end it meanwhile
+        return None if wait is None else (wait, self._clock() - self.lasted_s)
+
+    @property
+    def lasted_s(self) -> float:
+        """For how long the present wait has lasted, in seconds; 0 without one."""
+        return 0.0 if self._present is None else max(0.0, self._now() - self._since)
+
+    def seen(self, wait: Wait | None, target: int | None = None) -> None:
+        """To be called at each look. `wait`: None where the query goes on. `target`: up to where it
+        reads then, ms; None where nothing is left to read.
+        """
+        if self._present is not None and (wait is None or wait.kind is not self._present.kind):
+            self._end(wait, target)
+        if wait is None:
+            return
+        if self._present is None:
+            self._since = self._now()
+            self._level = logging.WARNING if wait.is_logged else None
+        self._present = wait
+        if self._level is None and self._now() - self._since >= self._logged_after(wait):
+            self._level = logging.INFO if wait.brief or wait.kind in self._ended else logging.WARNING
+            log.log(self._level, "%s waits for %s: %s", self._name, wait.target, wait.why)
+
+    def close(self) -> None:
+        """To be called when the run ends: a wait that lasts is over."""
+        if self._present is not None:
+            self._end_with("the run ends")
+
+    def _logged_after(self, wait: Wait) -> float:
+        ended = self._ended.get(wait.kind)
+        return LOGGED_AFTER_S if ended is None or self._since - ended >= SOON_S else LOGGED_AGAIN_AFTER_S
+
+    def _end(self, wait: Wait | None, target: int | None) -> None:
+        self._end_with(
+            f"waits for {wait.target} now"
+            if wait is not None
+            else "has nothing left to read"
+            if target is None
+            else f"reads on to {watermark.instant(target, unbounded='the end of what is there')}"
+        )
+
+    def _end_with(self, then: str) -> None:
+        assert self._present is not None
+        ended, self._present = self._present, None
+        now = self._now()
+        if self._level is not None or ended.kind in self._ended:
+            self._ended[ended.kind] = now
+        if self._level is None:
+            return
+        log.log(self._level, "%s waited %s for %s, and %s", self._name, spoken_s(now - self._since), ended.target, then)
+
+
+def sentence(name: str, wait: Wait, lasted_s: float) -> str:
+    """The present wait for a person, at the moment."""
+    lasts = f", for {spoken_s(lasted_s)} now" if lasted_s >= 1 else ""
+    return f"{name} waits for {wait.target}{lasts}: {wait.why}."
+
+
+def _ceiling(event: WatermarkAlignmentEvent) -> str:
+    return watermark.instant(event.max_desired_watermark, "which is not set yet", "which is open")
+
+
+def _behind(lowest_at: int, next_at: int) -> str:
+    if lowest_at in (watermark.MIN, watermark.MAX) or next_at <= lowest_at:
+        return ""
+    return f", {spoken(next_at - lowest_at)} below the next record here"

@@ -1,0 +1,197 @@
+"""The lines in the log of a query that waits: one at the beginning of a wait, one at its end."""
+
+import logging
+import re
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import HeldBy, WatermarkAlignmentEvent
+from lockgate_spark.telemetry.waits import (
+    LOGGED_AFTER_S,
+    LOGGED_AGAIN_AFTER_S,
+    Wait,
+    WaitKind,
+    Waits,
+    for_coordinator,
+    for_group,
+    for_split,
+    for_window,
+    sentence,
+)
+
+MINUTE = 60_000
+LOWEST = HeldBy(source="peer", subtask=0, watermark=0, split="p-3")
+PEER = WatermarkAlignmentEvent(
+    group="g", revision=1, group_watermark=0, max_desired_watermark=MINUTE, held_by=(LOWEST,)
+)
+GROUP = for_group("g", PEER, 4 * MINUTE)
+COORDINATOR = for_coordinator(PEER)
+SPLIT = for_split("a-1", "has been silent since 12:00:00 UTC, its producer may be 2 min late", MINUTE)
+WINDOW = for_window(60 * MINUTE)
+BRIEF = for_split("a-1", "has shown nothing yet, and is watched for some seconds", MIN, brief=True)
+
+
+@dataclass
+class Clock:
+    s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.s
+
+
+def played(
+    caplog: pytest.LogCaptureFixture, *looks: Wait | None, step: float = 1.0, target: int | None = None
+) -> Waits:
+    """What comes of these looks, a second apart."""
+    caplog.set_level("INFO", "lockgate")
+    caplog.clear()
+    clock = Clock()
+    waits = Waits("orders", clock, clock)
+    for look in looks:
+        waits.seen(look, target)
+        clock.s += step
+    return waits
+
+
+@pytest.mark.parametrize(
+    ("wait", "begins", "ends"),
+    [
+        (
+            GROUP,
+            "orders waits for its group g: it is held by peer/0 (split p-3) at 1970-01-01T00:00:00.000Z, "
+            "4 min below the next record here. Nothing above the group's ceiling, 1970-01-01T00:01:00.000Z, is read "
+            "meanwhile",
+            "its group g",
+        ),
+        (
+            COORDINATOR,
+            "orders waits for the coordinator: it does not answer, and nothing above its last ceiling, "
+            "1970-01-01T00:01:00.000Z, is read meanwhile",
+            "the coordinator",
+        ),
+        (
+            SPLIT,
+            "orders waits for split a-1: a-1 has been silent since 12:00:00 UTC, its producer may be 2 min late. "
+            "Records above 1970-01-01T00:01:00.000Z are read when no older one can come from it",
+            "split a-1",
+        ),
+        (
+            WINDOW,
+            "orders waits for the next whole window: the one that ends at 1970-01-01T01:00:00.000Z is still open. It "
+            "is read as a whole, when no split can bring a record of it any more",
+            "the next whole window",
+        ),
+    ],
+)
+def test_a_wait_that_lasts_is_logged_once_and_its_end_once(
+    caplog: pytest.LogCaptureFixture, wait: Wait, begins: str, ends: str
+) -> None:
+    played(caplog, *[wait] * 182, None, None, target=3 * MINUTE)
+    assert caplog.messages == [begins, f"orders waited 3 min 2 s for {ends}, and reads on to 1970-01-01T00:03:00.000Z"]
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2, (
+        "seen without a configuration of logs"
+    )
+
+
+def test_a_wait_of_a_moment_is_worth_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    played(caplog, *[GROUP, GROUP, None] * 9)
+    assert caplog.messages == []
+
+
+def test_a_wait_that_ends_by_itself_within_seconds_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    played(caplog, *[BRIEF] * 5, None)
+    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
+    assert "MIN" not in caplog.text
+
+
+def test_waits_batch_after_batch_are_one_finding_and_only_a_long_one_is_logged_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    played(caplog, *([GROUP] * 10 + [None]) * 20)
+    assert len(caplog.messages) == 2
+    played(caplog, *[GROUP] * 10, None, *[GROUP] * 40, None)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "INFO", "INFO"]
+
+
+def test_the_first_answer_of_the_coordinator_is_waited_for_with_the_line_of_the_outage_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    played(caplog, *[for_coordinator(None)] * 12, None)
+    assert caplog.messages == ["orders waited 12 s for the coordinator, and has nothing left to read"]
+
+
+def test_a_wait_that_becomes_another_one_ends_and_the_other_begins(caplog: pytest.LogCaptureFixture) -> None:
+    played(caplog, *[GROUP] * 10, *[COORDINATOR] * 10, None)
+    assert [message.split(":")[0] for message in caplog.messages] == [
+        "orders waits for its group g",
+        "orders waited 10 s for its group g, and waits for the coordinator now",
+        "orders waits for the coordinator",
+        "orders waited 10 s for the coordinator, and has nothing left to read",
+    ]
+
+
+def test_a_run_that_ends_while_it_waits_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    waits = played(caplog, *[GROUP] * 10)
+    waits.close()
+    waits.close()
+    assert caplog.messages[1:] == ["orders waited 10 s for its group g, and the run ends"]
+    assert waits.present is None
+
+
+def test_the_status_has_the_same_words_as_the_line(caplog: pytest.LogCaptureFixture) -> None:
+    waits = played(caplog, *[GROUP] * 60)
+    assert waits.present == (GROUP, 0.0)
+    assert sentence("orders", GROUP, 0.0) == f"{caplog.messages[0]}."
+    assert sentence("The query", GROUP, 59.0).startswith("The query waits for its group g, for 59 s now: it is held by")
+
+
+def test_readers_that_have_not_reported_and_many_that_hold_are_words_too() -> None:
+    assert for_group("g", None, 0).why == "not all of its readers have reported yet"
+    many = tuple(HeldBy(source="s", subtask=subtask, watermark=0) for subtask in range(9))
+    event = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, held_by=many)
+    assert "and 6 more, 1 min below the next record here" in for_group("g", event, MINUTE).why
+    assert not re.search(r"MIN|MAX|\d{10}", for_group("g", event, None).why + for_split("a", "x", MIN).why)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, GROUP, COORDINATOR, SPLIT, WINDOW]), st.floats(0.05, 90)), max_size=60)
+)
+def test_each_logged_wait_has_one_line_at_its_beginning_and_one_at_its_end(
+    looks: list[tuple[Wait | None, float]],
+) -> None:
+    records: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: records.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("lockgate")
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel("INFO")
+    try:
+        clock = Clock()
+        waits = Waits("orders", clock, clock)
+        runs: list[tuple[WaitKind, float]] = []  # the waits, each with how long it was seen to last
+        last, since = None, 0.0
+        for look, seconds in looks:
+            kind = None if look is None else look.kind
+            if kind is not last:
+                last, since = kind, clock.s
+                if kind is not None:
+                    runs.append((kind, 0.0))
+            elif kind is not None:
+                runs[-1] = (kind, clock.s - since)
+            waits.seen(look)
+            clock.s += seconds
+        waits.close()
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+    begun = [record for record in records if record.startswith("orders waits for")]
+    ended = [record for record in records if record.startswith("orders waited")]
+    assert len(begun) == len(ended) == len(records) / 2
+    assert records[::2] == begun, "the two alternate"
+    assert len(begun) <= sum(lasted >= LOGGED_AFTER_S for _, lasted in runs)
+    assert len(begun) >= sum(lasted >= LOGGED_AGAIN_AFTER_S for _, lasted in runs), "a long wait is never silent"
