@@ -279,8 +279,8 @@ class JointPlanner:
     # -- what the query waits for --
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
-        """What a plan that reads nothing waits for, at `now` (wall clock in ms); None where it reads,
-        or nothing is left.
+        """What a plan that reads nothing waits for, at `now` (wall clock in ms); None where it
+        reads, or nothing is left.
         """
         if plan.offsets or not plan.paused or self._alignment.observes:
             return None
