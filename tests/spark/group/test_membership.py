@@ -244,12 +244,12 @@ def test_an_answer_that_comes_after_the_lease_has_ended_lets_nobody_run_free(url
 
 def test_what_a_coordinator_without_memory_tells_who_only_looks_is_not_obeyed(topic: str) -> None:
     with CoordinatorProcess() as coordinator:
-        create(coordinator.url, topic)
+        create(coordinator.url, topic, lease_ms=600_000)  # so that "orders" does not come back by itself
         with member(coordinator.url, topic) as orders, member(coordinator.url, topic, "stranger") as stranger:
             told = orders.exchange(at(1_000))
             coordinator.kill()
             coordinator.start()
-            create(coordinator.url, topic)
+            create(coordinator.url, topic, lease_ms=600_000)
             assert stranger.exchange(at(9 * MINUTE)) == 10 * MINUTE
             orders.wait_for_change(1_000)
             assert orders.ceiling == told
