@@ -2,56 +2,28 @@
 coordinator without tokens. What a browser's page may not ask directly, it may not ask there either.
 """
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from lockgate_testbed.coordinator import CoordinatorProcess
-from lockgate_testbed.process import Child, free_ports
-from support.answers import wait_for
+from support.proxied import HAPROXY, MISSING, proxied
 
-CONFIGURATION = Path(__file__).parents[3] / "deploy/docker/proxy/haproxy.cfg"
-HAPROXY = shutil.which("haproxy", path="/usr/local/sbin:/usr/sbin:/usr/local/bin:/usr/bin")
 READERS = "/v1/groups/g/sources/s/readers"
 TAKEOVER = '{"subtask": 0, "takeover": true}'
 
-pytestmark = pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed: apt-get install haproxy")
-
-
-def configuration(address: int, coordinator: int) -> str:
-    """As in the image, but for the two addresses."""
-    text = CONFIGURATION.read_text(encoding="utf-8")
-    for ours, there in (
-        (f"bind 127.0.0.1:{address}", "bind :8080"),
-        (f" 127.0.0.1:{coordinator}", " coordinator:8080"),
-    ):
-        assert there in text
-        text = text.replace(there, ours)
-    return text
+pytestmark = pytest.mark.skipif(HAPROXY is None, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the proxy."""
-    folder, (port,) = tmp_path_factory.mktemp("proxy"), free_ports(1)
-    url, file = f"http://127.0.0.1:{port}", folder / "haproxy.cfg"
-    options = ["--host", "127.0.0.1", "--allow-unauthenticated"]
-    with CoordinatorProcess(options=options) as coordinator:
-        file.write_text(configuration(port, int(coordinator.url.rpartition(":")[2])), encoding="utf-8")
-        child = Child("the proxy", [str(HAPROXY), "-db", "-f", str(file)], folder / "proxy.log")
-
-        def ready() -> bool:
-            try:
-                return httpx.get(f"{url}/readyz", timeout=60).status_code == 200
-            except httpx.TransportError:
-                return False
-
-        wait_for(ready, 30)
+    with (
+        CoordinatorProcess(options=["--allow-unauthenticated"]) as coordinator,
+        proxied(tmp_path_factory.mktemp("proxy"), coordinator) as url,
+    ):
         yield url
-        child.kill()
 
 
 @pytest.mark.parametrize(
