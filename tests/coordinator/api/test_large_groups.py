@@ -62,7 +62,7 @@ async def readers_in_pages(api: httpx.AsyncClient, path: str) -> tuple[list[int]
     while True:
         answer = (await api.get(path, params={"limit": 1_000, **more})).raise_for_status()
         page, longest = answer.json(), max(longest, len(answer.content))
-        sources = page["sources"] if "sources" in page else [page]
+        sources = page.get("sources", [page])
         found += [reader["subtask"] for source in sources for reader in source["readers"]]
         if page["next"] is None:
             return found, longest
