@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from lockgate.steps import AT_ONCE
+from lockgate.steps import AT_ONCE, Steps
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.pauses import LOOKS, Turns
 from lockgate_coordinator.service.commit_queue import AT_ONCE as COMMITTED_AT_ONCE
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
@@ -90,3 +91,25 @@ async def test_others_are_served_between_the_commits_of_many_batches_for_one_gro
     )
     assert crowd.coordinator.committed[0] - before == len(batches)
     assert turns >= len(batches)
+
+
+async def test_heavy_bodies_take_turns_and_others_are_served_between_their_steps() -> None:
+    turns, steps_done, most_at_once = Turns(), 0, 0
+
+    def steps() -> Steps[None]:
+        nonlocal steps_done
+        yield
+        for _ in range(10):
+            steps_done += 1
+            yield
+
+    async def served() -> None:
+        nonlocal most_at_once
+        while steps_done < 80:
+            before = steps_done
+            for _ in range(LOOKS - 1):
+                await asyncio.sleep(0)
+            most_at_once = max(most_at_once, steps_done - before)
+
+    await asyncio.gather(served(), *(turns.work(steps()) for _ in range(8)))
+    assert (steps_done, most_at_once) == (80, 1)

@@ -7,6 +7,12 @@ from lockgate.steps import Steps
 
 T = TypeVar("T")
 
+LOOKS = 5
+"""How often the event loop looks at its sockets between two steps of heavy bodies. A report of
+another request needs some looks from its first byte to its answer, and should not wait for a step
+at each of them.
+"""
+
 
 async def with_pauses(steps: Steps[T]) -> T:
     """The result of the steps. The event loop serves others after each of them."""
@@ -20,8 +26,8 @@ async def with_pauses(steps: Steps[T]) -> T:
 
 
 class Turns:
-    """Long work of several requests at once. Between two looks at the sockets one of them does one
-    step, whoever is next. So however many there are, nobody else waits for more than a step.
+    """Long work of several requests at once. One of them does one step, whoever is next; then the
+    others are served. So however many there are, nobody else waits for more than some steps.
     """
 
     def __init__(self) -> None:
@@ -34,7 +40,8 @@ class Turns:
             while True:
                 async with self._lock:
                     next(steps)
-                    await asyncio.sleep(0)
+                    for _ in range(LOOKS):
+                        await asyncio.sleep(0)
         except StopIteration as end:
             result: T = end.value
             return result
