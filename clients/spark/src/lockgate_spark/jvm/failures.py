@@ -100,6 +100,11 @@ class Selected:
                 f"the brokers {self.brokers} do not answer ({text.rstrip('.')}): check kafka.bootstrap.servers, "
                 "and whether this machine reaches them"
             )
+        elif kind == "ConfigException":
+            made = KafkaFailed(
+                f"Kafka's client refuses an option: {text}. Correct the source's option, such as "
+                'option("kafka.bootstrap.servers", "HOST:PORT")'
+            )
         elif ".kafka.common." in str(first.getClass().getName()):
             made = KafkaFailed(f"the brokers {self.brokers}, {self.option}={self.text!r}: {kind}: {text}")
         else:
