@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis ruff mypy
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,10 @@ test-versions: $(READY) ## the Spark client on every line of Spark that it knows
 
 long: $(READY) machine ## the fault, soak and scale suites
 	@$(BIN)/python -m pytest -m long $(ARGS)
+
+mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of some eighty mistakes prints first
+	@MISTAKES=write $(BIN)/python -m pytest tests/mistakes
+	@git diff --stat tests/mistakes
 
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff check $(SOURCES)

@@ -127,10 +127,7 @@ def main() -> None:
     while query.isActive and not stopping.wait(1):
         pass
     if stopping.is_set():
-        logging.getLogger("py4j").setLevel(
-            logging.CRITICAL
-        )  # the batch that this interrupts would complain; the next start repeats it
-        query.stop()
+        query.stop()  # the next start repeats the batch that this interrupts
     query.awaitTermination()  # raises what the query has failed with
     spark.stop()
 

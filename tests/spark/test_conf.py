@@ -72,6 +72,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
             hold_for="9 minutes",
             max_batch="1 hour",
             park="1 day",
+            new_group="refuse",
         ),
     )
     assert len(conf) == len([field for of in (Alignment, Coordinator) for field in fields(of) if field.name != "_"]) - 1

@@ -5,6 +5,7 @@ group, outages, retries.
 from functools import partial
 
 from rule_breaks.breaking import Break
+from rule_breaks.client_errors import ERRORS
 
 Client = partial(Break, package="lockgate_spark")
 
@@ -344,4 +345,4 @@ GROUP: tuple[Break, ...] = (
     ),
 )
 
-SPARK_CLIENT: tuple[Break, ...] = (*PLANNING, *SLICES, *GATED, *LOGS, *GROUP)
+SPARK_CLIENT: tuple[Break, ...] = (*PLANNING, *SLICES, *GATED, *LOGS, *GROUP, *ERRORS)

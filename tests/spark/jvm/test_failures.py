@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from lockgate_spark import Alignment, UnsupportedQuery, align
+from lockgate_spark import Alignment, Coordinator, UnsupportedQuery, align, gate
 from lockgate_spark.jvm.failures import MOST_CHARACTERS, Selected, java_cause, sentence
 from lockgate_spark.jvm.stand_in import Answers
 from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import WindowedCount, kafka_stream
 
@@ -98,6 +100,35 @@ def test_stop_while_the_broker_is_away_is_no_error_and_is_not_logged(
         query.stop()
     assert query.exception() is None
     assert not [record for record in caplog.records if record.name.startswith("py4j")]
+
+
+def test_stop_amid_a_foreachbatch_function_is_not_logged(
+    spark: SparkSession, stream: DataFrame, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    inside = threading.Event()
+
+    def sleep(batch: DataFrame, _: int) -> None:
+        inside.set()
+        batch.sparkSession._jvm.java.lang.Thread.sleep(300_000)
+
+    query = align(stream).writeStream.foreachBatch(sleep).option("checkpointLocation", str(tmp_path)).start()
+    assert inside.wait(120)
+    query.stop()
+    assert query.exception() is None
+    assert not [record for record in caplog.records if record.name.startswith("py4j")]
+
+
+def test_a_gate_that_is_refused_says_so_in_one_line_and_py4j_says_nothing(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CoordinatorProcess() as coordinator:
+        alignment = Alignment(coordinator=Coordinator(coordinator.url, group="g"))
+        gated = gate(lambda batch, _: None, "value = 0", alignment)
+        writer = spark.readStream.format("rate").load().writeStream.foreachBatch(gated)
+        with pytest.raises(StreamingQueryException, match="it is of type boolean"):
+            writer.option("checkpointLocation", str(tmp_path)).start().awaitTermination(120)
+    (record,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.getMessage().startswith("ConfigurationError: gate(event_time='value = 0'): it is of type boolean")
 
 
 class Sleeper(Answers):

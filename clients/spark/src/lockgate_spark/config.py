@@ -32,16 +32,27 @@ _TOKEN = re.compile(r"[!-~]*\Z")
 
 
 class _Named:
-    """Names the option that was meant, where one is given that there is not."""
+    """Says what to write, where an option is given that there is not, or without its name, or is
+    missing.
+    """
 
     __slots__ = ()
 
     def __new__(cls, *args: object, **options: object) -> "Self":
         names = [each.name for each in fields(cls) if each.name != "_"]  # type: ignore[arg-type]
+        by_place = [each.name for each in fields(cls) if not each.kw_only]  # type: ignore[arg-type]
+        if len(args) > len(by_place):
+            first = next(name for name in names if name not in by_place)
+            raise ConfigurationError(
+                f"{cls.__name__} takes its options by name: write {first}={args[len(by_place)]!r}, or the option that "
+                "you mean"
+            )
         for option in options.keys() - set(names):
             near = get_close_matches(option, names, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
             raise ConfigurationError(f"{cls.__name__} has no option {option!r}: {hint}")
+        if "group" in names and args and "group" not in options:
+            raise ConfigurationError(f"{cls.__name__}(group): not set; write {cls.__name__}({args[0]!r}, group='NAME')")
         return super().__new__(cls)
 
 
@@ -153,7 +164,8 @@ class Alignment(_Named):
     def __post_init__(self) -> None:
         if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
             raise ConfigurationError(
-                f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator"
+                f"Alignment(coordinator={self.coordinator!r}): expected a lockgate_spark.Coordinator; write "
+                "Coordinator('http://HOST:PORT', group='NAME')"
             )
         milliseconds("Alignment(max_lag)", self.max_lag)
         for name in ("max_hold", "future_bound", "past_bound"):

@@ -226,7 +226,9 @@ def serve_command(
         )
     try:
         run(serve(host, port, open_store(store, fast=settings.fast), settings, tls))
-    except (InvalidStoreAddress, StoreUnavailable, InvalidTokens, InvalidTls, ListenError) as error:
+    except StoreUnavailable as error:
+        raise _fault(f"{error}; does it run, and is --store right?") from error
+    except (InvalidStoreAddress, InvalidTokens, InvalidTls, ListenError) as error:
         raise _fault(str(error)) from error
 
 

@@ -17,6 +17,7 @@ from lockgate_spark.gates.observed import ObservedGate
 from lockgate_spark.group.client import CoordinatorClient
 from lockgate_spark.group.joining import joined
 from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
+from lockgate_spark.jvm.failures import said_first
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.planning.aligned_run import AlignedRun
@@ -58,15 +59,16 @@ class GatedFunction(_Inspecting):
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         spark = batch.sparkSession
-        run = QueryRun.of_batch(batch)
-        gate = self._gate(batch, run)
+        with said_first():
+            run = QueryRun.of_batch(batch)
+            gate = self._gate(batch, run)
 
         def step() -> None:
             gate.membership.wait_for_change(STEP_MS)
             check_running(spark, run)
 
         with persisted(batch):
-            with stoppable(run):
+            with said_first(), stoppable(run):
                 gate.admit(self._inspect(batch, batch_id), step)
             self._fn(batch, batch_id)
             gate.done()

@@ -160,6 +160,8 @@ class Connection:
             return Untrusted(f"the certificate of {self.url} is not trusted: {cause.verify_message}; {remedy}")
         if isinstance(cause, ssl.SSLError) and cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
             return Untrusted(f"{self.url} does not speak TLS; is it http://?")
+        if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http://"):
+            return Unreachable(f"{self.url} gave no answer that is HTTP; is it https://?", passing=True)
         return Unreachable(f"{self.url} gave no answer: {type(error).__name__}: {error}".rstrip(": "), passing=True)
 
 

@@ -53,4 +53,4 @@ def check_coordinator(alignment: Alignment) -> None:
         except Untrusted as error:
             raise ConfigurationError(str(error)) from None
         except Unreachable as error:
-            log.warning("%s. The query will wait for it", error)
+            log.warning("%s. The query will wait for it. Does it run, and is Coordinator(url=…) right?", error)

@@ -4,7 +4,8 @@ DEBUG.
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -21,7 +22,13 @@ MOST_CHARACTERS = 1_500
 """Of an error on its way to Spark. Spark 4 looks through some by a pattern that recurses: over a
 long text its thread overflows.
 """
-_INTERRUPTED = ("InterruptedException", "InterruptException", "ClosedByInterruptException", "InterruptedIOException")
+_INTERRUPTED = (
+    "InterruptedException",
+    "InterruptException",
+    "ClosedByInterruptException",
+    "InterruptedIOException",
+    "SPARK_JOB_CANCELLED",
+)
 _CALLBACKS = ("py4j.clientserver", "py4j.java_gateway")
 
 
@@ -100,6 +107,11 @@ class Selected:
                 f"the brokers {self.brokers} do not answer ({text.rstrip('.')}): check kafka.bootstrap.servers, "
                 "and whether this machine reaches them"
             )
+        elif kind == "ConfigException":
+            made = KafkaFailed(
+                f"Kafka's client refuses an option: {text}. Correct the source's option, such as "
+                'option("kafka.bootstrap.servers", "HOST:PORT")'
+            )
         elif ".kafka.common." in str(first.getClass().getName()):
             made = KafkaFailed(f"the brokers {self.brokers}, {self.option}={self.text!r}: {kind}: {text}")
         else:
@@ -130,6 +142,20 @@ class Selected:
             except ValueError:
                 return []
         return []
+
+
+@contextmanager
+def said_first() -> Iterator[None]:
+    """Logs an error of the client inside a foreachBatch function as one sentence. Spark shows it
+    after the sentence, below Python's traceback: PySpark's own callback puts that there.
+    """
+    quiet_callbacks()
+    try:
+        yield
+    except AlignmentError as error:
+        log.debug("a foreachBatch function failed", exc_info=error)
+        log.error("%s", sentence(error))
+        raise
 
 
 class _NotOurs(logging.Filter):

@@ -41,5 +41,5 @@ def _rules(jvm: Any, name: str) -> Any:
     except (Py4JJavaError, PySparkException) as error:
         raise ConfigurationError(
             f'Alignment(slice_zone={name!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "epoch"; '
-            f"Spark says: {error}"
+            f"Spark says: {str(error).partition('. ')[0]}"
         ) from None

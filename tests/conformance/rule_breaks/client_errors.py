@@ -1,0 +1,64 @@
+"""Rules of the Spark client about mistakes: an event time that no record has, a group that is not
+there.
+"""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+Client = partial(Break, package="lockgate_spark")
+
+NO_TIMES = ("test_no_times.py",)
+NEW_GROUPS = ("test_new_groups.py",)
+
+ERRORS: tuple[Break, ...] = (
+    Client(
+        "an event time that no record has ends the query",
+        "planning/no_times.py",
+        "elif seen.valued:",
+        "elif False:",
+        NO_TIMES,
+    ),
+    Client(
+        "records without a value end nothing",
+        "planning/no_times.py",
+        "elif seen.valued:",
+        "elif seen.looked:",
+        NO_TIMES,
+    ),
+    Client(
+        "one partition without event times beside others ends nothing",
+        "planning/no_times.py",
+        "if source.event_time is None or source.log.heads(positions, ends):",
+        "if source.event_time is None:",
+        NO_TIMES,
+    ),
+    Client(
+        "records are looked at again only where a log has grown",
+        "planning/no_times.py",
+        "self._looked.get(i) != ends and any(",
+        "any(",
+        NO_TIMES,
+    ),
+    Client(
+        "a value is described by names alone",
+        "planning/no_times.py",
+        'return "their values are text, but no JSON"',
+        'return "their values are text, but no JSON: " + value',
+        NO_TIMES,
+    ),
+    Client(
+        "a group that must be there is not created",
+        "group/new_groups.py",
+        'if coordinator.new_group == "refuse":',
+        "if False:",
+        NEW_GROUPS,
+    ),
+    Client(
+        "a group that must be there is looked for before the first registration",
+        "group/registration.py",
+        "        self._refuse_new_group()\n        versions",
+        "        versions",
+        NEW_GROUPS,
+    ),
+)
