@@ -276,7 +276,7 @@ class JointPlanner:
     # -- what the query waits for --
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
-        """What a plan that reads nothing waits for, at `now` (wall clock in ms); None where it reads,
+        """What a plan that reads nothing waits for at `now` (wall clock, ms); None where it reads,
         or nothing is left.
         """
         if plan.offsets or not plan.paused or self._alignment.observes:
