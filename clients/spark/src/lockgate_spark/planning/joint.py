@@ -187,8 +187,8 @@ class JointPlanner:
             return f"{nothing}The window that ends at {end} is still open, and is left to the next run."
         if plan.limit is Limit.HORIZON and self.slowest is not None:
             why = self._producers.why(self.slowest, int(self._clock() * 1000))
-            horizon = watermark.instant(plan.ceiling)
-            return f"{nothing}Records above {horizon} are left to the next run: {self.slowest[1]} {why}."
+            upto = watermark.instant(plan.ceiling)
+            return f"{nothing}Records above {upto} are left to the next run: {self.slowest[1]} {why}."
         return nothing.strip()
 
     def sum_up(self) -> None:
