@@ -107,6 +107,11 @@ class JointPlanner:
         return self._producers.careful
 
     @property
+    def has_draft(self) -> bool:
+        """Whether Kafka has answered for the first draft."""
+        return self._drafted is not None
+
+    @property
     def unread(self) -> Unread:
         """The unread records that the last plan was made for."""
         assert self._drafted is not None
