@@ -23,11 +23,11 @@ def show(batch: DataFrame, batch_id: int) -> None:
     batch.persist()  # it is read twice: by the executors' reports, and by the work itself
     plan = lockgate_spark.alignment_of(batch)
     if plan is not None:
-        print(f"batch {batch_id}: up to {watermark.iso(plan.target)}, limited by {plan.limit.value}")
+        print(f"batch {batch_id}: up to {watermark.instant(plan.target)}, limited by {plan.limit.value}")
         print(f"  paused:  {', '.join(plan.paused) or 'none'}")
         print(f"  resumed: {', '.join(plan.resumed) or 'none'}")
         for holder in plan.held_by:
-            print(f"  held by {holder.source}, split {holder.split}, at {watermark.iso(holder.watermark)}")
+            print(f"  held by {holder.source}, split {holder.split}, at {watermark.instant(holder.watermark)}")
         if plan.group_watermark is not None:
             lockgate_spark.report_progress(batch)
     batch.groupBy("partition").count().orderBy("partition").show()

@@ -8,9 +8,13 @@ OUT/hours/hour=2026-01-01T00 holds an hour, by the clocks of the zone, that is c
 once more changes nothing. OUT/parts/batch=17 has rows of hours that may be incomplete: parts of an
 hour larger than the budget, an hour whose beginning was deleted, and stragglers. `read_back` puts
 the two together.
+
+An hour is written when it is over: a minute after its end, or later where a producer is late. The
+hour that is still open is left to the next run, and the example says so.
 """
 
 import argparse
+import logging
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import date_format, lit
@@ -24,6 +28,7 @@ class HourlyPartitions:
 
     def __init__(self, out: str) -> None:
         self.hours, self.parts = f"{out}/hours", f"{out}/parts"
+        self.batches = 0
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """The body of the foreachBatch loop."""
@@ -35,6 +40,7 @@ class HourlyPartitions:
             rows = found.stragglers(rows)  # of hours that were written before: never over them
         if not rows.isEmpty():
             self._overwrite(rows.withColumn("batch", lit(batch_id)), self.parts, "batch")
+        self.batches += 1
         print(f"wrote {batch_id}", flush=True)
 
     def read_back(self, spark: SparkSession) -> DataFrame:
@@ -63,6 +69,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=2_000_000, help="maxOffsetsPerTrigger (default 2,000,000)")
     chosen = parser.parse_args()
 
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     spark = SparkSession.builder.appName(f"hours of {chosen.topic}").getOrCreate()
     if chosen.zone is not None:
         spark.conf.set("spark.sql.session.timeZone", chosen.zone)
@@ -83,6 +90,8 @@ def main() -> None:
         .start()
     )
     query.awaitTermination()
+    said = lockgate_spark.status(query).sentence
+    print(said if sink.batches else f"nothing was written: the topic has no whole hour that is new. {said}", flush=True)
     print("finished", flush=True)
 
 

@@ -29,7 +29,7 @@ def show(batch: DataFrame, batch_id: int) -> None:
     group = (
         "replayed"
         if plan is None or plan.group_watermark is None
-        else f"the group is at {watermark.iso(plan.group_watermark)}"
+        else f"the group is at {watermark.instant(plan.group_watermark)}"
     )
     print(f"batch {batch_id}: {rows} rows, {_time(first)} to {_time(last)}; {group}", flush=True)
 

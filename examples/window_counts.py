@@ -52,7 +52,7 @@ def into(table: Path) -> Callable[[DataFrame, int], None]:
             group = (
                 "replayed"
                 if plan is None or plan.group_watermark is None
-                else f"the group is at {watermark.iso(plan.group_watermark)}"
+                else f"the group is at {watermark.instant(plan.group_watermark)}"
             )
             print(f"batch {batch_id}: up to minute {newest}; {group}", flush=True)
 

@@ -65,7 +65,7 @@ def broken_claims(summary: dict[str, Any]) -> list[str]:
         broken.append(f"the aligned query lost {aligned['rows_lost']:,} of {aligned['rows_in']:,} rows")
     if two["peak_drift_ms"] > two["max_drift_ms"]:
         broken.append(
-            f"a plan was {two['peak_drift_ms']:,} ms ahead of the other query, and {two['max_drift_ms']:,} ms "
+            f"a plan was {span(two['peak_drift_ms'])} ahead of the other query, and {span(two['max_drift_ms'])} "
             "are allowed"
         )
     read = {"native": summary["native"]["rows_in"], "aligned": aligned["rows_in"], **two["rows"]}

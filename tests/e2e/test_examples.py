@@ -113,7 +113,7 @@ def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish
                     os.killpg(child.pid, signal.SIGKILL)
         sources = httpx.get(f"{coordinator.url}/v1/groups/two-applications").json()["sources"]
     assert [child.returncode for child in running.values()] == [0, 0], said
-    assert "kafka is paused at" in said["kafka"], said
+    assert "kafka waits for its group" in said["kafka"], said
     assert said["files"].count("1 rows") == 8
     for what, text in said.items():
         # Kafka is read up to where the group allows, and a file is handed on where the group allows

@@ -51,6 +51,8 @@ class Duration:
 
 def spoken(ms: int) -> str:
     """`ms` for a person, in two units, the rest cut off: "12 min 20 s", "15.5 s", "40 ms"."""
+    if ms >= MAX:
+        return "for ever"
     if ms < 0:
         return f"-{spoken(-ms)}"
     if 0 < ms < 100:

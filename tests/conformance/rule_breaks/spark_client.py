@@ -87,6 +87,20 @@ PLANNING: tuple[Break, ...] = (
         WAITS,
     ),
     Client(
+        "a wait lasts in status while Spark asks again and again",
+        "status.py",
+        "    if waiting is not None:\n        return waiting\n    if view is None:",
+        "    if waiting is not None and run.held_view is not None:\n        return waiting\n    if view is None:",
+        ("test_status_words.py",),
+    ),
+    Client(
+        "a run that leaves a window to the next one says so",
+        "planning/joint.py",
+        "if plan.limit is Limit.SLICE and self.slices is not None and next_at is not None:\n            end =",
+        "if plan.limit is Limit.END and self.slices is not None and next_at is not None:\n            end =",
+        ("test_status_words.py",),
+    ),
+    Client(
         "a wait that the line of the outage has begun is not begun again",
         "telemetry/waits.py",
         "self._level = logging.WARNING if wait.is_logged else None",

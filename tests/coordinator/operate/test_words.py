@@ -1,32 +1,67 @@
+from typing import Any
+
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.operate.words import dated, moment, span, who_holds
+from lockgate_coordinator.operate.words import dated, distance, moment, rules, who_holds
+
+
+def group(drift_ms: int | None, **config: object) -> dict[str, Any]:
+    return {
+        "drift_ms": drift_ms,
+        "config": {"max_drift_ms": 600_000, "catch_up": "strict", "mode": "enforce", **config},
+    }
 
 
 @pytest.mark.parametrize(
-    ("ms", "text"),
+    ("shown", "text"),
     [
-        (None, "–"),
-        (0, "0s"),
-        (40, "40ms"),
-        (3_210, "3.2s"),
-        (59_999, "59s"),
-        (200_000, "3m20s"),
-        (7_500_000, "2h05m"),
-        (97 * 3_600_000, "4d01h"),
-        (-61_000, "-1m01s"),
+        (group(None), "not known yet; 10 min are allowed"),
+        (group(600_000), "the readers are 10 min apart; 10 min are allowed"),
+        (
+            group(3_540_000),
+            "the readers are 59 min apart, above the 10 min of max_drift. Readers above the ceiling wait, and those "
+            "below it read on, until all are within 10 min",
+        ),
+        (
+            group(3_540_000, catch_up="joint"),
+            "the readers are 59 min apart, above the 10 min of max_drift. That is allowed (joint): while there is a "
+            "backlog, a reader may go as far as all readers can reach with their next batch. Readers above the "
+            "ceiling wait",
+        ),
+        (
+            group(3_540_000, mode="observe"),
+            "the readers are 59 min apart, above the 10 min of max_drift; mode observe holds nobody",
+        ),
     ],
 )
-def test_a_span_has_its_two_greatest_units(ms: int | None, text: str) -> None:
-    assert span(ms) == text
+def test_a_distance_says_what_is_allowed_and_why(shown: dict[str, Any], text: str) -> None:
+    assert distance(shown) == text
+
+
+def test_rules_say_what_they_mean() -> None:
+    config = {
+        "mode": "enforce",
+        "catch_up": "strict",
+        "lease_ms": 30_000,
+        "on_lost_reader": "hold",
+        "max_hold_ms": 740_759,
+        "on_max_hold": "proceed",
+    }
+    assert dict(rules(config)) == {
+        "mode": "enforce",
+        "catch up": "strict: no reader goes further than max_drift above the lowest one",
+        "lost": "a reader that is silent for 30 s counts on, and holds the others (hold)",
+        "long waits": "after 12 min 20 s of waiting a reader goes on, and the ones it waited for do not count "
+        "(proceed)",
+    }
 
 
 def test_the_ends_of_time_have_words_and_a_date_its_age() -> None:
     assert (moment(MIN), moment(MAX), moment(MAX, "unbounded")) == ("none yet", "–", "unbounded")
     assert (dated(MIN, 0), dated(MAX, 0)) == ("none yet", "unbounded")
-    assert dated(0, 200_000) == "1970-01-01T00:00:00.000Z (3m20s ago)"
-    assert dated(200_000, 0) == "1970-01-01T00:03:20.000Z (in 3m20s)"
+    assert dated(0, 200_000) == "1970-01-01T00:00:00.000Z (3 min 20 s ago)"
+    assert dated(200_000, 0) == "1970-01-01T00:03:20.000Z (in 3 min 20 s)"
 
 
 def test_some_of_many_readers_that_hold_a_group_are_named() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from datetime import datetime
 from io import StringIO
 from logging import LogRecord
@@ -71,6 +72,22 @@ def test_the_text_format_puts_an_error_behind_bars_so_that_its_words_cannot_pass
 def test_the_text_format_writes_fields_as_words_or_json() -> None:
     line = TextLines().format(record(event="reader_registered", group="g", owner="two words", config={"a": 1}))
     assert line.endswith('INFO reader registered group=g owner="two words" config={"a": 1}')
+
+
+def test_the_text_format_has_durations_and_event_times_for_a_person_and_json_the_milliseconds() -> None:
+    fields = {
+        "silent_ms": 740_759,
+        "watermark": 1_767_225_600_000,
+        "changed": {"max_drift_ms": {"from": 600_000, "to": 331_000}, "max_hold_ms": [None, 2**63 - 1]},
+        "epoch": 1_234_567,
+    }
+    line = TextLines().format(record("reader lost", **fields))
+    assert 'silent="12 min 20 s" watermark=2026-01-01T00:00:00.000Z' in line
+    assert '"max_drift_ms": {"from": "10 min", "to": "5 min 31 s"}' in line
+    assert "epoch=1234567" in line
+    assert not re.search(r"\d{8}", line)
+    said = json.loads(JsonLines().format(record("reader lost", **fields)))
+    assert {key: said[key] for key in fields} == fields
 
 
 async def test_the_changes_of_one_commit_are_logged_up_to_a_limit_and_counted_beyond_it() -> None:

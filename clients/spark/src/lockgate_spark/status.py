@@ -106,15 +106,16 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
 
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
     """The status of a query that waits; None where it does not."""
-    if of.present is None:
+    present = of.present
+    if present is None:
         return None
-    wait, since = of.present
+    wait, since = present
     said = waits.sentence("The query", wait, of.lasted_s)
     return AlignmentStatus(name, QueryState.WAITING, said, wait.names, since, max_drift, view)
 
 
 def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
-    if run.membership is None or run.membership.last is not None:
+    if not run.has_draft or run.membership is None or run.membership.last is not None:
         return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made: it needs Kafka's answers.")
     wait = waits.for_coordinator(None)
     said = waits.sentence("The query", wait, 0.0)

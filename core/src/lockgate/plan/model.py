@@ -57,6 +57,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from lockgate.duration import spoken
 from lockgate.errors import InvalidValue
 
 Split = TypeVar("Split", bound=Hashable)
@@ -126,13 +127,13 @@ class Bounds:
     def __post_init__(self) -> None:
         for name in ("max_drift", "idle_timeout", "disorder"):
             if getattr(self, name) < 0:
-                raise InvalidValue(name, f"must be 0 ms or more, not {getattr(self, name)}")
+                raise InvalidValue(name, f"must be 0 or more, not {spoken(getattr(self, name))}")
         if self.max_drift <= self.disorder:
             # A split's watermark lies 1 ms + disorder below its first unread record, and a ceiling
             # max_drift above a watermark.
             raise InvalidValue(
                 "max_drift",
-                f"must be greater than disorder ({self.disorder} ms), or no split could read a first record",
+                f"must be greater than disorder ({spoken(self.disorder)}), or no split could read a first record",
             )
 
 

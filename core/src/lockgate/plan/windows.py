@@ -25,6 +25,7 @@ zones.
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
+from lockgate.duration import spoken
 from lockgate.errors import InvalidValue
 
 DAY = 86_400_000
@@ -86,7 +87,7 @@ class Windows:
         if self.size < 1:
             raise InvalidValue("size", f"must be above 0, not {self.size}")
         if self.zone is not None and not fits(self.size):
-            raise InvalidValue("size", f"of {self.size} ms: expected what divides a day, a day, or a week")
+            raise InvalidValue("size", f"of {spoken(self.size)}: expected what divides a day, a day, or a week")
 
     def begin(self, event_time: int) -> int:
         """The begin of the window in which an event time (ms) lies."""

@@ -50,9 +50,9 @@ class ObservedGate:
         self._would_hold = holds
         so_far = f"({self._held} of {self._batches} batches so far)"
         if event is not None and holds:
-            ceiling = watermark.instant(event.max_desired_watermark)
+            at = watermark.instant(event.max_desired_watermark)
             begin = watermark.instant(span.lowest)
-            held = f"the batch from {begin} on would be held at {ceiling}; {held_by(event)}"
+            held = f"the batch from {begin} on would be held at {at}; {held_by(event)}"
             log.info("mode observe: %s %s", held, so_far)
         else:
             log.info("mode observe: the batch from %s on would not be held %s", watermark.instant(span.lowest), so_far)

@@ -104,6 +104,11 @@ class AlignedRun:
         return self._planner.waits
 
     @property
+    def has_draft(self) -> bool:
+        """Whether Kafka has answered for the first plan."""
+        return self._planner.has_draft
+
+    @property
     def left(self) -> str:
         """What a run under `availableNow` has left to the next one, in sentences; else empty."""
         return self._planner.left

@@ -27,7 +27,6 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned
 from lockgate_spark.planning.kept_lags import KeptLags
-from lockgate_spark.planning.no_times import NoTimes
 from lockgate_spark.planning.producers import Producers, too_late
 from lockgate_spark.planning.reports import source_reports
 from lockgate_spark.planning.retention import Retention
@@ -76,7 +75,6 @@ class JointPlanner:
         self._drafted: _Drafted | None = None
         self._learned: Curve | None = None
         self._too_short = TooShort()
-        self._no_times = NoTimes()
         self._disorder = 0  # the most that was seen; the bounds use it where the user promised none
         self._sampled_at: float | None = None
         self._last: Plan[Key] | None = None  # the last plan that was carried out
@@ -107,6 +105,11 @@ class JointPlanner:
     def careful(self) -> bool:
         """Whether a split whose producer has shown nothing yet is waited for."""
         return self._producers.careful
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether Kafka has answered for the first draft."""
+        return self._drafted is not None
 
     @property
     def unread(self) -> Unread:
@@ -189,8 +192,8 @@ class JointPlanner:
             return f"{nothing}The window that ends at {end} is still open, and is left to the next run."
         if plan.limit is Limit.HORIZON and self.slowest is not None:
             why = self._producers.why(self.slowest, int(self._clock() * 1000))
-            horizon = watermark.instant(plan.ceiling)
-            return f"{nothing}Records above {horizon} are left to the next run: {self.slowest[1]} {why}."
+            upto = watermark.instant(plan.ceiling)
+            return f"{nothing}Records above {upto} are left to the next run: {self.slowest[1]} {why}."
         return nothing.strip()
 
     def sum_up(self) -> None:
@@ -213,7 +216,6 @@ class JointPlanner:
         unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
         if last is None:
             self._begin(unread)
-        self._no_times.check(unread)
         self._look_at_producers(unread, int(now * 1000))
         if last is not None and not again and self._is_fresh(last, unread, now):
             return last
@@ -279,8 +281,8 @@ class JointPlanner:
     # -- what the query waits for --
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
-        """What a plan that reads nothing waits for, at `now` (wall clock in ms); None where it
-        reads, or nothing is left.
+        """What a plan that reads nothing waits for at `now` (wall clock, ms); None where it reads,
+        or nothing is left.
         """
         if plan.offsets or not plan.paused or self._alignment.observes:
             return None

@@ -22,8 +22,8 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
+from lockgate.duration import spoken
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.indexed import IndexedSplitLog
@@ -184,10 +184,11 @@ def _next_time(made: SplitPlan) -> int:
 def _due(head: Head | None, config: TopicConfig, now: int) -> str:
     if head is None or config.retention_ms is None:
         return "is about to delete it"
-    left = (head.event_time + config.retention_ms - now) // 1000
-    return f"may delete it in {timedelta(seconds=left)}" if left > 0 else "may delete it at any moment"
+    left = head.event_time + config.retention_ms - now
+    return f"may delete it in {spoken(left)}" if left > 0 else "may delete it at any moment"
 
 
 def _described(config: TopicConfig) -> str:
-    limits = {"retention.ms": config.retention_ms, "retention.bytes": config.retention_bytes}
-    return ", ".join(f"{key}={value}" for key, value in limits.items() if value is not None)
+    lasts = None if config.retention_ms is None else f"retention.ms is {spoken(config.retention_ms)}"
+    size = None if config.retention_bytes is None else f"retention.bytes is {config.retention_bytes:,}"
+    return ", ".join(limit for limit in (lasts, size) if limit is not None)

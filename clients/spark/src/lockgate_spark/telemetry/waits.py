@@ -35,14 +35,14 @@ class WaitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One reason to wait. `names`: a split, readers of the group, or the coordinator. `target` ends
+    """One reason to wait. `names`: a split, readers of the group, or the coordinator. `what` ends
     a sentence that begins with "waits for", and `why` is a sentence about it. `brief`: the wait
     ends by itself within seconds. `is_logged`: another line has said that it begins.
     """
 
     kind: WaitKind
     names: str
-    target: str
+    what: str
     why: str
     brief: bool = False
     is_logged: bool = False
@@ -60,13 +60,13 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
     """The query is at the group's ceiling. `next_at`: event time (ms) of its next record."""
-    target = f"its group {group}"
+    what = f"its group {group}"
     if event is None or not event.held_by:
-        return Wait(WaitKind.GROUP, "", target, "not all of its readers have reported yet")
+        return Wait(WaitKind.GROUP, "", what, "not all of its readers have reported yet")
     names = ", ".join(f"{held.source}/{held.subtask}" for held in event.held_by)
     behind = "" if next_at is None else _behind(event.group_watermark, next_at)
     why = f"it is {held_by(event)}{behind}. Nothing above the group's ceiling, {_ceiling(event)}, is read meanwhile"
-    return Wait(WaitKind.GROUP, names, target, why)
+    return Wait(WaitKind.GROUP, names, what, why)
 
 
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
@@ -142,7 +142,7 @@ class Waits:
         self._present = wait
         if self._level is None and self._now() - self._since >= self._logged_after(wait):
             self._level = logging.INFO if wait.brief or wait.kind in self._ended else logging.WARNING
-            log.log(self._level, "%s waits for %s: %s", self._name, wait.target, wait.why)
+            log.log(self._level, "%s waits for %s: %s", self._name, wait.what, wait.why)
 
     def close(self) -> None:
         """To be called when the run ends: a wait that lasts is over."""
@@ -155,7 +155,7 @@ class Waits:
 
     def _end(self, wait: Wait | None, target: int | None) -> None:
         self._end_with(
-            f"waits for {wait.target} now"
+            f"waits for {wait.what} now"
             if wait is not None
             else "has nothing left to read"
             if target is None
@@ -170,13 +170,13 @@ class Waits:
             self._ended[ended.kind] = now
         if self._level is None:
             return
-        log.log(self._level, "%s waited %s for %s, and %s", self._name, spoken_s(now - self._since), ended.target, then)
+        log.log(self._level, "%s waited %s for %s, and %s", self._name, spoken_s(now - self._since), ended.what, then)
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
     """The present wait for a person, at the moment."""
     lasts = f", for {spoken_s(lasted_s)} now" if lasted_s >= 1 else ""
-    return f"{name} waits for {wait.target}{lasts}: {wait.why}."
+    return f"{name} waits for {wait.what}{lasts}: {wait.why}."
 
 
 def _ceiling(event: WatermarkAlignmentEvent) -> str:

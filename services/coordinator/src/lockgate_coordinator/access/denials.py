@@ -1,5 +1,7 @@
 """The refusals of the guard, before the service sees a request. No text here ever holds a token."""
 
+from lockgate.duration import spoken_s
+
 
 class Unauthorized(Exception):
     """The request has no token, or an unknown one."""
@@ -15,7 +17,7 @@ class TooManyRequests(Exception):
     """
 
     def __init__(self, name: str, rate: int, retry_after_s: int) -> None:
-        super().__init__(f"the token {name!r} may make {rate} requests a second: wait {retry_after_s} s")
+        super().__init__(f"the token {name!r} may make {rate} requests a second: wait {spoken_s(retry_after_s)}")
         self.retry_after_s = retry_after_s
 
 

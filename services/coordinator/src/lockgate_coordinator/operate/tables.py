@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockgate_coordinator.operate.words import dated, holder, moment, span, who_holds
+from lockgate_coordinator.operate.words import dated, distance, holder, moment, rules, span, who_holds
 
 Json = dict[str, Any]
 
@@ -16,7 +16,8 @@ WIDE = 110
 """From this width on readers have a column with their owners."""
 
 NUMBERS = frozenset({"drift", "held", "readers", "lease", "progress", "batch", "position"})
-WHOLE = frozenset({"watermark", "ceiling", "drift", "held", "lease", "progress"})
+WHOLE = frozenset({"watermark", "ceiling"})
+"""Columns whose values stay on one line. A duration may break between its two units."""
 
 COLOURS = {
     "active": "green",
@@ -75,17 +76,9 @@ def _head(group: Json) -> RenderableType:
     table.add_row("ceiling", dated(event["max_desired_watermark"], now))
     if "would_be" in event:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
-    table.add_row(
-        "drift", f"{span(group['drift_ms'])} of {span(config['max_drift_ms'])}, catching up {config['catch_up']}"
-    )
-    hold = (
-        ""
-        if config["max_hold_ms"] is None
-        else f", who waits over {span(config['max_hold_ms'])}: {config['on_max_hold']}"
-    )
-    table.add_row(
-        "rules", f"{config['mode']}, lost readers {config['on_lost_reader']} after {span(config['lease_ms'])}{hold}"
-    )
+    table.add_row("drift", distance(group))
+    for row in rules(config):
+        table.add_row(*row)
     table.add_row("created", dated(group["created_at"], now))
     table.add_row("readers", str(group["readers"]))
     return table
@@ -144,7 +137,7 @@ def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
 
 
 def _table(*columns: str) -> Table:
-    """Aligns numbers to the right. Times and durations are never cut; long names are folded."""
+    """Aligns numbers to the right. No time is ever cut; long names are folded."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")

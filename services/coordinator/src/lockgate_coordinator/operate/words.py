@@ -1,47 +1,64 @@
 """Times, ages and reasons in words."""
 
-from itertools import pairwise
 from typing import Any
 
-from lockgate.watermark import MAX, MIN, iso
+from lockgate.duration import spoken
+from lockgate.watermark import MAX, MIN, instant
 
 Json = dict[str, Any]
 
-UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
+CATCH_UP = {
+    "strict": "strict: no reader goes further than max_drift above the lowest one",
+    "joint": "joint: as strict, or as far as all readers can reach with their next batch",
+}
+LOST = {"exclude": "counts no longer (exclude)", "hold": "counts on, and holds the others (hold)"}
+LONG_WAIT = {
+    "alarm": "of waiting a reader is overdue, and is logged (alarm)",
+    "proceed": "of waiting a reader goes on, and the ones it waited for do not count (proceed)",
+}
 SOURCES_NAMED = 3
 """How many of the readers that hold a group are named in a sentence."""
 
 
 def span(ms: int | None) -> str:
-    """A duration in its two largest units: "2h05m", "3.2s", "40ms"; "–" for none."""
-    if ms is None:
-        return "–"
-    sign, ms = ("-", -ms) if ms < 0 else ("", ms)
-    if ms < 1_000:
-        return f"{sign}{ms}ms" if ms else "0s"
-    if ms < 10_000:
-        return f"{sign}{ms / 1000:.1f}s"
-    for (name, unit), (below, less) in pairwise(UNITS):
-        if ms >= unit:
-            return f"{sign}{ms // unit}{name}{ms % unit // less:02}{below}"
-    return f"{sign}{ms // 1_000}s"
+    """A duration, as `spoken`; "–" for none."""
+    return "–" if ms is None else spoken(ms)
+
+
+def distance(group: Json) -> str:
+    """How far apart the group's readers are in event time, and what that means for them now."""
+    drift, config = group["drift_ms"], group["config"]
+    allowed = span(config["max_drift_ms"])
+    if drift is None:
+        return f"not known yet; {allowed} are allowed"
+    if drift <= config["max_drift_ms"]:
+        return f"the readers are {span(drift)} apart; {allowed} are allowed"
+    if config["mode"] == "observe":
+        return f"the readers are {span(drift)} apart, above the {allowed} of max_drift; mode observe holds nobody"
+    if config["catch_up"] == "strict":
+        return (
+            f"the readers are {span(drift)} apart, above the {allowed} of max_drift. Readers above the ceiling wait, "
+            f"and those below it read on, until all are within {allowed}"
+        )
+    return (
+        f"the readers are {span(drift)} apart, above the {allowed} of max_drift. That is allowed (joint): while "
+        "there is a backlog, a reader may go as far as all readers can reach with their next batch. Readers above the "
+        "ceiling wait"
+    )
 
 
 def moment(time: int, unbounded: str = "–") -> str:
     """A time to the second, for a table; "none yet" for MIN, `unbounded` for MAX."""
-    if time in (MIN, MAX):
-        return "none yet" if time == MIN else unbounded
-    text = iso(time)
+    text = instant(time, "none yet", unbounded)
     return text[:19] + "Z" if text.endswith("Z") else text
 
 
 def dated(time: int, now: int) -> str:
     """A time, and how long ago it was."""
-    if time == MIN:
-        return "none yet"
-    if time == MAX:
-        return "unbounded"
-    return f"{iso(time)} ({span(now - time)} ago)" if time <= now else f"{iso(time)} (in {span(time - now)})"
+    if time in (MIN, MAX):
+        return "none yet" if time == MIN else "unbounded"
+    age = f"{span(now - time)} ago" if time <= now else f"in {span(time - now)}"
+    return f"{instant(time)} ({age})"
 
 
 def holder(held: Json) -> str:
@@ -78,3 +95,15 @@ def _listed(names: list[str]) -> str:
     if len(names) > SOURCES_NAMED:
         return f"{', '.join(names[:SOURCES_NAMED])} and {len(names) - SOURCES_NAMED} more"
     return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + names[-1:])
+
+
+def rules(config: Json) -> list[tuple[str, str]]:
+    """The group's rules, each with what it means; a row each."""
+    rows = [
+        ("mode", "observe: ceilings are shown, and hold nobody" if config["mode"] == "observe" else "enforce"),
+        ("catch up", CATCH_UP[config["catch_up"]]),
+        ("lost", f"a reader that is silent for {span(config['lease_ms'])} {LOST[config['on_lost_reader']]}"),
+    ]
+    if config["max_hold_ms"] is not None:
+        rows.append(("long waits", f"after {span(config['max_hold_ms'])} {LONG_WAIT[config['on_max_hold']]}"))
+    return rows

@@ -8,13 +8,19 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TextIO
 
+from lockgate.duration import spoken
+from lockgate.watermark import instant
+
 LONGEST_TEXT = 256
 """Characters of a text in a field. Owners may have any length."""
+
+EVENT_TIMES = frozenset({"watermark", "ceiling"})
+"""Fields that are event times in ms."""
 
 AUDIT = "lockgate.audit"
 """The logger of the audit lines, which are written at every level."""
@@ -71,13 +77,13 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """`TIME LEVEL message key=value …`; a traceback follows in lines of its own, each behind a
-    bar.
+    """`TIME LEVEL message key=value …`, with durations and event times for a person; a traceback
+    follows in lines of its own, each behind a bar.
     """
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, and a traceback's."""
-        fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _fields(record).items() if key != "event")
+        fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _for_a_person(record) if key != "event")
         line = f"{_time(record)} {record.levelname} {_escaped(record.getMessage())}{fields}"
         if record.exc_info:
             line += "".join(f"\n  | {_escaped(each)}" for each in self.formatException(record.exc_info).splitlines())
@@ -92,6 +98,26 @@ def _time(record: logging.LogRecord) -> str:
 def _fields(record: logging.LogRecord) -> Mapping[str, object]:
     fields = getattr(record, "fields", None)
     return fields if isinstance(fields, Mapping) else {}
+
+
+def _for_a_person(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
+    """The fields with durations and event times in words; a JSON line has the milliseconds."""
+    for key, value in _fields(record).items():
+        yield (key.removesuffix("_ms") if isinstance(value, int) else key), _spoken(key, value)
+
+
+def _spoken(key: str, value: object) -> object:
+    if isinstance(value, Mapping):
+        # of a change: {"from": …, "to": …} by the name of what has changed
+        named = {inner: key if inner in ("from", "to") else str(inner) for inner in value}
+        return {inner: _spoken(named[inner], each) for inner, each in value.items()}
+    if isinstance(value, list):
+        return [_spoken(key, each) for each in value]
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    if key.endswith("_ms"):
+        return spoken(value)
+    return instant(value) if key in EVENT_TIMES else value
 
 
 def _cut(value: object) -> object:
