@@ -27,6 +27,7 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned
 from lockgate_spark.planning.kept_lags import KeptLags
+from lockgate_spark.planning.no_times import NoTimes
 from lockgate_spark.planning.producers import Producers, too_late
 from lockgate_spark.planning.reports import source_reports
 from lockgate_spark.planning.retention import Retention
@@ -75,6 +76,7 @@ class JointPlanner:
         self._drafted: _Drafted | None = None
         self._learned: Curve | None = None
         self._too_short = TooShort()
+        self._no_times = NoTimes()
         self._disorder = 0  # the most that was seen; the bounds use it where the user promised none
         self._sampled_at: float | None = None
         self._last: Plan[Key] | None = None  # the last plan that was carried out
@@ -216,6 +218,7 @@ class JointPlanner:
         unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
         if last is None:
             self._begin(unread)
+        self._no_times.check(unread)
         self._look_at_producers(unread, int(now * 1000))
         if last is not None and not again and self._is_fresh(last, unread, now):
             return last
