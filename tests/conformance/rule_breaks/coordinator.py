@@ -75,11 +75,8 @@ COMMITS: tuple[Break, ...] = (
     _Break(
         "commands that arrive together share one commit",
         "service/commit_queue.py",
-        "            waiting, began = self._waiting.pop(name), loop.time()\n",
-        (
-            "            waiting, began = [self._waiting[name].pop(0)], loop.time()\n"
-            "            if not self._waiting[name]:\n                del self._waiting[name]\n"
-        ),
+        "fit = max(1, bisect_right(list(weights), AT_ONCE))",
+        "fit = 1",
         QUEUE,
     ),
     _Break(

@@ -70,8 +70,8 @@ STANDING_STILL: tuple[Break, ...] = (
     _Break(
         "others are served in the pauses of long work",
         "pauses.py",
-        "        await asyncio.sleep(0)\n",
-        "        pass\n",
+        "            return result\n        await asyncio.sleep(0)\n",
+        "            return result\n",
         PAUSES,
     ),
     _Break(
