@@ -26,7 +26,7 @@ def skewed(kafka: KafkaBroker) -> SkewedTopic:
 
 
 def test_a_query_that_waits_for_its_group_says_for_whom_and_since_when(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with CoordinatorProcess() as coordinator:
         place = Coordinator(coordinator.url, group="g", source="orders")
@@ -39,16 +39,19 @@ def test_a_query_that_waits_for_its_group_says_for_whom_and_since_when(
         query.start(tmp_path, name="orders", available_now=False)
         try:
             assert query.query is not None
-            wait_for(lambda: status(query.query).state is QueryState.WAITING)
+            wait_for(lambda: status(query.query).waits_for == "slow/0")
             found = status(query.query)
-            assert found.waits_for == "slow/0"
+            assert found.state is QueryState.WAITING
             assert found.waits_since is not None
             assert "The query waits for its group" in str(found)
             assert "paused" in found._repr_html_()
             assert found.max_drift == 10 * MINUTE
+            wait_for(lambda: "orders waits for its group g: it is held by slow/0" in caplog.text)
         finally:
             query.stop()
         assert status(query.query).state is QueryState.ENDED
+    assert caplog.text.count("orders waits for its group") == 1
+    assert caplog.text.count("orders waited") == 1
 
 
 def test_a_query_that_has_read_all_an_observed_one_and_one_that_is_not_aligned_say_so(
