@@ -8,7 +8,7 @@ from lockgate.steps import AT_ONCE, Steps
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.pauses import LOOKS, Turns
+from lockgate_coordinator.pauses import LOOKS, InTurn
 from lockgate_coordinator.service.commit_queue import AT_ONCE as COMMITTED_AT_ONCE
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
@@ -94,7 +94,7 @@ async def test_others_are_served_between_the_commits_of_many_batches_for_one_gro
 
 
 async def test_heavy_bodies_take_turns_and_others_are_served_between_their_steps() -> None:
-    turns, steps_done, most_at_once = Turns(), 0, 0
+    in_turn, steps_done, most_at_once = InTurn(), 0, 0
 
     def steps() -> Steps[None]:
         nonlocal steps_done
@@ -111,5 +111,5 @@ async def test_heavy_bodies_take_turns_and_others_are_served_between_their_steps
                 await asyncio.sleep(0)
             most_at_once = max(most_at_once, steps_done - before)
 
-    await asyncio.gather(served(), *(turns.work(steps()) for _ in range(8)))
+    await asyncio.gather(served(), *(in_turn.work(steps()) for _ in range(8)))
     assert (steps_done, most_at_once) == (80, 1)

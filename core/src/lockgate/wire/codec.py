@@ -14,7 +14,6 @@ Used by the coordinator's API and by the clients.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 from lockgate.errors import InvalidMessage
 from lockgate.steps import AT_ONCE, Steps, at_once
@@ -228,9 +227,7 @@ def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
         "max_desired_watermark": alignment.max_desired_watermark,
         "would_be": alignment.would_be,
         "config_version": alignment.config_version,
-        "held_by": [
-            _present({item.name: getattr(held, item.name) for item in fields(held)}) for held in alignment.held_by
-        ],
+        "held_by": [_held_by_to_json(held) for held in alignment.held_by],
     }
     return _present(out)
 
@@ -380,6 +377,11 @@ def _alignment(taken: Fields) -> WatermarkAlignmentEvent:
         would_be=taken.integer_or_none("would_be"),
         config_version=taken.integer_or_none("config_version", low=0),
     )
+
+
+def _held_by_to_json(held: HeldBy) -> Json:
+    out: Json = {"source": held.source, "subtask": held.subtask, "watermark": held.watermark}
+    return out if held.split is None else {**out, "split": held.split}
 
 
 def _held_by(taken: Fields) -> HeldBy:

@@ -25,7 +25,7 @@ from lockgate_coordinator.api import (
     reports,
 )
 from lockgate_coordinator.fast.lean_reports import LeanReports
-from lockgate_coordinator.pauses import Turns
+from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing
 from lockgate_coordinator.settings import Settings
@@ -93,14 +93,14 @@ def create_app(
     )
     app.state.coordinator = coordinator
     app.state.settings = settings
-    app.state.turns = Turns()
+    app.state.in_turn = InTurn()
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
     for subject in (groups, readers, reports, alignment_events, health, metrics_page):
         app.include_router(subject.router)
     if settings.fast.lean_reports:
-        app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, turns=app.state.turns)
+        app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, in_turn=app.state.in_turn)
     # The middleware added last gets requests first: the guard comes before the lean routes.
     if settings.guarded:
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)

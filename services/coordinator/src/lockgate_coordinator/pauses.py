@@ -25,7 +25,7 @@ async def with_pauses(steps: Steps[T]) -> T:
         await asyncio.sleep(0)
 
 
-class Turns:
+class InTurn:
     """Long work of several requests at once. One of them does one step, whoever is next; then the
     others are served. So however many there are, nobody else waits for more than some steps.
     """

@@ -17,7 +17,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate_coordinator.api.problems import BodyTooLarge, NotJson
 from lockgate_coordinator.limits import BodyLimit, Limits
-from lockgate_coordinator.pauses import Turns
+from lockgate_coordinator.pauses import InTurn
 
 PIECE = 65_536
 """Bytes of JSON that are parsed at once: 3 ms at the most."""
@@ -53,13 +53,13 @@ def _limits(request: Request) -> Limits:
     return limits
 
 
-async def turns(request: Request) -> Turns:
+async def in_turn(request: Request) -> InTurn:
     """For work on a body that may take long."""
-    shared: Turns = request.app.state.turns
+    shared: InTurn = request.app.state.in_turn
     return shared
 
 
-TheTurns = Annotated[Turns, Depends(turns)]
+TheTurn = Annotated[InTurn, Depends(in_turn)]
 
 
 async def _body(request: Request, limit: BodyLimit) -> object:
@@ -85,7 +85,7 @@ async def _body(request: Request, limit: BodyLimit) -> object:
         raise BodyTooLarge(f"the body has over {limit.values:,} values: send less at a time")
     try:
         whole.decode()
-        return await request.app.state.turns.work(parsed(whole))
+        return await request.app.state.in_turn.work(parsed(whole))
     except RecursionError:
         raise InvalidMessage([("body", "is nested too deeply")]) from None
     except ValueError as error:

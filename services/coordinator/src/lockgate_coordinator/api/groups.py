@@ -13,7 +13,7 @@ from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.audit import audited, differences
-from lockgate_coordinator.api.bodies import Body, TheTurns, written
+from lockgate_coordinator.api.bodies import Body, TheTurn, written
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
     Digits,
@@ -88,7 +88,11 @@ async def listed(
 
 @router.get("/{group}", **route("unknown-group", answers={200: answer("The group", "InspectedGroup", ETAG)}))
 async def one(
-    group: GroupName, coordinator: TheCoordinator, turns: TheTurns, limit: Limit = 100, after: AfterReader | None = None
+    group: GroupName,
+    coordinator: TheCoordinator,
+    in_turn: TheTurn,
+    limit: Limit = 100,
+    after: AfterReader | None = None,
 ) -> Response:
     """The group with a page of its readers, by source and subtask: `limit`, or as many as 2 MB
     hold. The `ETag` is the configuration's.
@@ -97,7 +101,7 @@ async def one(
     found = inspected(
         committed.group, committed.event, committed.now_ms, limit=limit, after=None if after is None else _reader(after)
     )
-    text = await turns.work(written(await turns.work(found)))
+    text = await in_turn.work(written(await in_turn.work(found)))
     return Response(text, headers={"ETag": _etag(committed.group.config_version)}, media_type="application/json")
 
 
@@ -118,7 +122,7 @@ async def source(
     group: GroupName,
     source: SourceName,
     coordinator: TheCoordinator,
-    turns: TheTurns,
+    in_turn: TheTurn,
     limit: Limit = 100,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
@@ -129,7 +133,7 @@ async def source(
     if not committed.group.readers.has_source(source):
         raise UnknownSource(group, source)
     found = inspected_source(committed.group, source, committed.now_ms, limit=limit, after=after)
-    return Response(await turns.work(written(await turns.work(found))), media_type="application/json")
+    return Response(await in_turn.work(written(await in_turn.work(found))), media_type="application/json")
 
 
 def _reader(after: str) -> ReaderKey:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.wire.codec import alignment_to_json, progress_in_steps, report_in_steps, reports_in_steps
-from lockgate_coordinator.api.bodies import ReportBody, TheTurns
+from lockgate_coordinator.api.bodies import ReportBody, TheTurn
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, SourceName, TheCoordinator
 from lockgate_coordinator.api.problems import judged, rejections
@@ -21,29 +21,29 @@ JUDGED: Responses = {200: answer("The event, and what was rejected", "ReportsAns
 
 @router.post("/sources/{source}/watermarks", **route(*READERS, body="ReportedWatermarkEvent", answers=EVENT))
 async def report(
-    group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, turns: TheTurns
+    group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
     """One reader's watermark; renews its lease. The answer takes it into account."""
-    event = await turns.work(report_in_steps(body))
+    event = await in_turn.work(report_in_steps(body))
     return JSONResponse(alignment_to_json(await coordinator.report(group, source, event)))
 
 
 @router.post("/sources/{source}/progress", **route(*READERS, body="ProgressEvent", answers=EVENT))
 async def progress(
-    group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, turns: TheTurns
+    group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
     """A task's word about its splits, in the middle of a batch; renews the reader's lease."""
-    event = await turns.work(progress_in_steps(body))
+    event = await in_turn.work(progress_in_steps(body))
     return JSONResponse(alignment_to_json(await coordinator.progress(group, source, event)))
 
 
 @router.post("/watermarks", **route("unknown-group", body="Reports", answers=JUDGED))
 async def report_all(
-    request: Request, group: GroupName, body: ReportBody, coordinator: TheCoordinator, turns: TheTurns
+    request: Request, group: GroupName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
     """Up to 10,000 reports, each judged alone; `rejected` names those that were refused."""
-    items = await turns.work(reports_in_steps(body))
+    items = await in_turn.work(reports_in_steps(body))
     event, rejected = await coordinator.report_all(group, items)
     request.scope[requests.JUDGED] = judged(len(items), rejected)
-    texts = json.dumps(alignment_to_json(event)).encode(), await turns.work(rejections(rejected))
+    texts = json.dumps(alignment_to_json(event)).encode(), await in_turn.work(rejections(rejected))
     return Response(b'{"alignment":%b,"rejected":%b}' % texts, media_type="application/json")

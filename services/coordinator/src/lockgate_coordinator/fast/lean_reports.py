@@ -20,7 +20,7 @@ from lockgate_coordinator.api.problems import judged, problem, rejections
 from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.fast.whole_answers import WHOLE
 from lockgate_coordinator.limits import BodyLimit
-from lockgate_coordinator.pauses import Turns
+from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import JUDGED
@@ -31,13 +31,13 @@ _PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9.
 class LeanReports:
     """ASGI middleware around the application."""
 
-    def __init__(self, app: ASGIApp, coordinator: Coordinator, limit: BodyLimit, turns: Turns) -> None:
+    def __init__(self, app: ASGIApp, coordinator: Coordinator, limit: BodyLimit, in_turn: InTurn) -> None:
         self._app = app
         self._coordinator = coordinator
         self._limit = limit
         # The application refuses longer ones at once, without waiting for the body.
         self._length_digits = len(str(limit.size))
-        self._turns = turns
+        self._in_turn = in_turn
         self._encoded: tuple[WatermarkAlignmentEvent | None, bytes] = (None, b"")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,12 +72,15 @@ class LeanReports:
         if source is not None:
             event = report_from_bytes(body)
             return None if event is None else self._text(await self._coordinator.report(group, source, event))
-        reports = await self._turns.work(reports_from_bytes(body))
+        reports = await self._in_turn.work(reports_from_bytes(body))
         if reports is None:
             return None
         alignment, rejected = await self._coordinator.report_all(group, reports)
         scope[JUDGED] = judged(len(reports), rejected)
-        return b'{"alignment":%b,"rejected":%b}' % (self._text(alignment), await self._turns.work(rejections(rejected)))
+        return b'{"alignment":%b,"rejected":%b}' % (
+            self._text(alignment),
+            await self._in_turn.work(rejections(rejected)),
+        )
 
     def _text(self, event: WatermarkAlignmentEvent) -> bytes:
         """Reports of one commit are answered with the same event, one after the other."""
