@@ -82,7 +82,7 @@ def test_an_old_topic_with_records_from_2099_is_read_level_and_nothing_else_is_l
     assert sum(split.left_out for plan in busy for split in plan.splits if split.split == f"{topic}-0") in (2, 3)
     assert [text for text in warnings(caplog) if "left out" in text] == [
         f"topic {topic}, partition 0: the record at offset 200 is stamped 2099-01-01T00:00:00.000Z, more than "
-        "future_bound (1 day) ahead of the clock. It and others like it are left out of the alignment. They still "
+        "future_bound (1 d) ahead of the clock. It and others like it are left out of the alignment. They still "
         "move Spark's own watermark, unless the query filters them before withWatermark"
     ]
 
@@ -146,6 +146,6 @@ def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_
     assert first.watermark > now_ms() - 60 * MINUTE
     assert [text.split(". ")[0] for text in warnings(caplog) if "left out" in text] == [
         f"topic {topic}, partition 0: the record at offset 0 is stamped 1970-01-01T00:00:00.001Z, more than "
-        "past_bound (365 days) behind"
+        "past_bound (365 d) behind"
         " the clock"
     ]

@@ -15,6 +15,7 @@ from lockgate_spark import Alignment, align, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
+from support.answers import wait_for
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 from support.rows import Rows
 
@@ -221,6 +222,7 @@ def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_i
     counted = df.groupBy(F.window("timestamp", "1 hour")).count()
     first = counted.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "1")).start()
     try:
+        wait_for(lambda: bool(first.recentProgress))
         run(counted, tmp_path / "2", name="second")
     finally:
         first.stop()

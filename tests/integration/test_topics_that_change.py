@@ -162,7 +162,7 @@ def test_a_paused_split_is_let_go_before_kafka_deletes_its_records(
     assert ahead.end == 10 + ahead.let_go
     told = next(record.getMessage() for record in caplog.records if "let go" in record.getMessage())
     assert re.search(
-        rf"topic {re.escape(topic)}, partition 1: let go from offset 10 to {ahead.end} .*{next(iter(config))}=", told
+        rf"topic {re.escape(topic)}, partition 1: let go from offset 10 to {ahead.end} .*{next(iter(config))} is", told
     )
 
 

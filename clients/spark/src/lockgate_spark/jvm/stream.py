@@ -189,12 +189,7 @@ class Stream(Answers):
             native = self._java.latestOffset(start, limit)
             self._session.observe(self._index, parse(start.json()), _most_rows(limit), _offsets(native))
             return native
-        try:
-            end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
-        except Exception:
-            if self._session.run.is_active():
-                raise
-            return start  # `query.stop()` was called, which interrupts the calls into the JVM
+        end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
         # Without an end no topic matches: for None Spark waits, and runs no batch.
         return self._java.deserializeOffset(render(end)) if end else None
 
