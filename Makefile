@@ -34,7 +34,7 @@ test-versions: $(READY) ## the Spark client on every line of Spark that it knows
 long: $(READY) machine ## the fault, soak and scale suites
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
-mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of some eighty mistakes prints first
+mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of more than seventy mistakes prints first
 	@MISTAKES=write $(BIN)/python -m pytest tests/mistakes
 	@git diff --stat tests/mistakes
 
