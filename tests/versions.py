@@ -52,6 +52,7 @@ SAMPLE = {
         "made_of_a_batch",
     ),
     "spark/test_refusals.py": (),
+    "spark/jvm/test_failures.py": (),
     "spark/jvm/test_zone.py": (),
     "spark/jvm/test_deep_plans.py": (),
     "spark/logs/test_event_time.py": (),
