@@ -8,6 +8,7 @@ they fail instead: a build that tests less than it should is not green.
 """
 
 import importlib.metadata
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -54,6 +55,14 @@ def tireless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """
     if not request.module.__name__.endswith("test_pulse"):
         monkeypatch.setattr(pulse, "DEAF_S", 3_600.0)
+
+
+@pytest.fixture(autouse=True)
+def plain_log_texts(caplog: pytest.LogCaptureFixture) -> None:
+    """PySpark's own loggers make JSON of whatever their handlers get, and pytest has one handler for
+    all tests. So `caplog.text` would be JSON in each test after one that has met such a logger.
+    """
+    caplog.handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
