@@ -224,13 +224,16 @@ def tasks(tenant: Tenant, attack: str) -> Iterator[Awaitable[None]]:
 
 async def attack(tenant: Tenant, kind: str) -> None:
     """Until standard input ends."""
-    running = [asyncio.ensure_future(task) for task in tasks(tenant, kind)]
+    running = {asyncio.ensure_future(task) for task in tasks(tenant, kind)}
     await asyncio.to_thread(sys.stdin.read)
-    for task in running:
-        task.cancel()
-    for ended in await asyncio.gather(*running, return_exceptions=True):
-        if isinstance(ended, Exception) and not isinstance(ended, OSError):
-            raise ended
+    while running:
+        for task in running:
+            task.cancel()
+        # Before Python 3.12 `wait_for` may swallow a cancellation, so it is repeated.
+        ended, running = await asyncio.wait(running, timeout=1)
+        for error in (task.exception() for task in ended if not task.cancelled()):
+            if error is not None and not isinstance(error, OSError):
+                raise error
 
 
 def main() -> None:
