@@ -59,8 +59,8 @@ def tireless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture(autouse=True)
 def plain_log_texts(caplog: pytest.LogCaptureFixture) -> None:
-    """PySpark's own loggers make JSON of whatever their handlers get, and pytest has one handler for
-    all tests. So `caplog.text` would be JSON in each test after one that has met such a logger.
+    """PySpark's own loggers make JSON of whatever their handlers get, and pytest has one handler
+    for all tests. So `caplog.text` would be JSON in each test after one that has met such a logger.
     """
     caplog.handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
 

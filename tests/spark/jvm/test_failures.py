@@ -1,9 +1,9 @@
 """An error reaches Spark as one sentence, first and once, with its cause."""
 
 import logging
-import traceback
 import socket
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
