@@ -84,7 +84,7 @@ def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount)
     return worst
 
 
-@pytest.mark.parametrize("store", ["memory", "redis"])
+@pytest.mark.parametrize("store", ["memory", pytest.param("redis", marks=pytest.mark.long)])
 def test_two_queries_never_plan_further_apart_than_the_drift(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, redis_server: RedisServer, tmp_path: Path, store: str
 ) -> None:
