@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate_spark.planning.query_facts import Pace, QueryFacts
+from lockgate_spark.planning.query_facts import QueryFacts, WatermarkPace
 from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.members import MINUTE, Requests, at, create, inspect, member, membership
 from support.runs import RunInMemory, SourceInMemory
@@ -128,14 +128,14 @@ def test_a_coordinator_that_ignores_facts_is_answered_to_as_one_that_takes_them(
 def test_pace_is_the_rise_of_the_watermark_over_the_last_minute_or_the_last_batch(
     points: list[tuple[float, int]], expected: int | None
 ) -> None:
-    pace, found = Pace(), None
+    pace, found = WatermarkPace(), None
     for now, watermark in points:
         found = pace.seen(watermark, now)
     assert found == expected
 
 
 def test_pace_keeps_few_points_however_often_it_looks() -> None:
-    pace = Pace()
+    pace = WatermarkPace()
     for look in range(100_000):
         pace.seen(look, look / 100)
     assert len(pace._points) < 70

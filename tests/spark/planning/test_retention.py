@@ -174,7 +174,7 @@ def test_nothing_paused_is_lost_to_retention() -> None:
     assert retained(session) == {}
 
 
-def test_of_a_log_that_is_bounded_in_size_the_time_follows_from_how_fast_it_grows() -> None:
+def test_the_time_of_a_log_that_is_bounded_in_size_follows_from_how_fast_it_grows() -> None:
     clock = Clock()
     session, _ = plan("delete\t-1\t5000\tCreateTime", clock=clock)
     assert retained(session) == {}, "one look says nothing of its growth"

@@ -23,7 +23,7 @@ _APART_S = 1.0  # between two points, so that there are some sixty of them
 
 
 @dataclass(slots=True)
-class Pace:
+class WatermarkPace:
     """How fast one watermark rises."""
 
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
@@ -50,7 +50,7 @@ class QueryFacts:
 
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
-        self._paces: dict[int, Pace] = {}
+        self._paces: dict[int, WatermarkPace] = {}
         self._late: dict[int, int] = {}
 
     def count_late(self, index: int, total: int) -> None:
@@ -79,7 +79,7 @@ class QueryFacts:
                     retained_until=None if i not in retained else retained[i].until,
                     retention_split=None if i not in retained else retained[i].split,
                     producer_lag_ms=most.get(i),
-                    pace=self._paces.setdefault(i, Pace()).seen(status.watermark, now),
+                    pace=self._paces.setdefault(i, WatermarkPace()).seen(status.watermark, now),
                 ),
             )
             for i, status in statuses.items()

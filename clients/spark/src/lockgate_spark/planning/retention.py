@@ -47,10 +47,10 @@ class Edge:
 
     asked_at: int
     safe_from: Offsets
-    kept: Mapping[str, "Kept"]
+    kept: Mapping[str, "BoundedLog"]
 
 
-class Kept(NamedTuple):
+class BoundedLog(NamedTuple):
     """A log that is bounded in size: its `end`, and how many offsets before it Kafka keeps, as if
     all records had one size.
     """
@@ -217,7 +217,7 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
     return Edge(now, found, kept)
 
 
-def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, Kept]:
+def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
     """What Kafka keeps of the splits of which it keeps at `most` so many bytes."""
     if not most:
         return {}
@@ -225,7 +225,7 @@ def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfig
     for split in most.keys() - sizes.keys():
         configs.warn(topic_of(split), "no broker tells how large its logs are, so that retention.bytes is not watched")
     return {
-        split: Kept(ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
+        split: BoundedLog(ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
         for split, kept in most.items()
         if split in sizes
     }
