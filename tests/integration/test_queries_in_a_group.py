@@ -17,6 +17,7 @@ from lockgate_spark import (
     align,
     alignment_of,
     report_progress,
+    status,
 )
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -116,6 +117,23 @@ def test_a_paused_query_under_available_now_waits_and_is_not_ended(
     early = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "early", name="early")
     late = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "late", name="late")
     assert early.finish().counted == late.finish().counted == RECORDS
+
+
+def test_a_query_that_an_operator_has_paused_reads_nothing_says_who_and_loses_nothing_once_it_is_resumed(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g", expected_sources=["orders"])
+    pause = f"{coordinator.url}/v1/groups/g/sources/orders/pause"
+    httpx.put(pause, json={"reason": "the sink is away"}).raise_for_status()
+    query = member(spark, kafka, day, coordinator.url, budget=RECORDS // 4).start(tmp_path, name="orders")
+    wait_for(lambda: query.query is not None and "has paused it" in status(query.query).sentence)
+    assert query.query is not None
+    assert "waits for an operator" in status(query.query).sentence
+    assert '"the sink is away"' in status(query.query).sentence
+    assert query.plans == []
+    assert inspect(coordinator.url, "g")["sources"][0]["readers"][0]["state"] == "active"
+    httpx.delete(pause).raise_for_status()
+    assert query.finish().counted == RECORDS
 
 
 def test_stopping_a_paused_query_takes_no_longer_than_a_step(

@@ -13,10 +13,11 @@ from redis import Redis
 
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, replace_config
-from lockgate.wire.events import GroupConfig
+from lockgate.group.source_pauses import pause, resume
+from lockgate.wire.events import GroupConfig, SourcePause
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, keys, open_store
-from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS
+from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS, NEEDS_PAUSES
 from lockgate_testbed.redis import RedisServer
 from support.commits import change, reports, seen_by
 
@@ -147,6 +148,24 @@ async def test_another_configuration_replaces_the_settings_that_are_not_known_he
     assert "colour" not in head["config"]
     assert head["weather"] == {"rain": [1, 2**62]}
     await this.close()
+
+
+async def test_an_older_coordinator_may_work_on_a_group_as_long_as_no_operator_has_paused_a_source(
+    redis: Redis, store: Store
+) -> None:
+    def paused(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return pause(group, SourcePause(source="a", at=now_ms), now_ms)
+
+    def resumed(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return resume(group, "a", now_ms)
+
+    needs = []
+    for command in (reports("a", 1), paused, reports("a", 2), resumed):
+        await change(store, command)
+        needs.append(stored(redis, "head")["needs"])
+    assert needs == [NEEDS, NEEDS_PAUSES, NEEDS_PAUSES, NEEDS]
 
 
 async def test_a_group_that_needs_a_newer_release_is_neither_read_nor_written_and_the_answer_says_what_to_do(

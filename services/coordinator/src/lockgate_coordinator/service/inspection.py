@@ -14,7 +14,7 @@ from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
-from lockgate.wire.events import ReaderFacts, SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
 
@@ -59,7 +59,8 @@ def inspected(
     yield
     sources = list[Json]()
     for source, keys in groupby(shown, key=lambda key: key[0]):
-        sources.append({"source": source, "readers": (yield from _readers(group, list(keys), now_ms, splits=False))})
+        readers = yield from _readers(group, list(keys), now_ms, splits=False)
+        sources.append({"source": source, "paused": paused(group.pause_of(source)), "readers": readers})
     return {
         "group": group.name,
         "config": config_to_json(group.config),
@@ -71,6 +72,7 @@ def inspected(
         **_time("now", now_ms),
         "drift_ms": _widest(group, now_ms),
         "waiting_for": list(group.sources_missing),
+        "paused_sources": [paused(pause) for pause in group.paused_sources],
         "readers": len(group.readers),
         "sources": sources,
         "next": "{}/{}".format(*shown[-1]) if more else None,
@@ -90,11 +92,19 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
     return {
         "group": group.name,
         "source": source,
+        "paused": paused(group.pause_of(source)),
         **_time("group_watermark", group.group_watermark),
         **_time("now", now_ms),
         "readers": readers,
         "next": shown[-1][1] if more else None,
     }
+
+
+def paused(pause: SourcePause | None) -> Json | None:
+    """An operator's pause of a source; None where there is none."""
+    if pause is None:
+        return None
+    return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
 
 
 def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:
