@@ -93,8 +93,9 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
     with CoordinatorProcess("memory://" if store == "memory" else redis_server.url) as coordinator:
         group, expected = f"apart-{store}", [f"{store}-{name}" for name in ("fast", "slow")]
         create(coordinator.url, group, max_drift_ms=drift, expected_sources=expected)
-        fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, group=group, timeout=PATIENTLY)
-        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 10, group=group, timeout=PATIENTLY)
+        means: dict[str, Any] = {"group": group, "timeout": PATIENTLY}
+        fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, late_rows="count", **means)
+        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 10, **means)
         for query, name in ((fast, "fast"), (slow, "slow")):
             query.start(tmp_path / name, name=f"{store} {name}")
         for query in (slow, fast):
@@ -106,8 +107,11 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
         assert 0 < worst_drift(day, fast, slow) <= drift
         assert any(plan.paused for plan in fast.plans)
         assert any(plan.resumed for plan in fast.plans)
-        readers = {s["source"]: s["readers"][0]["state"] for s in inspect(coordinator.url, group)["sources"]}
-        assert readers == {f"{store}-fast": "finished", f"{store}-slow": "finished"}
+        readers = {s["source"]: s["readers"][0] for s in inspect(coordinator.url, group)["sources"]}
+        assert {name: reader["state"] for name, reader in readers.items()} == dict.fromkeys(expected, "finished")
+        facts = [readers[name]["facts"] for name in expected]
+        assert [each["late_rows"] for each in facts] == [0, None], "the slow one does not count them"
+        assert all(each["rows_saved"] >= 0 for each in facts)
 
 
 def test_a_paused_query_under_available_now_waits_and_is_not_ended(

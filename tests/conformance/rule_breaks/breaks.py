@@ -4,6 +4,7 @@ from rule_breaks.breaking import Break
 from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.edges import EDGES
+from rule_breaks.facts import FACTS
 from rule_breaks.groups import GROUPS
 from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
@@ -23,4 +24,5 @@ BREAKS: tuple[Break, ...] = (
     *GROWTH,
     *SPARK_CLIENT,
     *REPORTS,
+    *FACTS,
 )
