@@ -14,6 +14,7 @@ from lockgate.wire.events import (
     GroupConfig,
     Mode,
     ProgressEvent,
+    ReaderFacts,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
     SourcePause,
@@ -39,7 +40,10 @@ def full(group: Group, now_ms: int) -> Group:
     )
     epoch = group.readers["a:b", 7].epoch
     splits = {"p-0": SplitReport(watermark=MIN, state=SplitState.CAUGHT_UP, position=2**63 - 1, end=3, rows=4)}
-    event = ReportedWatermarkEvent(subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, splits=splits)
+    facts = ReaderFacts(late_rows=1, rows_saved=2, retained_until=MAX, retention_split="p-0", producer_lag_ms=3, pace=4)
+    event = ReportedWatermarkEvent(
+        subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, splits=splits, facts=facts
+    )
     group = report(group, "a:b", event, now_ms)
     step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
     group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)

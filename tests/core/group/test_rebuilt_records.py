@@ -14,7 +14,7 @@ from lockgate.group.commands import _Lowests, _reported
 from lockgate.group.group import create
 from lockgate.group.leases import _excused, _lost, _moved, without_reach
 from lockgate.group.readers import Reader
-from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent, SplitReport
+from lockgate.wire.events import GroupConfig, ReaderFacts, ReportedWatermarkEvent, SplitReport
 
 REPORT = ReportedWatermarkEvent(
     subtask=3,
@@ -26,6 +26,7 @@ REPORT = ReportedWatermarkEvent(
     park_ms=60_000,
     reach=9_000,
     splits={"a-0": SplitReport(watermark=5_000)},
+    facts=ReaderFacts(late_rows=1),
 )
 READER = Reader(
     epoch=7,
