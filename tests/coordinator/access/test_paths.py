@@ -23,13 +23,22 @@ from starlette.types import Message, Receive, Scope, Send
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.tokens import Role
-from lockgate_coordinator.api import alignment_events, groups, health, metrics_page, readers, reports, source_pauses
+from lockgate_coordinator.api import (
+    alignment_events,
+    groups,
+    health,
+    journal,
+    metrics_page,
+    readers,
+    reports,
+    source_pauses,
+)
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, source_pauses, readers, reports, alignment_events, health, metrics_page)
+SUBJECTS = (groups, journal, source_pauses, readers, reports, alignment_events, health, metrics_page)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]
@@ -37,6 +46,7 @@ OPEN = {"livez", "readyz"}
 BARE: Scope = {"type": "http", "headers": [], "query_string": b"", "root_path": ""}
 NEEDS = {
     "listed": Role.READ,
+    "journal": Role.READ,
     "one": Role.READ,
     "source": Role.READ,
     "current": Role.READ,

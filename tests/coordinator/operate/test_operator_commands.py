@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from lockgate_coordinator.__main__ import cli
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, accepting_only, serving
+from support.lockgate_command import fault, said
 
 T = 1_767_225_600_000  # 2026-01-01
 GROUP = "/v1/groups/checkout"
@@ -55,19 +56,6 @@ def reporting(http: httpx.Client, source: str, subtask: int, watermark: int, **m
     report = {"subtask": subtask, "epoch": epoch, "watermark": watermark, "splits": splits, **more}
     http.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
     return int(epoch)
-
-
-def said(url: str, *args: str, code: int = 0, width: int = 80, **env: str) -> str:
-    """What `lockgate` prints; its errors alone if it fails."""
-    done = CliRunner().invoke(cli, args, env={"LOCKGATE_URL": url, "COLUMNS": str(width), "LOCKGATE_TOKEN": "", **env})
-    assert done.exit_code == code, done.output
-    return done.stderr if code else done.stdout
-
-
-def fault(url: str, *args: str, **env: str) -> str:
-    """The one line of a command that fails."""
-    (line,) = said(url, *args, code=1, **env).splitlines()
-    return line
 
 
 def test_groups_shows_how_far_each_is_and_who_holds_it(http: httpx.Client) -> None:

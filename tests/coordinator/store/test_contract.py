@@ -24,6 +24,7 @@ from lockgate.wire.events import (
 )
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, open_store
+from lockgate_coordinator.store.base import JOURNAL_KEPT, JournalSpan
 
 
 async def created(store: Store, name: str = "g", config: GroupConfig | None = None) -> Group:
@@ -286,3 +287,29 @@ async def test_a_claim_brings_the_newest_group_into_the_cache(store: Store, stor
             group = replace(group, heard_at=heard_at)
             assert await each.commit(newest, group) is None
     await other.close()
+
+
+async def test_a_journal_keeps_its_newest_entries_in_order_and_goes_with_its_group(store: Store) -> None:
+    await store.note("g", ["a group that is not there has no journal"])
+    assert await store.noted("g", JournalSpan(), 10) == []
+    await created(store, "g")
+    await store.note("g", ["one", "two"])
+    await store.note("g", ["three"])
+    newest = await store.noted("g", JournalSpan(), 10)
+    assert [text for _, text in newest] == ["three", "two", "one"]
+    assert await store.noted("g", JournalSpan(newest_first=False), 10) == newest[::-1]
+    (three, _), (two, _), (one, _) = newest
+    assert await store.noted("g", JournalSpan(before=three), 1) == newest[1:2]
+    assert await store.noted("g", JournalSpan(after=one, newest_first=False), 1) == newest[1:2]
+    assert await store.noted("g", JournalSpan(after=one, before=three), 10) == newest[1:2]
+    assert await store.noted("g", JournalSpan(after=two, before=three), 10) == []
+    await store.note("g", [str(number) for number in range(3 * JOURNAL_KEPT)])
+    kept = await store.noted("g", JournalSpan(), 10 * JOURNAL_KEPT)
+    assert JOURNAL_KEPT <= len(kept) < 2 * JOURNAL_KEPT
+    assert kept[0][1] == str(3 * JOURNAL_KEPT - 1)
+    assert await store.discard("g") == 0
+    assert await store.noted("g", JournalSpan(), 10) == []
+    await created(store, "g")
+    assert await store.noted("g", JournalSpan(), 10) == []
+    assert await store.delete(await store.load("g"))
+    assert await store.noted("g", JournalSpan(), 10) == []

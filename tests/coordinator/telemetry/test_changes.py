@@ -4,12 +4,19 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from lockgate.group import commands
+from lockgate.group import commands, source_pauses
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create, replace_config
 from lockgate.group.readers import Reader
-from lockgate.wire.events import GroupConfig, Mode, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
+from lockgate.wire.events import (
+    GroupConfig,
+    Mode,
+    OnMaxHold,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    SourcePause,
+)
+from lockgate_coordinator.telemetry.changes import HOLD_MS, Change, Kind, are_ordinary, changes, moved
 
 CONFIG = GroupConfig(lease_ms=1_000, max_drift_ms=10)
 
@@ -184,6 +191,45 @@ def test_under_proceed_who_waited_is_let_go_and_whom_it_waited_for_is_passed_ove
     assert sorted(kinds(recorded.looks(600))) == ["reader_overdue b", "reader_passed_over a"]
     assert recorded.reports("a", 6) == []
     assert kinds(recorded.reports("a", 995)) == ["reader_counted_again a"]
+
+
+def test_a_wait_of_ten_seconds_is_one_change_with_its_holders_and_so_is_its_end() -> None:
+    recorded = Recorded(replace(CONFIG, lease_ms=100_000))
+    for source in ("a", "b"):
+        recorded.registers(source)
+    recorded.reports("a", 5)
+    recorded.reports("b", 1_000)
+    recorded.reports("b", 1_000)
+    since = recorded.now_ms - 1
+    assert recorded.reports("b", 1_000, later_ms=HOLD_MS - 2) == []
+    (began,) = recorded.reports("b", 1_000)
+    assert (began.kind, began.source) == (Kind.HOLD_BEGAN, "b")
+    assert began.details == {"since": since, "held_by": ["a/0"]}
+    assert recorded.reports("b", 1_000, later_ms=HOLD_MS) == []
+    recorded.reports("a", 2_000)
+    (ended,) = recorded.reports("b", 1_001)
+    assert (ended.kind, ended.details["waited_ms"]) == (Kind.HOLD_ENDED, recorded.now_ms - since)
+
+
+def test_a_shorter_wait_is_no_change() -> None:
+    recorded = Recorded(replace(CONFIG, lease_ms=100_000))
+    for source in ("a", "b"):
+        recorded.registers(source)
+    recorded.reports("a", 5)
+    recorded.reports("b", 1_000)
+    recorded.reports("b", 1_000)
+    recorded.reports("a", 2_000, later_ms=HOLD_MS - 3)
+    assert recorded.reports("b", 1_001) == []
+
+
+def test_a_pause_of_a_source_and_its_end_are_a_change_each() -> None:
+    recorded = Recorded()
+    recorded.registers("a")
+    pause = SourcePause(source="a", at=7, by="ops", reason="night")
+    (paused,) = recorded.commit(lambda group, now_ms: source_pauses.pause(group, pause, now_ms))
+    assert (paused.kind, paused.source, paused.details) == (Kind.SOURCE_PAUSED, "a", {"by": "ops", "why": "night"})
+    (resumed,) = recorded.commit(lambda group, now_ms: source_pauses.resume(group, "a", now_ms))
+    assert (resumed.kind, resumed.details["paused_by"]) == (Kind.SOURCE_RESUMED, "ops")
 
 
 def test_the_last_expected_source_makes_the_common_start() -> None:

@@ -193,6 +193,8 @@ SOURCE_PAUSED = [
     Step(at=7, method="PUT", path="/v1/groups/checkout/sources/invoices/pause", body={}),
     Step(at=7, method="PUT", path=f"/v1/groups/{ORDERS}/pause", body={"because": 1}),
     get(7, "/v1/groups/checkout/alignment"),
+    get(7, "/v1/groups/checkout/journal?limit=2&order=oldest"),
+    get(7, "/v1/groups/checkout/journal?kind=rain"),
     delete(8, f"{ORDERS}/pause"),
 ]
 GONE = [

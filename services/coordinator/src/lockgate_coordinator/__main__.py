@@ -15,7 +15,7 @@ from lockgate_coordinator.access.token_file import NAME, valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.limits import Limits
-from lockgate_coordinator.operate import commands, transfer
+from lockgate_coordinator.operate import acts, commands, looks, transfer
 from lockgate_coordinator.server import ListenError, run, serve
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
@@ -30,7 +30,6 @@ WEEK_H = 168.0
 cli = typer.Typer(
     help="lockgate: splits that run ahead in event time wait until the ones behind catch up.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -257,6 +256,11 @@ def token_command(
 
 cli.command("groups")(commands.groups)
 cli.command("describe")(commands.describe)
+cli.command("check")(looks.check)
+cli.command("journal")(looks.journal)
+cli.command("pause")(acts.pause)
+cli.command("resume")(acts.resume)
+cli.add_typer(acts.config, name="config")
 cli.command("evict")(commands.evict)
 cli.command("leave")(commands.leave)
 cli.command("forget")(commands.forget)

@@ -19,6 +19,7 @@ from lockgate_coordinator.api import (
     document,
     groups,
     health,
+    journal,
     metrics_page,
     problems,
     readers,
@@ -98,7 +99,7 @@ def create_app(
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
-    for subject in (groups, source_pauses, readers, reports, alignment_events, health, metrics_page):
+    for subject in (groups, journal, source_pauses, readers, reports, alignment_events, health, metrics_page):
         app.include_router(subject.router)
     if settings.fast.lean_reports:
         app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, in_turn=app.state.in_turn)

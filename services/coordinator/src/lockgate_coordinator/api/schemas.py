@@ -269,6 +269,18 @@ SCHEMAS: dict[str, Json] = {
             "next": or_null(SUBTASK),
         }
     ),
+    "JournalEntry": record(
+        {
+            "id": TEXT,
+            **_with_iso("at"),
+            "kind": TEXT,
+            "by": or_null(TEXT),
+            "reason": TEXT,
+            "details": {"type": "object"},
+        },
+        {"source": NAME, "subtask": SUBTASK},
+    ),
+    "Journal": record({"group": NAME, "items": list_of(ref("JournalEntry"), maxItems=1000), "next": or_null(TEXT)}),
     "Live": record({"status": {"const": "live"}}),
     "Ready": record({"status": {"const": "ready"}}),
 }

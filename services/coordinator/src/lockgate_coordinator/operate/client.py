@@ -115,6 +115,17 @@ class CoordinatorClient:
     def leave(self, group: str, source: str, subtask: int, epoch: int) -> None:
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", epoch=epoch)
 
+    def pause(self, group: str, source: str, reason: str) -> None:
+        self._send("PUT", f"/v1/groups/{group}/sources/{source}/pause", body={"reason": reason})
+
+    def resume(self, group: str, source: str) -> None:
+        self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
+
+    def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
+        """Up to `limit` entries of the journal, by `after`, `kind`, `source` and `order`."""
+        items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
+        return items
+
     def forget(self, group: str) -> None:
         self._send("DELETE", f"/v1/groups/{group}")
 

@@ -47,7 +47,7 @@ def groups(
     _not_both(as_json, watch)
     with asking(url, token_file, ca) as client:
         if as_json:
-            _print_json(client.groups())
+            print_json(client.groups())
         else:
             _show(lambda width: groups_table(client.groups()), watch=watch)
 
@@ -71,7 +71,7 @@ def describe(
     with asking(url, token_file, ca) as client:
         try:
             if as_json:
-                _print_json(
+                print_json(
                     client.group(group, limit, after) if source is None else client.source(group, source, limit, after)
                 )
                 return
@@ -92,7 +92,7 @@ def evict(
     again.
     """
     with asking(url, token_file, ca) as client:
-        _done(
+        done(
             client,
             lambda: client.evict(group, source, subtask),
             f"reader {source}/{subtask} is out of {group}",
@@ -114,7 +114,7 @@ def leave(
     successor stays.
     """
     with asking(url, token_file, ca) as client:
-        _done(
+        done(
             client,
             lambda: client.leave(group, source, subtask, epoch),
             f"reader {source}/{subtask} has left {group}",
@@ -136,7 +136,7 @@ def forget(
     if not yes:
         typer.confirm(f"forget group {group} at {url}, with its configuration and all its readers?", abort=True)
     with asking(url, token_file, ca) as client:
-        _done(client, lambda: client.forget(group), f"group {group} is forgotten", group, None)
+        done(client, lambda: client.forget(group), f"group {group} is forgotten", group, None)
 
 
 def _described(
@@ -171,7 +171,8 @@ def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
             return
 
 
-def _done(client: CoordinatorClient, act: Callable[[], None], message: str, group: str, source: str | None) -> None:
+def done(client: CoordinatorClient, act: Callable[[], None], message: str, group: str, source: str | None) -> None:
+    """Does an act and says so. An unknown name is refused with the names that are there."""
     try:
         act()
     except NotFound as fault:
@@ -179,7 +180,8 @@ def _done(client: CoordinatorClient, act: Callable[[], None], message: str, grou
     typer.echo(message)
 
 
-def _print_json(answer: Json) -> None:
+def print_json(answer: Json) -> None:
+    """An answer for programs."""
     typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
 
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockgate_coordinator.operate.words import dated, distance, holder, moment, rules, span, who_holds
+from lockgate_coordinator.operate.words import dated, distance, holder, moment, paused_by, rules, span, who_holds
 
 Json = dict[str, Any]
 
@@ -77,6 +77,8 @@ def _head(group: Json) -> RenderableType:
     if "would_be" in event:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
     table.add_row("drift", distance(group))
+    for paused in group.get("paused_sources", []):
+        table.add_row("paused", paused_by(paused, now))
     for row in rules(config):
         table.add_row(*row)
     table.add_row("created", dated(group["created_at"], now))

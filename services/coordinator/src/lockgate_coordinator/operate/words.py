@@ -87,6 +87,13 @@ def who_holds(group: Json) -> str:
     return f"The group {would} held by {_listed(names)} at {moment(event['group_watermark'])}{limit}."
 
 
+def paused_by(paused: Json, now: int) -> str:
+    """Which source an operator has paused, who, since when, and why."""
+    who = "an operator" if paused["by"] is None else f"operator {paused['by']}"
+    reason = f': "{paused["reason"]}"' if paused["reason"] else ""
+    return f"source {paused['source']} by {who} since {dated(paused['at'], now)}{reason}"
+
+
 def _placed(held: Json) -> str:
     return f"reader {holder(held)}" + (f" (split {held['split']})" if "split" in held else "")
 

@@ -31,7 +31,7 @@ from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import AT_ONCE, CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store
-from lockgate_coordinator.store.base import DONE_BEFORE
+from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,10 @@ class Coordinator:
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
+
+    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+        """Entries of the group's journal, each with its id."""
+        return await self._store.noted(name, span, limit)
 
     async def forget(self, name: str, act: str | None = None) -> None:
         """Deletes the group. A successor never reuses its revisions and epochs."""

@@ -24,6 +24,7 @@ time. Every store passes tests/coordinator/store/test_contract.py. Errors of a s
 leave it as `StoreUnavailable`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -42,6 +43,10 @@ CLAIMED_MS = 40
 """How long a claim keeps other processes away. A claim is advice that saves refused commits; safety
 does not depend on it.
 """
+
+
+JOURNAL_KEPT: Final = 1_000
+"""How many entries of a group's journal are kept, the newest ones. Redis may keep some more."""
 
 
 class StoreUnavailable(Exception):
@@ -97,6 +102,17 @@ class Loaded:
         return max(self.next_version, high_water)
 
 
+@dataclass(frozen=True, slots=True)
+class JournalSpan:
+    """The entries above the id `after` and below `before`; empty: without that bound. Ids are
+    MS-NUMBER, by the store's time. `newest_first`: in which order.
+    """
+
+    after: str = ""
+    before: str = ""
+    newest_first: bool = True
+
+
 class Store(Protocol):
     """Where groups are kept. All awaited methods raise `StoreUnavailable`. Those that read a group
     raise `UnreadableGroup` where only that group is at fault.
@@ -119,6 +135,18 @@ class Store(Protocol):
         """Deletes the group, however large it is, and even if it cannot be read. Returns how many
         readers it had; None: there was no group; `DONE_BEFORE`: the same `act` had deleted the
         group, and it, or its successor, is left alone.
+        """
+        ...
+
+    async def note(self, name: str, entries: Sequence[str]) -> None:
+        """Adds to the journal of a group, which goes with the group. Writes nothing of a group that
+        is not there.
+        """
+        ...
+
+    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+        """Up to `limit` entries of the group's journal, each with its id. Empty for a group that is
+        not there.
         """
         ...
 

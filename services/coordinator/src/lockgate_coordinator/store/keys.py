@@ -16,6 +16,7 @@ lockgate:{<group>}:series    sorted set: the series of commits that have ended, 
 lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
 lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
                              which they may claim next; expires
+lockgate:{<group>}:journal   stream: the group's journal, an entry each (JSON in `entry`); expires
 lockgate:ready               written by the readiness check, expires at once
 """
 
@@ -36,6 +37,10 @@ def of_group(group: str) -> tuple[str, str, str, str]:
 def of_claim(group: str) -> tuple[str, str]:
     """Claim and queue."""
     return f"lockgate:{{{group}}}:claim", f"lockgate:{{{group}}}:queue"
+
+
+def journal(group: str) -> str:
+    return f"lockgate:{{{group}}}:journal"
 
 
 def state(group: str) -> str:

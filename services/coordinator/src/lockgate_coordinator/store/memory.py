@@ -3,11 +3,12 @@ which restores the groups.
 """
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from lockgate.group.group import Group
-from lockgate_coordinator.store.base import DONE_BEFORE, Loaded
+from lockgate_coordinator.store.base import DONE_BEFORE, JOURNAL_KEPT, JournalSpan, Loaded
 
 
 def steady_clock() -> Callable[[], int]:
@@ -31,6 +32,7 @@ class MemoryStore:
         self._clock = clock or steady_clock()
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
+        self._journals: dict[str, deque[tuple[tuple[int, int], str]]] = {}
         self._gone: dict[str, tuple[int, str]] = {}  # deleted groups: when, in that order, and by which act
 
     def cached(self, name: str) -> Loaded:
@@ -51,6 +53,7 @@ class MemoryStore:
             return False
         self._versions[loaded.name] = loaded.last_version
         self._groups.pop(loaded.name, None)
+        self._journals.pop(loaded.name, None)
         self._gone.pop(loaded.name, None)
         self._gone[loaded.name] = (self._clock(), act)
         self._forget_old_names()
@@ -75,6 +78,25 @@ class MemoryStore:
         await self.delete(loaded, act)
         return len(loaded.group.readers)
 
+    async def note(self, name: str, entries: Sequence[str]) -> None:
+        if name not in self._groups:
+            return
+        journal = self._journals.setdefault(name, deque(maxlen=JOURNAL_KEPT))
+        for entry in entries:
+            last_ms, number = journal[-1][0] if journal else (0, 0)
+            now_ms = max(self._clock(), last_ms)
+            journal.append(((now_ms, number + 1 if now_ms == last_ms else 0), entry))
+
+    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+        journal = self._journals.get(name, ())
+        after, before = _place(span.after), _place(span.before)
+        inside = (
+            ("{}-{}".format(*place), entry)
+            for place, entry in (reversed(journal) if span.newest_first else journal)
+            if (after is None or place > after) and (before is None or place < before)
+        )
+        return list(islice(inside, limit))
+
     async def claim(self, name: str) -> int:
         return 0
 
@@ -92,3 +114,11 @@ class MemoryStore:
 
     async def close(self) -> None:
         return None
+
+
+def _place(id: str) -> tuple[int, int] | None:
+    """The place of an entry of a journal; None for no id."""
+    if not id:
+        return None
+    now_ms, _, number = id.partition("-")
+    return int(now_ms), int(number or 0)

@@ -22,7 +22,15 @@ from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import Form, RedisAddress
-from lockgate_coordinator.store.base import CACHED_WITHIN_MS, CLAIMED_MS, Loaded, StoreUnavailable, UnreadableGroup
+from lockgate_coordinator.store.base import (
+    CACHED_WITHIN_MS,
+    CLAIMED_MS,
+    JOURNAL_KEPT,
+    JournalSpan,
+    Loaded,
+    StoreUnavailable,
+    UnreadableGroup,
+)
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
 from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
@@ -48,6 +56,9 @@ AHEAD_MS = 60_000
 above the group's version: a reader may register several times within one millisecond.
 """
 
+JOURNAL_KEPT_MS = 30 * 86_400_000
+"""How long Redis keeps the journal of a group of which nothing is noted any more."""
+
 READINGS = 20
 """How often a large group that changes meanwhile is read on."""
 
@@ -68,7 +79,7 @@ class RedisStore:
         self._numbers = count(1)
         self._clocks = ServerClocks(str(address), several=address.form is Form.CLUSTER)
         self._values, self._discard = (Script("since_version", step) for step in ("values", "discard"))
-        self._ready = Script("ready")
+        self._ready, self._note = Script("ready"), Script("note")
         self._unreadable: set[str] = set()
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
 
@@ -117,7 +128,8 @@ class RedisStore:
         back if a successor was created meanwhile.
         """
         args: list[str | bytes | int] = [_mark(loaded), loaded.last_version, REMEMBERED_MS]
-        done = await self._connections.run(self._delete, keys.of_group(loaded.name), args)
+        own = (*keys.of_group(loaded.name), keys.journal(loaded.name))
+        done = await self._connections.run(self._delete, own, args)
         if done:
             await self._unlist(loaded.name)
         self._groups.drop(loaded.name)
@@ -127,11 +139,22 @@ class RedisStore:
         """Also takes a name off the list that has no group."""
         call = token_hex(8)
         args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call]
-        readers = await self._connections.run(self._discard, keys.of_group(name), args)
+        own = (*keys.of_group(name), keys.journal(name))
+        readers = await self._connections.run(self._discard, own, args)
         self._groups.drop(name)
         self._unreadable.discard(name)
         await self._unlist(name)
         return None if readers is None else int(readers)
+
+    async def note(self, name: str, entries: Sequence[str]) -> None:
+        args: list[str | bytes | int] = [JOURNAL_KEPT, JOURNAL_KEPT_MS, packed(entries)]
+        await self._connections.run(self._note, (keys.state(name), keys.journal(name)), args)
+
+    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+        low, high = f"({span.after}" if span.after else "-", f"({span.before}" if span.before else "+"
+        command, *ends = ("XREVRANGE", high, low) if span.newest_first else ("XRANGE", low, high)
+        found = await self._connections.command(command, keys.journal(name), *ends, "COUNT", limit)
+        return [(str(id), str(fields["entry"])) for id, fields in found]
 
     async def claim(self, name: str) -> int:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)

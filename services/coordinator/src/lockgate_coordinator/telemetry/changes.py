@@ -14,7 +14,14 @@ from enum import Enum
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked
 from lockgate.group.readers import Moved, Reader, ReaderKey, Readers
-from lockgate.wire.events import GroupConfig, OnMaxHold, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, OnLostReader, OnMaxHold, ReportedWatermarkEvent
+
+HOLD_MS = 10_000
+"""How long a reader waits for the others before that is a change. A shorter wait is how a group
+works.
+"""
+
+HOLDERS_NAMED = 8
 
 NOBODY: AbstractSet[ReaderKey] = frozenset()
 
@@ -44,6 +51,8 @@ class Kind(str, Enum):
     OVERDUE = "reader_overdue"
     PASSED_OVER = "reader_passed_over"
     COUNTED = "reader_counted_again"
+    HOLD_BEGAN = "hold_began"
+    HOLD_ENDED = "hold_ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,9 @@ def changes(
     if before is not None and before.paused_sources != after.paused_sources:
         yield from _of_pauses(before, after)
     for key, old, new in readers:
+        if old is not None and new is not None and old.held_since is not None:
+            for kind, reason, details in _of_holds(before, old, new, old.held_since):
+                yield Change(kind, after.name, *key, reason, details)
         if old is None or new is None or not _is_ordinary(old, new):
             for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted, expired):
                 yield Change(kind, after.name, *key, reason, details)
@@ -309,6 +321,26 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
             "the group was configured anew" if configured else "it is within max_drift_ms of the others again",
             {},
         )
+
+
+def _of_holds(before: Group | None, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
+    """A wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it ends. Only
+    reports are looked at: a reader that waits reports every third of a lease at least.
+    """
+    was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since
+    if goes_on and not was_long and new.heard_at - since >= HOLD_MS:
+        yield Kind.HOLD_BEGAN, "it waits at the ceiling", {"since": since, "held_by": _holders(before)}
+    elif was_long and not goes_on:
+        yield Kind.HOLD_ENDED, "it reads on, or is lost", {"since": since, "waited_ms": new.heard_at - since}
+
+
+def _holders(group: Group | None) -> list[str]:
+    """The first readers at the group's watermark, as SOURCE/SUBTASK."""
+    if group is None:
+        return []
+    with_lost = group.config.on_lost_reader is OnLostReader.HOLD
+    keys = group.readers.at_watermark(group.group_watermark, HOLDERS_NAMED, with_lost=with_lost)
+    return ["{}/{}".format(*key) for key in keys]
 
 
 def _was_let_go(after: Group, old: Reader, new: Reader, now_ms: int) -> bool:

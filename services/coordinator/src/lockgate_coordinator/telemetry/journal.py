@@ -16,6 +16,7 @@ from lockgate.group.readers import ReaderKey
 from lockgate.steps import AT_ONCE, Steps, at_once, parts
 from lockgate_coordinator.store.base import Loaded
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
+from lockgate_coordinator.telemetry.kept_changes import KeptChanges
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 100
@@ -27,19 +28,33 @@ LOGGER = "lockgate.changes"
 WARNINGS = frozenset({Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED})
 """The kinds that an operator may have to act on."""
 
+ACTS = frozenset(
+    {
+        Kind.GROUP_CREATED,
+        Kind.GROUP_CONFIGURED,
+        Kind.SOURCE_PAUSED,
+        Kind.SOURCE_RESUMED,
+        Kind.EVICTED,
+        Kind.FENCED,
+    }
+)
+"""The kinds that may be an operator's act: the journal has the operator's name."""
+
 _log = logging.getLogger(LOGGER)
 
 
 class Journal:
     """Records each successful commit of this process. `counts` are the changes of each kind,
-    `totals` the running totals of each source.
+    `totals` the running totals of each source. `kept` takes what operators read back.
     """
 
-    def __init__(self, totals: Totals) -> None:
+    def __init__(self, totals: Totals, kept: KeptChanges) -> None:
+        self.kept = kept
         self.counts: Counter[Kind] = Counter()
         self._totals = totals
         self._evicting: set[tuple[str, ReaderKey]] = set()
         self._expiring: set[tuple[str, ReaderKey]] = set()
+        self._operators: dict[str, str | None] = {}
 
     def committed(self, loaded: Loaded, group: Group) -> Steps[None]:
         """Records that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
@@ -62,6 +77,17 @@ class Journal:
         kind = Kind.GROUP_EXPIRED if expired else Kind.GROUP_DELETED
         change = Change(kind, name, None, None, why, {"readers": readers})
         at_once(self._written(name, [change]))
+
+    @contextmanager
+    def acting(self, group: str, by: str | None) -> Iterator[None]:
+        """Inside this context an operator acts on the group. `by`: the name of the operator's
+        token. Of two who act at once the later one's name is kept.
+        """
+        self._operators[group] = by
+        try:
+            yield
+        finally:
+            self._operators.pop(group, None)
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
@@ -92,6 +118,7 @@ class Journal:
             if written < LINES_OF_ONE_COMMIT:
                 written += 1
                 _write_line(change)
+                self.kept.keep(change, self._operators.get(group) if change.kind in ACTS else None)
             else:
                 beyond[change.kind] += 1
         if beyond:

@@ -21,6 +21,7 @@ from lockgate_coordinator.telemetry.group_figures import Scrape
 from lockgate_coordinator.telemetry.group_metrics import families_of
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
+from lockgate_coordinator.telemetry.kept_changes import KeptChanges
 from lockgate_coordinator.telemetry.observed import STEPS, ObservedStore
 from lockgate_coordinator.telemetry.requests import RequestFigures
 from lockgate_coordinator.telemetry.totals import Totals
@@ -33,7 +34,7 @@ class Metrics:
 
     def __init__(self, store: Store) -> None:
         self.totals = Totals()
-        self.journal = Journal(self.totals)
+        self.journal = Journal(self.totals, KeptChanges(store))
         self.store = ObservedStore(store, self.journal)
         self.requests = RequestFigures()
         self.process = ProcessCollector(registry=None)

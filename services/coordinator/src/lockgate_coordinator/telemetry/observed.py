@@ -3,16 +3,16 @@ Its callers use it like the store itself.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from lockgate.group.group import Group
 from lockgate_coordinator.pauses import with_pauses
-from lockgate_coordinator.store.base import DONE_BEFORE, Loaded, Store, StoreUnavailable
+from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan, Loaded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
-STEPS = ("load", "commit", "delete", "discard", "claim", "names", "count", "ping")
+STEPS = ("load", "commit", "delete", "discard", "noted", "claim", "names", "count", "ping")
 
 
 class ObservedStore:
@@ -68,6 +68,14 @@ class ObservedStore:
             self._journal.deleted(name, readers)
         return readers
 
+    async def note(self, name: str, entries: Sequence[str]) -> None:
+        await self._store.note(name, entries)
+
+    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+        """As the store's own."""
+        with _Step(self, "noted"):
+            return await self._store.noted(name, span, limit)
+
     async def claim(self, name: str) -> int:
         """As the store's own."""
         with _Step(self, "claim"):
@@ -92,6 +100,7 @@ class ObservedStore:
         return await self._store.dangers()
 
     async def close(self) -> None:
+        await self._journal.kept.close()
         await self._store.close()
 
     def now_s(self) -> float:

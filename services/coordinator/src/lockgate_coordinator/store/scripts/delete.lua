@@ -3,7 +3,7 @@
 if mark_now() ~= ARGV[1] then
   return 0
 end
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+redis.call('DEL', unpack(KEYS))
 redis.call('HSET', KEYS[1], 'version', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1

@@ -1,0 +1,69 @@
+"""The journal of a group: its changes and operators' acts, as the store has kept them."""
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import JSONResponse
+
+from lockgate.errors import InvalidMessage
+from lockgate_coordinator.api.document import Responses, answer, route
+from lockgate_coordinator.api.parts import GroupName, Limit, TheCoordinator
+from lockgate_coordinator.api.schemas import ref
+from lockgate_coordinator.service.journal_pages import Question, journal_page
+from lockgate_coordinator.telemetry.changes import Kind
+
+router = APIRouter(prefix="/v1/groups/{group}/journal", tags=["groups"])
+
+LINES = "application/x-ndjson"
+KINDS = frozenset(kind.value for kind in Kind)
+
+_KIND = f"({'|'.join(sorted(KINDS))})"
+Kinds = Annotated[
+    str,
+    Query(
+        description="Kinds of entries, commas between; empty: all",
+        max_length=1000,
+        json_schema_extra={"pattern": f"^({_KIND}(,{_KIND}){{0,9}})?$"},
+    ),
+]
+Id = Annotated[str, Query(pattern=r"^([0-9]{1,15}(-[0-9]{1,9})?)?$", description="An entry's id, or a time in ms")]
+JOURNAL: Responses = {
+    200: {
+        **answer("A page of the journal", "Journal"),
+        "content": {"application/json": {"schema": ref("Journal")}, LINES: {"schema": ref("JournalEntry")}},
+    }
+}
+
+
+@router.get("", response_class=Response, **route("unknown-group", answers=JOURNAL))
+async def journal(
+    group: GroupName,
+    coordinator: TheCoordinator,
+    limit: Limit = 100,
+    after: Id = "",
+    before: Id = "",
+    kind: Kinds = "",
+    source: Annotated[str, Query(pattern="^[A-Za-z0-9._:-]{0,255}$")] = "",
+    order: Annotated[str, Query(pattern="^(newest|oldest)$")] = "newest",
+    accept: Annotated[str, Header()] = "",
+) -> Response:
+    """Entries above `after` and below `before`, the newest ones first, or the oldest. `next` is the
+    `before` (the `after` from the oldest on) of the next page. With `Accept: application/x-ndjson`
+    one entry a line.
+    """
+    question = Question(after=after, before=before, newest_first=order == "newest", kinds=_kinds(kind), source=source)
+    found, last = await journal_page(coordinator, group, question, limit)
+    if LINES in accept:
+        lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in found)
+        return Response("".join(lines), media_type=LINES)
+    return JSONResponse({"group": group, "items": found, "next": last})
+
+
+def _kinds(text: str) -> frozenset[str]:
+    """Raises `InvalidMessage` for a word that is no kind."""
+    kinds = frozenset(text.split(",")) if text else frozenset()
+    if kinds - KINDS:
+        names = ", ".join(sorted(kinds - KINDS))
+        raise InvalidMessage([("kind", f"{names[:200]!r} is no kind; known are {', '.join(sorted(KINDS))}")])
+    return kinds

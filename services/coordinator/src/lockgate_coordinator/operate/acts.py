@@ -1,0 +1,139 @@
+"""The operator's acts on a group: pause and resume a source, change the configuration. Each is
+confirmed, and stands in the group's journal with the name of the token.
+"""
+
+from typing import Annotated, Any
+
+import typer
+
+from lockgate.duration import spoken
+from lockgate.errors import InvalidMessage
+from lockgate.wire.codec import config_from_json, config_to_json
+from lockgate_coordinator.operate.client import Json
+from lockgate_coordinator.operate.commands import done, print_json
+from lockgate_coordinator.operate.durations import milliseconds
+from lockgate_coordinator.operate.options import (
+    DEFAULT_URL,
+    AsJson,
+    Ca,
+    GroupArgument,
+    SourceArgument,
+    TokenFile,
+    Url,
+    Yes,
+    asking,
+)
+
+Reason = Annotated[str, typer.Option("--reason", help="Why, for those who look at the group and at the query.")]
+
+config = typer.Typer(no_args_is_help=True, help="Show or change a group's configuration.")
+
+
+def pause(
+    group: GroupArgument,
+    source: SourceArgument,
+    reason: Reason = "",
+    yes: Yes = False,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Pause a source: its query reads nothing until the source is resumed, also over restarts. It
+    holds the group meanwhile, so the other queries wait.
+    """
+    if not yes:
+        typer.confirm(f"pause source {source} of group {group} at {url}? The others will wait for it", abort=True)
+    with asking(url, token_file, ca) as client:
+        message = f"source {source} of {group} is paused; lockgate resume {group} {source} ends that"
+        done(client, lambda: client.pause(group, source, reason), message, group, source)
+
+
+def resume(
+    group: GroupArgument,
+    source: SourceArgument,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Resume a source that an operator has paused."""
+    with asking(url, token_file, ca) as client:
+        done(client, lambda: client.resume(group, source), f"source {source} of {group} reads on", group, source)
+
+
+@config.command("get")
+def get(
+    group: GroupArgument,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a group's configuration."""
+    with asking(url, token_file, ca) as client:
+        found = config_to_json(client.configuration(group).config)
+    if as_json:
+        print_json(found)
+        return
+    for key, value in found.items():
+        typer.echo(f"{key:<19} {_said(key, value)}")
+
+
+@config.command("set")
+def set_(
+    group: GroupArgument,
+    max_drift: Annotated[str | None, typer.Option("--max-drift", help="A duration, such as 5min.")] = None,
+    mode: Annotated[str | None, typer.Option("--mode", help="enforce or observe.")] = None,
+    catch_up: Annotated[str | None, typer.Option("--catch-up", help="joint or strict.")] = None,
+    lease: Annotated[str | None, typer.Option("--lease", help="A duration, such as 30s.")] = None,
+    update_interval: Annotated[str | None, typer.Option("--update-interval", help="A duration, such as 1s.")] = None,
+    on_lost_reader: Annotated[str | None, typer.Option("--on-lost-reader", help="exclude or hold.")] = None,
+    max_hold: Annotated[str | None, typer.Option("--max-hold", help="A duration, or none.")] = None,
+    on_max_hold: Annotated[str | None, typer.Option("--on-max-hold", help="alarm or proceed.")] = None,
+    expected: Annotated[str | None, typer.Option("--expected-sources", help="Names, commas between; or none.")] = None,
+    yes: Yes = False,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Change a group's configuration. Keys that are not named stay as they are. Nothing is changed
+    where another operator was faster.
+    """
+    words = {"mode": mode, "catch_up": catch_up, "on_lost_reader": on_lost_reader, "on_max_hold": on_max_hold}
+    spans = {"max_drift_ms": max_drift, "lease_ms": lease, "update_interval_ms": update_interval}
+    wanted: Json = {key: value for key, value in words.items() if value is not None}
+    wanted |= {key: milliseconds(value) for key, value in spans.items() if value is not None}
+    if max_hold is not None:
+        wanted["max_hold_ms"] = None if max_hold == "none" else milliseconds(max_hold)
+    if expected is not None:
+        wanted["expected_sources"] = [] if expected == "none" else expected.split(",")
+    if not wanted:
+        raise typer.BadParameter("name what to change: lockgate config set --help has the keys")
+    with asking(url, token_file, ca) as client:
+        found = client.configuration(group)
+        before = config_to_json(found.config)
+        after = config_to_json(_checked({**before, **wanted}))
+        changed = [key for key in after if before[key] != after[key]]
+        if not changed:
+            typer.echo(f"group {group} has that configuration already")
+            return
+        for key in changed:
+            typer.echo(f"{key}: {_said(key, before[key])} -> {_said(key, after[key])}")
+        if not yes:
+            typer.confirm(f"change group {group} at {url}?", abort=True)
+        client.configure(group, after, found.etag)
+        typer.echo(f"group {group} is changed; its queries learn of it with their next report")
+
+
+def _checked(wanted: Json) -> Any:
+    try:
+        return config_from_json(wanted)
+    except InvalidMessage as error:
+        raise typer.BadParameter("; ".join(f"{field} {detail}" for field, detail in error.faults)) from error
+
+
+def _said(key: str, value: object) -> str:
+    if value is None or value == []:
+        return "none"
+    if key.endswith("_ms") and isinstance(value, int):
+        return spoken(value)
+    return ", ".join(value) if isinstance(value, list) else str(value)

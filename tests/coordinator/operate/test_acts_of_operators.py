@@ -1,0 +1,148 @@
+"""What operators do to a group and read of it by commands, against a real coordinator."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from lockgate_coordinator.operate.looks import findings, line
+from lockgate_testbed.coordinator import CoordinatorProcess
+from support.answers import wait_for
+from support.lockgate_command import fault, said
+
+T = 1_767_225_600_000
+GROUP = "/v1/groups/checkout"
+
+
+@pytest.fixture(scope="module")
+def coordinator() -> Iterator[CoordinatorProcess]:
+    with CoordinatorProcess() as started:
+        yield started
+
+
+@pytest.fixture
+def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
+    """A group with a reader of orders, and one of payments five minutes ahead."""
+    with httpx.Client(base_url=coordinator.url, timeout=60) as client:
+        client.delete(GROUP)
+        client.put(GROUP, json={"max_drift_ms": 300_000})
+        for source, watermark in (("orders", T), ("payments", T + 300_000)):
+            epoch = client.post(f"{GROUP}/sources/{source}/readers", json={"subtask": 0}).json()["epoch"]
+            report = {"subtask": 0, "epoch": epoch, "watermark": watermark}
+            client.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
+        yield client
+
+
+def test_a_source_is_paused_shown_and_resumed(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    said(url, "pause", "checkout", "orders", "--reason", "the sink is away", "--yes")
+    shown = " ".join(said(url, "describe", "checkout", width=160).split())
+    assert "paused source orders by an operator since" in shown
+    assert '"the sink is away"' in shown
+    said(url, "resume", "checkout", "orders")
+    assert http.get(GROUP).json()["paused_sources"] == []
+
+
+def test_a_pause_is_confirmed_first(http: httpx.Client) -> None:
+    said(str(http.base_url), "pause", "checkout", "orders", code=1)
+    assert http.get(GROUP).json()["paused_sources"] == []
+
+
+def test_a_source_that_is_not_there_is_refused_with_those_that_are(http: httpx.Client) -> None:
+    assert "sources that are there: orders" in fault(str(http.base_url), "pause", "checkout", "order", "--yes")
+
+
+def test_a_configuration_is_shown_and_changed_key_by_key(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    assert "max_drift_ms        5 min" in said(url, "config", "get", "checkout")
+    text = said(url, "config", "set", "checkout", "--max-drift", "1h 30min", "--mode", "observe", "--yes")
+    assert "max_drift_ms: 5 min -> 1 h 30 min" in text
+    assert "mode: enforce -> observe" in text
+    config = json.loads(said(url, "config", "get", "checkout", "--json"))
+    assert (config["max_drift_ms"], config["mode"], config["lease_ms"]) == (5_400_000, "observe", 30_000)
+    assert "already" in said(url, "config", "set", "checkout", "--mode", "observe")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [((), "name what to change"), (("--max-drift", "soon"), "'soon' is no duration"), (("--mode", "off"), "mode")],
+)
+def test_a_wrong_change_is_refused_before_anything_is_sent(
+    http: httpx.Client, options: tuple[str, ...], text: str
+) -> None:
+    assert text in said(str(http.base_url), "config", "set", "checkout", *options, code=2, width=200)
+
+
+def test_the_journal_tells_what_happened_the_newest_last(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    said(url, "pause", "checkout", "orders", "--reason", "night", "--yes")
+    wait_for(lambda: "source paused orders" in said(url, "journal", "checkout"))
+    lines = said(url, "journal", "checkout").splitlines()
+    assert lines[-1].endswith("source paused orders: an operator paused it (why night)")
+    assert "group created" in lines[0]
+    (one,) = said(url, "journal", "checkout", "--kind", "source_paused", "--json").splitlines()
+    assert json.loads(one)["details"]["why"] == "night"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_are_completed_in_each_shell(shell: str) -> None:
+    environment = {**os.environ, "_LOCKGATE_COMPLETE": f"source_{shell}"}
+    command = [sys.executable, "-m", "lockgate_coordinator"]
+    script = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert f"_LOCKGATE_COMPLETE=complete_{shell}" in script
+
+
+def test_check_ends_with_a_status_for_probes(http: httpx.Client) -> None:
+    url = str(http.base_url)
+    assert "is well: 2 readers" in said(url, "check", "checkout", "--max-drift", "5min", "--stuck-for", "1h")
+    said(url, "check", "checkout", "--max-drift", "4min", code=1)
+    said(url, "check", "checkout", "--max-drift", "far", code=2)
+    said(url, "check", "nowhere", code=3)
+    said("http://127.0.0.1:9", "check", "checkout", code=3)
+
+
+HOLDER = {"source": "orders", "subtask": 0}
+WELL: dict[str, Any] = {**HOLDER, "state": "active", "overdue": False, "progress_age_ms": 60_000, "waiting_ms": None}
+FOUND: dict[str, Any] = {"waiting_for": [], "drift_ms": 5, "alignment": {"held_by": [HOLDER]}}
+
+
+@pytest.mark.parametrize(
+    ("group", "reader", "reason"),
+    [
+        ({"waiting_for": ["late"]}, {}, "the expected source late has not reported"),
+        ({"drift_ms": 11}, {}, "its readers are 11 ms apart, and 10 ms are allowed"),
+        ({}, {"state": "lost"}, "reader orders/0 is lost"),
+        ({}, {"overdue": True, "waiting_ms": 7_000}, "reader orders/0 has waited for 7 s, which is too long"),
+        ({}, {"progress_age_ms": 60_001}, "reader orders/0 holds the group, and has not moved for 1 min"),
+    ],
+)
+def test_each_reason_why_a_group_is_not_well_is_a_sentence(
+    group: dict[str, Any], reader: dict[str, Any], reason: str
+) -> None:
+    assert findings(FOUND, [WELL], 10, 60_000) == []
+    assert findings({**FOUND, **group}, [{**WELL, **reader}], 10, 60_000) == [reason]
+
+
+def test_a_reader_that_holds_nobody_may_rest() -> None:
+    assert findings({**FOUND, "alignment": {"held_by": []}}, [{**WELL, "progress_age_ms": 10**9}], 10, 60_000) == []
+
+
+def test_an_entry_names_its_reader_the_operator_and_what_a_person_needs() -> None:
+    entry = {
+        "at": T,
+        "kind": "reader_lost",
+        "source": "orders",
+        "subtask": 3,
+        "by": "ops",
+        "reason": "its lease has ended",
+        "details": {"silent_ms": 30_004, "owner": "", "since": T},
+    }
+    assert line(entry) == (
+        "2026-01-01T00:00:00Z reader lost orders/3 by ops: its lease has ended (silent_ms 30 s, since "
+        "2026-01-01T00:00:00Z)"
+    )
