@@ -63,8 +63,8 @@ FACTS: tuple[Break, ...] = (
     Client(
         "of the paused splits the one that is deleted first counts",
         "planning/retention.py",
-        "if due.until < MAX and (i not in found or due.until < found[i].until):",
-        "if due.until < MAX and i not in found:",
+        "if until < MAX and (i not in found or until < found[i].until):",
+        "if until < MAX and i not in found:",
         ("test_query_facts.py",),
     ),
     Client(
@@ -77,7 +77,7 @@ FACTS: tuple[Break, ...] = (
     Client(
         "a retention of all of 64 bits is none",
         "planning/retention.py",
-        "if due.until < MAX and (",
+        "if until < MAX and (",
         "if (",
         ("test_retention.py",),
     ),

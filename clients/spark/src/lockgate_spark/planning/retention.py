@@ -115,29 +115,28 @@ class Retention:
         to lose one, by the last plan. Sources without such a split, or of which that is unknown,
         are left out. Asks Kafka nothing.
         """
-        found = dict[int, Retained]()
         if self._made is None:
-            return found
+            return {}
         plan, unread = self._made
-        dues = [
-            (i, due) for i, split in plan.paused for due in self._dues(i, split, plan.splits[i, split].next, unread)
-        ]
-        dues += [(i, due) for i in {i for i, _ in plan.paused} for due in self._stamped.get(i, ())]
-        for i, due in dues:
-            if due.until < MAX and (i not in found or due.until < found[i].until):  # a retention of MAX ms is none
-                found[i] = due
+        found = dict[int, Retained]()
+        indexed = {i for i, source in unread.sources.items() if isinstance(source.log, IndexedSplitLog)}
+        for (i, split), made in plan.splits.items():  # thousands, with each plan
+            if made.state is PlannedState.PAUSED:
+                for due in () if made.next is None else self._dues(i, split, made.next, stamped=i not in indexed):
+                    _take_sooner(found, i, due, split)
+                if i in indexed:
+                    for stamped in self._stamped.get(i, ()):
+                        _take_sooner(found, i, *stamped)
         return found
 
-    def _dues(self, i: int, split: str, head: Head | None, unread: Unread) -> list[Retained]:
-        """What `retention.ms` and `retention.bytes` say of a record that is known."""
-        if head is None:
-            return []
+    def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
+        """What `retention.ms` and `retention.bytes` say of a record. `stamped`: its event time is
+        Kafka's stamp.
+        """
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
-        # An index by another event time does not know when Kafka has stamped the record.
-        indexed = isinstance(unread.sources[i].log, IndexedSplitLog)
-        by_time = None if kept_ms is None or indexed else head.event_time + kept_ms
-        dues = (by_time, self._by_size(i, split, head.offset))
-        return [Retained(max(0, due), split) for due in dues if due is not None]
+        by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
+        by_size = self._by_size(i, split, head.offset)
+        return by_time if by_size is None else (*by_time, by_size)
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
         """When a log that goes on growing as it has grown will have outgrown the record."""
@@ -220,6 +219,12 @@ class Retention:
             _due(made.next, config, now),
             _described(config),
         )
+
+
+def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
+    """Takes a time where it is sooner. A retention of MAX ms is none."""
+    if until < MAX and (i not in found or until < found[i].until):
+        found[i] = Retained(max(0, until), split)
 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
