@@ -232,7 +232,7 @@ MOVES = {
 """Fields of a reader that are no change of state by themselves: an ordinary commit may change them.
 """
 
-REPORT_MOVES = {"subtask", "watermark", "reach", "batch_id", "splits"}
+REPORT_MOVES = {"subtask", "watermark", "reach", "batch_id", "splits", "facts"}
 """Likewise of its last report."""
 
 HELD = {"held_since"}
