@@ -1,5 +1,5 @@
-"""Every expression of the Grafana board, and every alert, against a real Prometheus that scrapes a
-real coordinator with two sources that report. Grafana itself is not needed for that.
+"""Every expression of the Grafana board, and every alert, against a real Prometheus. It scrapes two
+coordinators over one Redis, to which two sources report. Grafana itself is not needed.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ import yaml
 
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.prometheus import PrometheusServer
+from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
 from support.observability import ALERTS, SCRAPING, alerts, board_expressions, read
 
@@ -23,27 +24,29 @@ RULES = {"max_drift_ms": 5_000, "lease_ms": LEASE_MS, "catch_up": "strict", "max
 EXPRESSIONS = list(board_expressions(GROUP))
 
 
-def configuration(coordinator: str, folder: Path) -> None:
-    """As in the image, but for the coordinator's address, the place of the token, and the pace."""
+def configuration(folder: Path, *coordinators: str, token: str = "") -> None:
+    """As in the image, but for the coordinators' addresses, the token's place, and the pace."""
     found = read(SCRAPING)
     (job,) = found["scrape_configs"]
     assert job.pop("dns_sd_configs") == [
         {"names": ["coordinator"], "type": "A", "port": 8080, "refresh_interval": "10s"}
     ]
-    job["static_configs"] = [{"targets": [coordinator.removeprefix("http://")]}]
-    token = folder / "token"
-    token.write_text("", encoding="utf-8")
-    job["authorization"]["credentials_file"] = str(token)
+    job["static_configs"] = [{"targets": [url.removeprefix("http://") for url in coordinators]}]
+    (folder / "token").write_text(token, encoding="utf-8")
+    job["authorization"]["credentials_file"] = str(folder / "token")
     found["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(found), encoding="utf-8")
     (folder / "alerts.yml").write_text(ALERTS.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 class Sources:
-    """Two sources whose readers report again and again, and a third one until it is gone."""
+    """Two sources whose readers report again and again, each to another coordinator, and a third
+    one until it is gone.
+    """
 
-    def __init__(self, url: str) -> None:
-        self.http = httpx.Client(base_url=f"{url}/v1/groups", timeout=60)
+    def __init__(self, *urls: str) -> None:
+        self.clients = [httpx.Client(base_url=f"{url}/v1/groups", timeout=60) for url in urls]
+        self.http = self.clients[0]
         self.http.put(f"/{GROUP}", json=RULES).raise_for_status()
         self.epochs = {source: self._registered(source) for source in ("orders", "payments", "ghost")}
         now = int(self.http.get(f"/{GROUP}").json()["now"])
@@ -59,7 +62,8 @@ class Sources:
         self._post(f"{source}/watermarks", body).raise_for_status()
 
     def _post(self, path: str, body: dict[str, Any]) -> httpx.Response:
-        return self.http.post(f"/{GROUP}/sources/{path}", json=body)
+        client = self.clients[-1] if path.startswith("payments") else self.clients[0]
+        return client.post(f"/{GROUP}/sources/{path}", json=body)
 
     def _go_on(self, first: int) -> None:
         """`payments` waits at the ceiling, with a paused split; `orders` holds it, and loses
@@ -80,7 +84,8 @@ class Sources:
     def close(self) -> None:
         self._ended.set()
         self._thread.join()
-        self.http.close()
+        for client in self.clients:
+            client.close()
 
 
 class Asked:
@@ -100,16 +105,16 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def prometheus(promtool: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    """It has scraped the coordinator from before the reader `ghost` was lost."""
+def prometheus(promtool: str, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """It has scraped the coordinators from before the reader `ghost` was lost."""
     folder = tmp_path_factory.mktemp("prometheus")
-    with CoordinatorProcess() as coordinator:
-        configuration(coordinator.url, folder)
+    with RedisServer() as redis, CoordinatorProcess(redis.url) as one, CoordinatorProcess(redis.url) as other:
+        configuration(folder, one.url, other.url)
         with PrometheusServer(folder) as server:
-            asked, sources = Asked(server.url), Sources(coordinator.url)
+            asked, sources = Asked(server.url), Sources(one.url, other.url)
             try:
                 lost = f'lockgate_source_lost_readers_total{{group="{GROUP}",source="ghost"}}'
-                wait_for(lambda: asked.query(lost))  # an increase begins with a figure before it
+                wait_for(lambda: len(asked.query(lost)) == 2)  # one of each coordinator: an increase begins there
                 sources.ghost_is_gone.set()
                 wait_for(lambda: asked.query(f"{lost} > 0"))
                 yield asked
@@ -151,5 +156,15 @@ def test_what_has_happened_here_fires_and_nothing_else_does(prometheus: Asked) -
     assert (lost["state"], lost["labels"]["group"], lost["labels"]["source"]) == ("firing", GROUP, "ghost")
 
 
-def test_each_coordinator_is_scraped_by_itself_with_a_token_that_may_be_empty(prometheus: Asked) -> None:
-    assert [each["value"][1] for each in prometheus.query('up{job="lockgate"}')] == ["1"]
+def test_each_coordinator_is_scraped_by_itself_and_no_reader_is_counted_twice(prometheus: Asked) -> None:
+    wait_for(lambda: [each["value"][1] for each in prometheus.query('up{job="lockgate"}')] == ["1", "1"], 60)
+    waiting = dict(EXPRESSIONS)["Readers that wait"]
+    wait_for(lambda: [each["value"][1] for each in prometheus.query(waiting)] == ["1"], 60)
+
+
+def test_a_coordinator_that_wants_a_token_is_scraped_with_one(promtool: str, tmp_path: Path) -> None:
+    token = "a-token-that-may-read-all-groups-00000000000"
+    with CoordinatorProcess(env={"LOCKGATE_TOKENS": f"read={token}"}) as coordinator:
+        configuration(tmp_path, coordinator.url, token=token)
+        with PrometheusServer(tmp_path) as server:
+            wait_for(lambda: [each["value"][1] for each in Asked(server.url).query("lockgate_store_up")] == ["1"], 60)

@@ -39,13 +39,6 @@ FACTS: tuple[Break, ...] = (
         '"retention_left_ms": None if until is None else until - now_ms,',
         ("test_inspection.py",),
     ),
-    Service(
-        "the slowest active reader makes the pace of a source",
-        "telemetry/group_figures.py",
-        "self.pace = _joined(min, self.pace, facts.pace)",
-        "self.pace = _joined(max, self.pace, facts.pace)",
-        ("test_facts_of_sources.py",),
-    ),
     Client(
         "facts are sent where they have changed, and nowhere else",
         "group/reporting.py",
@@ -70,15 +63,22 @@ FACTS: tuple[Break, ...] = (
     Client(
         "of the paused splits the one that is deleted first counts",
         "planning/retention.py",
-        "if until is not None and (i not in found or until < found[i].until):",
-        "if until is not None and i not in found:",
+        "if until < MAX and (i not in found or until < found[i].until):",
+        "if until < MAX and i not in found:",
         ("test_query_facts.py",),
+    ),
+    Client(
+        "a query that is in no group looks for no stamps",
+        "planning/retention.py",
+        "if self._tells and isinstance(",
+        "if isinstance(",
+        ("test_stamps.py",),
     ),
     Client(
         "a retention of all of 64 bits is none",
         "planning/retention.py",
-        "if due is not None and due < MAX]",
-        "if due is not None]",
+        "if until < MAX and (",
+        "if (",
         ("test_retention.py",),
     ),
 )

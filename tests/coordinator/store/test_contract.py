@@ -41,9 +41,11 @@ def full(group: Group, now_ms: int) -> Group:
     )
     epoch = group.readers["a:b", 7].epoch
     splits = {"p-0": SplitReport(watermark=MIN, state=SplitState.CAUGHT_UP, position=2**63 - 1, end=3, rows=4)}
-    facts = ReaderFacts(late_rows=1, rows_saved=2, retained_until=MAX, retention_split="p-0", producer_lag_ms=3, pace=4)
+    facts = ReaderFacts(
+        late_rows=MAX, rows_saved=1, retained_until=MAX, retention_split="p-0", producer_lag_ms=2, pace=3
+    )
     event = ReportedWatermarkEvent(
-        subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, splits=splits, facts=facts
+        subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, facts=facts, splits=splits
     )
     group = report(group, "a:b", event, now_ms)
     step = {"p-0": SplitProgress(watermark=2**62 + 1, position=5, rows=6)}
@@ -87,7 +89,7 @@ def test_full_has_a_value_in_every_field_that_a_store_keeps() -> None:
     (reader,) = group.readers.values()
     assert reader.reported is not None
     (split,) = reader.reported.splits.values()
-    records = (group, reader, reader.reported, split)
+    records = (group, reader, reader.reported, reader.reported.facts, split)
     assert [
         (type(record).__name__, each.name)
         for record in records

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lockgate.group.commands import _Lowests, _reported
+from lockgate.group.commands import _Lowests, _reported, _with_facts
 from lockgate.group.group import create
 from lockgate.group.leases import _excused, _lost, _moved, without_reach
 from lockgate.group.readers import Reader
@@ -25,6 +25,7 @@ REPORT = ReportedWatermarkEvent(
     batch_id=11,
     park_ms=60_000,
     reach=9_000,
+    facts=ReaderFacts(late_rows=2),
     splits={"a-0": SplitReport(watermark=5_000)},
     facts=ReaderFacts(late_rows=1),
 )
@@ -64,6 +65,10 @@ def test_the_records_of_this_file_have_no_field_at_its_default(record: Any) -> N
 
 def test_a_report_without_its_reach_keeps_all_else() -> None:
     assert changed(REPORT, without_reach(REPORT)) == {"reach"}
+
+
+def test_a_report_with_the_facts_of_another_one_keeps_all_else() -> None:
+    assert changed(REPORT, _with_facts(REPORT, ReaderFacts(pace=7))) == {"facts"}
 
 
 def test_time_changes_only_the_fields_that_it_is_given() -> None:

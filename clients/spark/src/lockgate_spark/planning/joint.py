@@ -83,7 +83,7 @@ class JointPlanner:
         self._last: Plan[Key] | None = None  # the last plan that was carried out
         self._furthest = watermark.MIN  # the highest target of a plan that was carried out
         self._slices: Slices | None = None
-        self._retention = Retention(alignment.retention_share)
+        self._retention = Retention(alignment.retention_share, tells=membership is not None)
         self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
 

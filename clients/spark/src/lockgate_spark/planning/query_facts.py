@@ -1,7 +1,7 @@
 """What a run tells its group beside its watermarks: facts for the people who watch the group.
 
-All of them are known anyway. Nothing here asks Kafka, counts rows or runs a job, and a query
-without a group makes no facts at all.
+All of them are known anyway, but for what `stamps` looks up. Nothing here asks Kafka, counts rows
+or runs a job, and a query without a group makes no facts at all.
 
 **Pace** is measured over the last minute, by the watermarks that the reader reports. So it falls to
 0 within a minute while the query waits, and it is what the group's watermark may hope for. Where

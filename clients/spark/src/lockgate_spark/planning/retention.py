@@ -31,6 +31,7 @@ from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
 from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.planning.stamps import OldestStamp
 from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
@@ -68,11 +69,13 @@ class Retained(NamedTuple):
 
 class Retention:
     """The records that one run lets go. `margin`: the share of the retention in which a record is
-    in danger; 0 lets nothing go.
+    in danger; 0 lets nothing go. `tells`: somebody asks what is `retained`.
     """
 
-    def __init__(self, margin: float) -> None:
-        self._margin = margin
+    def __init__(self, margin: float, *, tells: bool = False) -> None:
+        self._margin, self._tells = margin, tells
+        self._stamps: dict[tuple[int, int], OldestStamp] = {}  # by source and retention
+        self._stamped: dict[int, list[Retained]] = {}  # by source, where event time is in the payload
         self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
@@ -90,7 +93,9 @@ class Retention:
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
         if not self._margin or not plan.paused:
             return plan
-        safe_from = {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, now).items()}
+        safe_from = {
+            (i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()
+        }
         splits = dict(plan.splits)
         left = {i: _left(plan, i, source.budget) for i, source in unread.sources.items()}
         for key in sorted(plan.paused, key=lambda key: _next_time(splits[key])):
@@ -110,28 +115,28 @@ class Retention:
         to lose one, by the last plan. Sources without such a split, or of which that is unknown,
         are left out. Asks Kafka nothing.
         """
-        found = dict[int, Retained]()
         if self._made is None:
-            return found
+            return {}
         plan, unread = self._made
-        for i, split in plan.paused:
-            until = self._until(i, split, plan.splits[i, split].next, unread)
-            if until is not None and (i not in found or until < found[i].until):
-                found[i] = Retained(max(0, until), split)
+        found = dict[int, Retained]()
+        indexed = {i for i, source in unread.sources.items() if isinstance(source.log, IndexedSplitLog)}
+        for (i, split), made in plan.splits.items():  # thousands, with each plan
+            if made.state is PlannedState.PAUSED:
+                for due in () if made.next is None else self._dues(i, split, made.next, stamped=i not in indexed):
+                    _take_sooner(found, i, due, split)
+                if i in indexed:
+                    for stamped in self._stamped.get(i, ()):
+                        _take_sooner(found, i, *stamped)
         return found
 
-    def _until(self, i: int, split: str, head: Head | None, unread: Unread) -> int | None:
-        """The earlier one of what `retention.ms` and `retention.bytes` say; None: unknown, or
-        never.
+    def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
+        """What `retention.ms` and `retention.bytes` say of a record. `stamped`: its event time is
+        Kafka's stamp.
         """
-        if head is None:
-            return None
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
-        # An index by another event time does not know when Kafka has stamped the record.
-        indexed = isinstance(unread.sources[i].log, IndexedSplitLog)
-        by_time = None if kept_ms is None or indexed else head.event_time + kept_ms
-        dues = [due for due in (by_time, self._by_size(i, split, head.offset)) if due is not None and due < MAX]
-        return min(dues, default=None)  # a retention of MAX ms is none
+        by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
+        by_size = self._by_size(i, split, head.offset)
+        return by_time if by_size is None else (*by_time, by_size)
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
         """When a log that goes on growing as it has grown will have outgrown the record."""
@@ -170,13 +175,31 @@ class Retention:
         if self._let_go:
             log.info("let go for retention: %s", ", ".join(f"{split} {n}" for split, n in sorted(self._let_go.items())))
 
-    def _safe_from(self, i: int, unread: Unread, now: int) -> Offsets:
+    def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
+        """Looks when Kafka has stamped the paused records of a source whose event time is another
+        one.
+        """
+        heads: dict[int, Offsets] = {}
+        for j, split in plan.paused:
+            kept_ms = self._configs[i].of(topic_of(split)).retention_ms if j == i else None
+            if kept_ms is not None:
+                heads.setdefault(kept_ms, {})[split] = plan.splits[j, split].end
+        self._stamped[i] = []
+        for kept_ms, of in heads.items():
+            stamps = self._stamps.setdefault((i, kept_ms), OldestStamp())
+            oldest = stamps.look(unread.sources[i].log.requests, of, max(0, now - kept_ms), now)
+            if oldest is not None:
+                self._stamped[i].append(Retained(oldest[0] + kept_ms, oldest[1]))
+
+    def _safe_from(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> Offsets:
         known = self._edges.get(i)
         if known is None or not 0 <= now - known.asked_at < _GOOD_FOR_MS:
             if known is not None:
                 self._before[i] = known
             requests = unread.sources[i].log.requests
             known = self._edges[i] = _edge(requests, unread.ends[i], self._configs[i], self._margin, now)
+            if self._tells and isinstance(unread.sources[i].log, IndexedSplitLog):
+                self._look_at_stamps(i, unread, plan, now)
         return known.safe_from
 
     def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
@@ -196,6 +219,12 @@ class Retention:
             _due(made.next, config, now),
             _described(config),
         )
+
+
+def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
+    """Takes a time where it is sooner. A retention of MAX ms is none."""
+    if until < MAX and (i not in found or until < found[i].until):
+        found[i] = Retained(max(0, until), split)
 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:

@@ -1,0 +1,59 @@
+"""When Kafka stamped the oldest of some records, where event time is another one.
+
+Retention goes by Kafka's stamp, and a plan by the payload. To read the records again for their
+stamps would be a read a split. Kafka's look-up by time answers all splits in one request: for a
+time, the first record of each that is stamped at or after it. A record before that one is stamped
+before that time. So the time is found by halving, a few look-ups at each chance, and later chances
+go on where the last ones ended. It is found from below: the stamp is never later than what is told.
+"""
+
+from collections.abc import Mapping
+
+from lockgate_spark.logs.requests import KafkaRequests, Offsets
+
+LOOK_UPS = 3  # at each chance
+_FINE_MS = 60_000  # a minute is as exact as anybody needs
+_COARSE = 100  # told once it is known to this part of the span that it was looked for in
+
+
+class OldestStamp:
+    """The oldest stamp of the first unread records of some splits of one source."""
+
+    def __init__(self) -> None:
+        self._low = 0  # no record of `_heads` is stamped before it, as far as that matters
+        self._high: int | None = None  # one of them is
+        self._holder = ""  # its split
+        self._heads: Mapping[str, int] = {}
+
+    def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
+        """The stamp (ms) and its split; None while it is not known well enough. `heads`: the first
+        unread offset of each split. Stamps before `since` count as `since`.
+        """
+        self._meet(heads, since)
+        for _ in range(LOOK_UPS):
+            upper = now if self._high is None else self._high
+            if upper - self._low <= _FINE_MS:
+                break
+            middle = (self._low + upper) // 2
+            first = requests.first_at(middle)
+            before = [split for split, offset in heads.items() if split not in first or first[split].offset > offset]
+            if before:
+                self._high, self._holder = middle, min(before)
+            else:
+                self._low = middle
+        if not heads or self._high is None or self._high - self._low > max(_FINE_MS, (now - since) // _COARSE):
+            return None
+        return self._low, self._holder
+
+    def _meet(self, heads: Offsets, since: int) -> None:
+        """What was learned of other heads: later records of the same splits are stamped no earlier,
+        and only the record that is stamped before `_high` says that one is.
+        """
+        if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
+            self._low = 0
+        if self._high is not None and heads.get(self._holder) != self._heads.get(self._holder):
+            self._high = None
+        self._heads = dict(heads)
+        self._low = max(self._low, since)
+        if self._high is not None and self._high <= self._low:
+            self._high = self._low + 1  # it is due by now
