@@ -114,5 +114,5 @@ $(READY): constraints/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	  echo "$$($(PYTHON) --version) is too old: 3.10 or newer is needed; make PYTHON=python3.12, for example" >&2; exit 1; }
 	@echo "setting up $(VENV) with $$($(PYTHON) --version) …"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel] clients/spark[pyspark] testbed) $(TOOLS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel,dev] clients/spark[pyspark] testbed) $(TOOLS)
 	@touch $@

@@ -23,13 +23,13 @@ from starlette.types import Message, Receive, Scope, Send
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.tokens import Role
-from lockgate_coordinator.api import alignment_events, groups, health, metrics_page, readers, reports
+from lockgate_coordinator.api import alignment_events, caller, groups, health, metrics_page, readers, reports
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, readers, reports, alignment_events, health, metrics_page)
+SUBJECTS = (groups, readers, reports, alignment_events, caller, health, metrics_page)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]
@@ -37,6 +37,7 @@ OPEN = {"livez", "readyz"}
 BARE: Scope = {"type": "http", "headers": [], "query_string": b"", "root_path": ""}
 NEEDS = {
     "listed": Role.READ,
+    "caller": Role.READ,
     "one": Role.READ,
     "source": Role.READ,
     "current": Role.READ,

@@ -20,6 +20,7 @@ from lockgate.wire.events import (
     SplitState,
 )
 from lockgate.wire.fields import Json
+from lockgate_coordinator.service.census import HEALTH
 
 NAME_PATTERN = "^[A-Za-z0-9._:-]{1,255}$"
 
@@ -140,6 +141,13 @@ _READER = record(
     {"splits": by_name(ref("InspectedSplit"))},
 )
 
+_COUNTED: Json = {
+    "health": {"anyOf": [{"enum": list(HEALTH)}, NULL]},
+    "states": or_null({"type": "object", "additionalProperties": COUNT}),
+    "waiting": or_null(COUNT),
+    "overdue": or_null(COUNT),
+}
+
 SCHEMAS: dict[str, Json] = {
     "GroupConfig": _CONFIG,
     "SplitReport": _SPLIT,
@@ -194,10 +202,14 @@ SCHEMAS: dict[str, Json] = {
         {
             "group": NAME,
             "revision": COUNT,
-            **_with_iso("group_watermark", "max_desired_watermark"),
+            **_with_iso("group_watermark", "max_desired_watermark", "now"),
             "drift_ms": or_null(COUNT),
+            "max_drift_ms": COUNT,
+            "mode": one_of(Mode),
             "readers": COUNT,
+            **_COUNTED,
             "held_by": list_of(ref("HeldBy"), maxItems=8),
+            "sentence": TEXT,
         }
     ),
     "Groups": record(
@@ -225,6 +237,9 @@ SCHEMAS: dict[str, Json] = {
             "drift_ms": or_null(COUNT),
             "waiting_for": list_of(NAME),
             "readers": COUNT,
+            **_COUNTED,
+            "sentence": TEXT,
+            "reason": or_null(TEXT),
             "sources": list_of(record({"source": NAME, "readers": list_of(ref("InspectedReader"))})),
             "next": or_null({"type": "string", "description": "the `after` of the next page: SOURCE/SUBTASK"}),
         }
@@ -236,6 +251,13 @@ SCHEMAS: dict[str, Json] = {
             **_with_iso("group_watermark", "now"),
             "readers": list_of(ref("InspectedReader")),
             "next": or_null(SUBTASK),
+        }
+    ),
+    "Caller": record(
+        {
+            "name": or_null({**TEXT, "description": "null where the service asks for no token"}),
+            "role": {"enum": ["read", "report", "admin"]},
+            "groups": or_null(list_of({**TEXT, "description": "a group's name, or the beginning of names and *"})),
         }
     ),
     "Live": record({"status": {"const": "live"}}),

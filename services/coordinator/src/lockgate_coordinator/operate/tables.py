@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockgate_coordinator.operate.words import dated, distance, holder, moment, rules, span, who_holds
+from lockgate_coordinator.operate.words import dated, distance, rules
+from lockgate_coordinator.sentences import holder, moment, span, who_holds
 
 Json = dict[str, Any]
 

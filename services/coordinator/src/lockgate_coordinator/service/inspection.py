@@ -9,13 +9,15 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from lockgate.group.group import Group
-from lockgate.group.leases import has_finished, is_lost, is_parked, lease_ends
+from lockgate.group.leases import has_finished, is_parked, lease_ends
 from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
 from lockgate.wire.events import SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
+from lockgate_coordinator.sentences import who_holds, why_held
+from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
 DRIFT_LIMIT = 10_000
 """The list of groups leaves out the drift of groups with more readers: computing it looks at every
@@ -35,14 +37,20 @@ _READER, _SPLIT = 700, 250  # characters in JSON, without names, owner and attri
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """One line of the list of groups."""
     encoded = alignment_to_json(event)
+    counted = None if len(group.readers) > DRIFT_LIMIT else census(group, now_ms)
     return {
         "group": group.name,
         "revision": event.revision,
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
-        "drift_ms": None if len(group.readers) > DRIFT_LIMIT else _widest(group, now_ms),
+        "drift_ms": None if counted is None else _drift(group, counted.foremost),
+        "max_drift_ms": group.config.max_drift_ms,
+        "mode": group.config.mode.value,
         "readers": len(group.readers),
+        **_counted(group, event, counted),
         "held_by": encoded["held_by"],
+        "sentence": _sentence(group, encoded),
+        **_time("now", now_ms),
     }
 
 
@@ -59,18 +67,22 @@ def inspected(
     sources = list[Json]()
     for source, keys in groupby(shown, key=lambda key: key[0]):
         sources.append({"source": source, "readers": (yield from _readers(group, list(keys), now_ms, splits=False))})
+    encoded, counted = alignment_to_json(event), census(group, now_ms)
     return {
         "group": group.name,
         "config": config_to_json(group.config),
         "configured_at": group.configured_at or None,
-        "alignment": alignment_to_json(event),
+        "alignment": encoded,
+        "sentence": _sentence(group, encoded),
+        "reason": _reason(group, encoded, now_ms),
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
         **_time("created_at", group.created_at),
         **_time("now", now_ms),
-        "drift_ms": _widest(group, now_ms),
+        "drift_ms": _drift(group, counted.foremost),
         "waiting_for": list(group.sources_missing),
         "readers": len(group.readers),
+        **_counted(group, event, counted),
         "sources": sources,
         "next": "{}/{}".format(*shown[-1]) if more else None,
     }
@@ -94,6 +106,27 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
         "readers": readers,
         "next": shown[-1][1] if more else None,
     }
+
+
+def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Census | None) -> Json:
+    if counted is None:
+        return {"health": None, "states": None, "waiting": None, "overdue": None}
+    health = health_of(group, event, counted)
+    return {"health": health, "states": counted.states, "waiting": counted.waiting, "overdue": counted.overdue}
+
+
+def _sentence(group: Group, event: Json) -> str:
+    config = {"mode": group.config.mode.value}
+    return who_holds({"alignment": event, "config": config, "waiting_for": list(group.sources_missing)})
+
+
+def _reason(group: Group, event: Json, now_ms: int) -> str | None:
+    """What keeps the first reader that holds the group; None where no registered reader does."""
+    for held in event["held_by"][:1]:
+        key = (held["source"], held["subtask"])
+        if key in group.readers:
+            return why_held(held, _reader(group, key, now_ms), {"lease_ms": group.config.lease_ms})
+    return None
 
 
 def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:
@@ -158,32 +191,6 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
         "overdue": reader.overdue,
         "progress_ignored": reader.progress_ignored,
     }
-
-
-def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """A reader's state in one word: registered, active, idle, parked, finished, passed_over or
-    lost.
-    """
-    reported = reader.reported
-    if reported is None:
-        return "lost" if is_lost(reader, group.config, now_ms) else "registered"
-    if reader.lost:
-        return "lost"
-    if reported.finished:
-        return "finished"
-    if reader.passed_over:
-        return "passed_over"
-    return "parked" if is_parked(reader) else "idle" if reported.idle else "active"
-
-
-def _widest(group: Group, now_ms: int) -> int | None:
-    """How far the foremost active reader is above the group's watermark. O(readers)."""
-    foremost = MIN
-    for reader in group.readers.values():
-        reported = reader.reported
-        if reported is not None and foremost < reported.watermark < MAX and state_of(group, reader, now_ms) == "active":
-            foremost = reported.watermark
-    return _drift(group, foremost)
 
 
 def _age(since: int | None, now_ms: int) -> int | None:

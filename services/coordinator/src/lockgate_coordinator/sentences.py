@@ -1,0 +1,79 @@
+"""Who holds a group, and why, in sentences: the inspection's answer has them for the dashboard, and
+the command line says the same.
+"""
+
+from typing import Any
+
+from lockgate.duration import spoken
+from lockgate.watermark import MAX, MIN, instant
+
+Json = dict[str, Any]
+
+SOURCES_NAMED = 3
+"""How many of the readers that hold a group are named in a sentence."""
+
+SLOW_MS = 10_000
+"""From here on a sentence says how long ago a reader moved."""
+
+
+def span(ms: int | None) -> str:
+    """A duration, as `spoken`; "–" for none."""
+    return "–" if ms is None else spoken(ms)
+
+
+def moment(time: int, unbounded: str = "–") -> str:
+    """A time to the second, for a table; "none yet" for MIN, `unbounded` for MAX."""
+    text = instant(time, "none yet", unbounded)
+    return text[:19] + "Z" if text.endswith("Z") else text
+
+
+def holder(held: Json) -> str:
+    """Reader 0 of source orders is "orders/0"."""
+    return f"{held['source']}/{held['subtask']}"
+
+
+def who_holds(group: Json) -> str:
+    """One sentence: the readers that hold the group, and its watermark."""
+    event = group["alignment"]
+    would = "would be" if group["config"]["mode"] == "observe" else "is"
+    if group["waiting_for"]:
+        return (
+            f"Everybody waits for the first report of {_listed(group['waiting_for'])}, expected by the configuration."
+        )
+    if not event["held_by"]:
+        started = event["group_watermark"] != MIN
+        return f"Nobody {would} held: " + (
+            "all readers are idle, finished, lost or gone." if started else "no reader has reported yet."
+        )
+    names = [_placed(held) for held in event["held_by"]]
+    ceiling = event.get("would_be", event["max_desired_watermark"])
+    limit = (
+        "" if ceiling == MAX else f"; nobody {'would go' if would == 'would be' else 'goes'} beyond {moment(ceiling)}"
+    )
+    return f"The group {would} held by {_listed(names)} at {moment(event['group_watermark'])}{limit}."
+
+
+def _placed(held: Json) -> str:
+    return f"reader {holder(held)}" + (f" (split {held['split']})" if "split" in held else "")
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > SOURCES_NAMED:
+        return f"{', '.join(names[:SOURCES_NAMED])} and {len(names) - SOURCES_NAMED} more"
+    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + names[-1:])
+
+
+def why_held(held: Json, reader: Json, config: Json) -> str:
+    """What keeps the first reader that holds the group, in one sentence. `held`: the event's entry;
+    `reader`: its part of the inspection.
+    """
+    name, age = f"Reader {holder(held)}", reader["progress_age_ms"]
+    if reader["state"] == "lost":
+        return f"{name} is lost: it is silent, and counts on until it is back or evicted (on_lost_reader: hold)."
+    if reader["state"] == "parked":
+        return f"{name} is parked: its next run should report by {reader['parked_until_iso']}."
+    if reader["state"] == "registered":
+        return f"{name} has registered, and has not reported yet."
+    if age is not None and age > config["lease_ms"]:
+        return f"Nothing of {name[0].lower()}{name[1:]} has moved for {span(age)}, though it keeps its lease."
+    return f"{name} reads on" + ("." if age is None or age < SLOW_MS else f": its last step was {span(age)} ago.")
