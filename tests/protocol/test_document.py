@@ -10,6 +10,7 @@ from lockgate.wire import codec
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
+    ReaderFacts,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
     SplitProgress,
@@ -37,7 +38,9 @@ def test_every_route_is_in_the_text_and_every_one_of_the_text_is_there_unless_it
 def test_the_openapi_document_describes_the_events_field_by_field() -> None:
     document = create_app(MemoryStore()).openapi()
     schemas = document["components"]["schemas"]
-    report = ReportedWatermarkEvent(subtask=0, epoch=1, watermark=0, reach=0, batch_id=0, park_ms=1)
+    report = ReportedWatermarkEvent(
+        subtask=0, epoch=1, watermark=0, reach=0, batch_id=0, park_ms=1, facts=ReaderFacts()
+    )
     assert schemas["ReportedWatermarkEvent"]["properties"].keys() == codec.report_to_json(report).keys()
     assert schemas["GroupConfig"]["properties"].keys() == codec.config_to_json(GroupConfig()).keys()
     named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
@@ -74,6 +77,7 @@ def test_the_body_of_each_route_is_described_with_every_field_that_is_taken() ->
     }
     assert set(batch) == {"source", *names(ReportedWatermarkEvent)}
     assert set(described(bodies[f"{of_source}/watermarks"]["splits"]["additionalProperties"])) == names(SplitReport)
+    assert document["components"]["schemas"]["ReaderFacts"]["properties"].keys() == names(ReaderFacts)
     assert set(described(bodies[f"{of_source}/progress"]["splits"]["additionalProperties"])) == names(SplitProgress)
 
 

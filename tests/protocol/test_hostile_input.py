@@ -175,6 +175,9 @@ KEYS = st.sampled_from(
         "batch_id",
         "attempt",
         "source",
+        "facts",
+        "late_rows",
+        "retention_split",
         "",
         "\ud800",
     ]

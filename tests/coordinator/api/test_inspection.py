@@ -53,6 +53,36 @@ async def service() -> AsyncIterator[Service]:
         yield made
 
 
+FACTS = {
+    "late_rows": 2,
+    "rows_saved": 40_000,
+    "retained_until": T + 60_000,
+    "retention_split": "p",
+    "producer_lag_ms": 1_500,
+    "pace": 60_000,
+}
+
+
+async def test_the_facts_of_a_reader_are_shown_with_what_is_left_of_the_retention_now(service: Service) -> None:
+    epoch = await service.reader("a")
+    assert (await service.seen("a"))["facts"] is None
+    await service.report("a", epoch, T, facts=FACTS)
+    expected = {**FACTS, "retained_until_iso": "2026-01-01T00:01:00.000Z"}
+    assert (await service.seen("a"))["facts"] == {**expected, "retention_left_ms": 60_000}
+    service.now = T + 20_000
+    await service.report("a", epoch, T + 1)
+    assert (await service.seen("a"))["facts"] == {**expected, "retention_left_ms": 40_000}
+    service.now = T + 90_000
+    assert (await service.seen("a"))["facts"]["retention_left_ms"] == 0
+
+
+async def test_facts_that_say_little_show_null_for_all_else(service: Service) -> None:
+    await service.report("a", await service.reader("a"), T, facts={"pace": 0})
+    shown = (await service.seen("a"))["facts"]
+    assert shown.pop("pace") == 0
+    assert set(shown.values()) == {None}
+
+
 async def test_a_reader_that_hangs_keeps_its_lease_and_its_progress_gets_old(service: Service) -> None:
     epoch = await service.reader("a")
     assert (await service.seen("a"))["progress_age_ms"] is None

@@ -12,7 +12,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.steps import at_once
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
-from lockgate.wire.events import ReportedWatermarkEvent, SplitReport, SplitState
+from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate_coordinator.fast import decoding
 from lockgate_coordinator.fast.decoding import report_from_bytes
 
@@ -37,13 +37,20 @@ splits = st.dictionaries(
     ),
     max_size=2,
 )
+facts = st.dictionaries(
+    st.sampled_from(["late_rows", "rows_saved", "retained_until", "retention_split", "producer_lag_ms", "pace", "x"]),
+    scalars,
+    max_size=3,
+)
 bodies = st.fixed_dictionaries(
     {"subtask": EDGES, "epoch": EDGES, "watermark": EDGES},
     optional={
         **dict.fromkeys(("idle", "finished", "reach", "batch_id", "park_ms", "other"), scalars),
         "splits": scalars | splits,
+        "facts": scalars | facts,
     },
 )
+maybe_counts = st.none() | st.integers(0, MAX)
 valid = st.builds(
     ReportedWatermarkEvent,
     subtask=st.integers(0, MAX),
@@ -54,6 +61,16 @@ valid = st.builds(
     reach=st.none() | st.integers(MIN, MAX),
     batch_id=st.none() | st.integers(0, MAX),
     park_ms=st.none() | st.integers(1, MAX),
+    facts=st.none()
+    | st.builds(
+        ReaderFacts,
+        late_rows=maybe_counts,
+        rows_saved=maybe_counts,
+        retained_until=maybe_counts,
+        retention_split=st.none() | st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True),
+        producer_lag_ms=maybe_counts,
+        pace=maybe_counts,
+    ),
     splits=st.dictionaries(
         st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True),
         st.builds(
@@ -90,7 +107,10 @@ SPLIT_BOUNDS: dict[str, tuple[int, int]] = {
     "end": (MIN, MAX),
     "rows": (0, MAX),
 }
-UNBOUNDED = {"idle", "finished", "splits", "state"}
+FACTS_BOUNDS: dict[str, tuple[int, int]] = dict.fromkeys(
+    ("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "pace"), (0, MAX)
+)
+UNBOUNDED = {"idle", "finished", "splits", "state", "facts", "retention_split"}
 """Fields that are checked by their types alone, or as a whole."""
 
 
@@ -98,23 +118,26 @@ def test_the_bounds_of_every_field_of_a_report_are_known_here() -> None:
     """A new field fails here until `decoding` checks its bounds, and this file says which."""
     assert {each.name for each in fields(ReportedWatermarkEvent)} - UNBOUNDED == BOUNDS.keys()
     assert {each.name for each in fields(SplitReport)} - UNBOUNDED == SPLIT_BOUNDS.keys()
+    assert {each.name for each in fields(ReaderFacts)} - UNBOUNDED == FACTS_BOUNDS.keys()
 
 
 @pytest.mark.parametrize(
-    ("name", "of_split", "value"),
+    ("name", "inside", "value"),
     [
-        (name, of_split, value)
-        for of_split, bounds in ((False, BOUNDS), (True, SPLIT_BOUNDS))
+        (name, inside, value)
+        for inside, bounds in (("report", BOUNDS), ("split", SPLIT_BOUNDS), ("facts", FACTS_BOUNDS))
         for name, (least, most) in bounds.items()
         for value in (least - 1, most + 1)
     ],
 )
-def test_a_number_outside_its_bounds_is_left_to_the_codec_which_refuses_it(
-    name: str, of_split: bool, value: int
-) -> None:
+def test_a_number_outside_its_bounds_is_left_to_the_codec_which_refuses_it(name: str, inside: str, value: int) -> None:
     report: dict[str, object] = {"subtask": 0, "epoch": 1, "watermark": 1}
-    split = {"watermark": 1, "state": "active"}
-    body = json.dumps({**report, "splits": {"t-0": {**split, name: value}}} if of_split else {**report, name: value})
+    more: dict[str, dict[str, object]] = {
+        "report": {name: value},
+        "split": {"splits": {"t-0": {"watermark": 1, "state": "active", name: value}}},
+        "facts": {"facts": {name: value}},
+    }
+    body = json.dumps(report | more[inside])
     assert report_from_bytes(body.encode()) is None
     assert by_the_codec(body) is None
 
@@ -148,6 +171,9 @@ def test_every_report_of_a_client_is_decoded(event: ReportedWatermarkEvent) -> N
         '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a":{"watermark":1,"state":"gone"}}}',
         '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a/b":{"watermark":1,"state":"idle"}}}',
         '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a":{"watermark":1,"state":"idle","rows":-1}}}',
+        '{"subtask":0,"epoch":1,"watermark":1,"facts":[]}',
+        '{"subtask":0,"epoch":1,"watermark":1,"facts":{"retention_split":"a/b"}}',
+        '{"subtask":0,"epoch":1,"watermark":1,"facts":{"pace":1.0}}',
         "",
         "null",
         '{"subtask":0,"epoch":1,"watermark":1,"other":' + "[" * 100_000 + "]" * 100_000 + "}",

@@ -4,8 +4,7 @@ there.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -16,81 +15,10 @@ from redis import Redis
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service import group_scrape
 from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore, Store, open_store
+from lockgate_coordinator.store import MemoryStore, open_store
 from lockgate_coordinator.telemetry import totals
 from lockgate_testbed.redis import RedisServer
-
-CONFIG = {"lease_ms": 30_000, "max_drift_ms": 10, "catch_up": "strict"}
-Series = dict[str, float]
-
-
-class Clock:
-    """The store's time in ms."""
-
-    def __init__(self) -> None:
-        self.now_ms = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
-class Service:
-    """A client of the service in this process, its store's clock, and what it tells at /metrics."""
-
-    def __init__(self, http: httpx.AsyncClient, clock: Clock) -> None:
-        self.http = http
-        self.clock = clock
-        self._epochs: dict[tuple[str, str], int] = {}
-
-    async def starts(self, source: str, watermark: int, group: str = "g", **more: Any) -> None:
-        answer = await self.http.post(
-            f"/v1/groups/{group}/sources/{source}/readers", json={"subtask": 0, "config": CONFIG}
-        )
-        self._epochs[group, source] = answer.json()["epoch"]
-        await self.reports(source, watermark, group, **more)
-
-    async def reports(self, source: str, watermark: int, group: str = "g", later_ms: int = 0, **more: Any) -> None:
-        self.clock.now_ms += later_ms
-        answer = await self.http.post(
-            f"/v1/groups/{group}/sources/{source}/watermarks", json=self.report(source, watermark, group, **more)
-        )
-        assert answer.status_code == 200, answer.text
-
-    def report(self, source: str, watermark: int, group: str = "g", **more: Any) -> dict[str, Any]:
-        return {"subtask": 0, "epoch": self._epochs[group, source], "watermark": watermark, **more}
-
-    async def scrape(self) -> Series:
-        """Each series, as `name{label="value"}`, with its value."""
-        text = (await self.http.get("/metrics")).text
-        return {
-            _named(sample.name, sample.labels): sample.value
-            for each in text_string_to_metric_families(text)
-            for sample in each.samples
-        }
-
-
-def _named(name: str, labels: dict[str, str]) -> str:
-    told = ",".join(f"{key}={value}" for key, value in labels.items())
-    return name.removeprefix("lockgate_") + (f"{{{told}}}" if told else "")
-
-
-@pytest.fixture
-def started() -> Callable[..., Service]:
-    clock = Clock()
-
-    def start(settings: Settings = Settings(), store: Store | None = None) -> Service:  # noqa: B008 – frozen
-        app = create_app(MemoryStore(clock) if store is None else store, settings)
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        return Service(httpx.AsyncClient(transport=transport, base_url="http://coordinator"), clock)
-
-    return start
-
-
-@pytest.fixture
-async def service(started: Callable[..., Service]) -> AsyncIterator[Service]:
-    found = started()
-    yield found
-    await found.http.aclose()
+from support.scraped import CONFIG, Clock, Service
 
 
 async def test_reports_are_counted_by_the_way_they_came_and_timed(service: Service) -> None:
@@ -358,7 +286,8 @@ async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
 
 async def test_names_units_and_helps_are_as_prometheus_asks(started: Callable[..., Service]) -> None:
     service = started(Settings(split_metrics=True))
-    await service.starts("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}})
+    facts = dict.fromkeys(("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "pace"), 1)
+    await service.starts("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}}, facts=facts)
     families = list(text_string_to_metric_families((await service.http.get("/metrics")).text))
     ours = [family for family in families if not family.name.startswith("process_")]
     assert len({family.name for family in families}) == len(families) > 25

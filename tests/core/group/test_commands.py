@@ -5,7 +5,7 @@ import pytest
 
 from lockgate.errors import ReaderBusy, StaleEpoch, UnknownReader, UnknownSource
 from lockgate.group import commands
-from lockgate.group.alignment import decide
+from lockgate.group.alignment import decide, evaluate
 from lockgate.group.group import Group, create
 from lockgate.group.readers import Reader
 from lockgate.watermark import MAX, MIN
@@ -13,6 +13,7 @@ from lockgate.wire.events import (
     GroupConfig,
     OnLostReader,
     ProgressEvent,
+    ReaderFacts,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
     SplitProgress,
@@ -170,6 +171,30 @@ def test_a_report_that_names_no_splits_repeats_the_last_ones_and_undoes_no_progr
     assert (said(group).watermark, set(said(group).splits)) == (7, {"p0", "p1"})
     group = reported(group, 4, splits={"p0": split(4)})
     assert (said(group).watermark, set(said(group).splits)) == (4, {"p0"}), "one that names them is taken as it is"
+
+
+FACTS = ReaderFacts(late_rows=2, pace=1_000)
+
+
+def test_a_report_without_facts_leaves_the_last_ones_of_its_epoch(group: Group) -> None:
+    group = reported(group, 100, facts=FACTS, splits={"p": split(100)})
+    for more in ({}, {"splits": {"p": split(101)}}, {"idle": True}, {"park_ms": 1_000}):
+        group = reported(group, 101, **more)
+        assert said(group).facts == FACTS
+    assert said(progressed(group, 1, 0, p=102)).facts == FACTS
+    assert said(reported(group, 101, facts=ReaderFacts(pace=3))).facts == ReaderFacts(pace=3)
+
+
+def test_the_facts_of_an_older_epoch_end_with_the_newer_one_s_first_report(group: Group) -> None:
+    group = registered(reported(group, 100, facts=FACTS), NOW + 1, owner="q")
+    assert said(group).facts == FACTS
+    assert said(reported(group, 100)).facts is None
+
+
+def test_a_lost_reader_shows_its_last_facts(group: Group) -> None:
+    lost, _ = evaluate(reported(group, 100, facts=FACTS, reach=200), NOW + LEASE + 1)
+    assert lost.readers[A0].lost
+    assert said(lost).facts == FACTS
 
 
 def test_a_report_that_names_no_splits_and_had_none_leaves_none_and_is_not_raised(group: Group) -> None:

@@ -13,6 +13,7 @@ from lockgate.wire.events import (
     GroupConfig,
     HeldBy,
     ProgressEvent,
+    ReaderFacts,
     ReaderRegistrationEvent,
     RegistrationAnswer,
     ReportedWatermarkEvent,
@@ -34,6 +35,15 @@ splits = st.builds(
     end=maybe_counts,
     rows=maybe_counts,
 )
+facts = st.builds(
+    ReaderFacts,
+    late_rows=maybe_counts,
+    rows_saved=maybe_counts,
+    retained_until=maybe_counts,
+    retention_split=st.none() | names,
+    producer_lag_ms=maybe_counts,
+    pace=maybe_counts,
+)
 configs = st.builds(
     GroupConfig,
     max_drift_ms=counts,
@@ -50,6 +60,7 @@ reports = st.builds(
     reach=st.none() | times,
     batch_id=maybe_counts,
     park_ms=st.none() | st.integers(1, MAX),
+    facts=st.none() | facts,
     splits=st.dictionaries(names, splits, max_size=3),
 )
 registrations = st.builds(
@@ -133,6 +144,32 @@ def test_a_time_is_an_integer_of_64_bits_and_nothing_else(watermark: object) -> 
 @pytest.mark.parametrize("body", [None, [], "report", 3])
 def test_a_message_that_is_no_object_is_refused_without_a_list_of_missing_fields(body: object) -> None:
     assert list(faults(codec.report_from_json, body)) == ["body"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "field"),
+    [
+        ([], "facts"),
+        ("late_rows", "facts"),
+        ({"late_rows": -1}, "facts.late_rows"),
+        ({"rows_saved": 1.0}, "facts.rows_saved"),
+        ({"retained_until": MAX + 1}, "facts.retained_until"),
+        ({"retention_split": "a/b"}, "facts.retention_split"),
+        ({"retention_split": 7}, "facts.retention_split"),
+        ({"producer_lag_ms": True}, "facts.producer_lag_ms"),
+        ({"pace": 10**400}, "facts.pace"),
+    ],
+)
+def test_a_fault_in_the_facts_of_a_report_is_named(facts: object, field: str) -> None:
+    assert list(faults(codec.report_from_json, REPORT | {"facts": facts})) == [field]
+    found = codec.reports_from_json({"reports": [{"source": "a", **REPORT, "facts": facts}]})[0]
+    assert isinstance(found, InvalidMessage)
+    assert [name for name, _ in found.faults] == [field]
+
+
+def test_an_unknown_fact_and_an_absent_one_are_no_fault() -> None:
+    read = codec.report_from_json(REPORT | {"facts": {"weather": "rain", "pace": None, "late_rows": 3}})
+    assert read.facts == ReaderFacts(late_rows=3)
 
 
 def test_unknown_fields_of_a_report_and_of_a_registration_are_ignored() -> None:

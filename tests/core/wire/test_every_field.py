@@ -20,6 +20,7 @@ from lockgate.wire.events import (
     OnLostReader,
     OnMaxHold,
     ProgressEvent,
+    ReaderFacts,
     ReaderRegistrationEvent,
     RegistrationAnswer,
     ReportedWatermarkEvent,
@@ -41,6 +42,7 @@ CONFIG = GroupConfig(
     on_max_hold=OnMaxHold.PROCEED,
 )
 SPLIT = SplitReport(watermark=1, state=SplitState.PAUSED, position=2, end=3, rows=4)
+FACTS = ReaderFacts(late_rows=1, rows_saved=2, retained_until=3, retention_split="a-0", producer_lag_ms=4, pace=5)
 REPORT = ReportedWatermarkEvent(
     subtask=1,
     epoch=2,
@@ -50,6 +52,7 @@ REPORT = ReportedWatermarkEvent(
     reach=4,
     batch_id=5,
     park_ms=6,
+    facts=FACTS,
     splits={"a-0": SPLIT},
 )
 SPLIT_PROGRESS = SplitProgress(watermark=1, position=2, rows=3)
@@ -85,7 +88,7 @@ def _default(each: Field[Any]) -> Any:
 
 @pytest.mark.parametrize(
     "message",
-    [CONFIG, SPLIT, REPORT, SPLIT_PROGRESS, PROGRESS, REGISTRATION, HELD_BY, ALIGNMENT, ANSWER],
+    [CONFIG, SPLIT, FACTS, REPORT, SPLIT_PROGRESS, PROGRESS, REGISTRATION, HELD_BY, ALIGNMENT, ANSWER],
     ids=lambda message: type(message).__name__,
 )
 def test_the_messages_of_this_file_have_no_field_at_its_default(message: Any) -> None:

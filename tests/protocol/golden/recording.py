@@ -9,7 +9,7 @@ seconds.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import httpx
 
 from lockgate_coordinator.access import under_way
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service import announcer, pulse
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Loaded, MemoryStore, UnreadableGroup, open_store
@@ -31,12 +32,12 @@ HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
 BEAT_S = 0.05
 
 
-async def recorded() -> list[dict[str, Any]]:
-    """Each step of the scenario with its answer, in the form of the file."""
+async def recorded(steps: Iterable[Step] = SCENARIO, fast: Fast = Fast()) -> list[dict[str, Any]]:  # noqa: B008 – frozen
+    """Each step with its answer, in the form of the file."""
     now = START
     exchanges = []
     guard = Settings(tokens=f"read={READER},report={BUSY}", rate_limit=1)
-    app = create_app(MemoryStore(lambda: now))
+    app = create_app(MemoryStore(lambda: now), Settings(fast=fast))
     async with (
         _tireless(),
         _client(app) as open_to_all,
@@ -47,7 +48,7 @@ async def recorded() -> list[dict[str, Any]]:
         _client(create_app(_Damaged())) as damaged,
     ):
         clients = {"store_gone": lost, "guarded": guarded, "full": full, "stopping": stopping, "damaged": damaged}
-        for step in SCENARIO:
+        for step in steps:
             now = START + step.at
             if step.frames:
                 exchanges.append({**_asked(step, now), **await _streamed(app, step)})
@@ -56,6 +57,25 @@ async def recorded() -> list[dict[str, Any]]:
             answer = await client.request(step.method, step.path, content=_content(step), headers=dict(step.headers))
             exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
     return exchanges
+
+
+def steps_of(exchanges: Iterable[Mapping[str, Any]]) -> list[Step]:
+    """The steps that were recorded as these exchanges."""
+    services = ("store_gone", "guarded", "full", "stopping", "damaged")
+    return [
+        Step(
+            at=each["now_ms"] - START,
+            method=each["method"],
+            path=each["path"],
+            body=each.get("body"),
+            text=each.get("text"),
+            blanks=each.get("blanks", 0),
+            headers=each.get("request_headers", {}),
+            frames=len(each.get("frames", ())),
+            **{name: each.get(name, False) for name in services},
+        )
+        for each in exchanges
+    ]
 
 
 def written(exchanges: list[dict[str, Any]]) -> str:

@@ -75,6 +75,14 @@ def bearing(token: str) -> dict[str, str]:
 
 CONFIG = {"max_drift_ms": 30_000, "lease_ms": 10_000, "expected_sources": ["orders", "payments"]}
 LEADING = {"watermark": T, "state": "active", "position": 100, "end": 900, "rows": 50}
+FACTS = {
+    "late_rows": 2,
+    "rows_saved": 40_000,
+    "retained_until": START + 7_200_000,
+    "retention_split": "orders-1",
+    "producer_lag_ms": 1_500,
+    "pace": 60_000,
+}
 ORDERS, PAYMENTS = "checkout/sources/orders", "checkout/sources/payments"
 
 CONFIGURED = [
@@ -100,6 +108,7 @@ REPORTED = [
             "watermark": T,
             "reach": T + 3_600_000,
             "batch_id": 3,
+            "facts": FACTS,
             "splits": {"orders-0": LEADING, "orders-1": {"watermark": T + 300_000, "state": "paused"}},
         },
     ),

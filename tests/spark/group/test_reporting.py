@@ -1,17 +1,18 @@
 """What a query reports and when, without a network."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import ReportedWatermarkEvent, SplitReport
+from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitReport
 from lockgate_spark.group.reporting import Reporting
 from lockgate_spark.group.source_status import Farewell, SourceStatus, report_of, urgent
 
 SPLITS = {"a-0": SplitReport(watermark=5_000)}
-STATUS = SourceStatus(watermark=5_000, reach=9_000, splits=SPLITS, idle=True)
+FACTS = ReaderFacts(late_rows=1, pace=2_000)
+STATUS = SourceStatus(watermark=5_000, reach=9_000, splits=SPLITS, idle=True, facts=FACTS)
 ALWAYS_S = float("inf")
 
 
@@ -28,14 +29,14 @@ def test_the_status_of_this_file_has_no_field_at_its_default() -> None:
 
 @pytest.mark.parametrize("field", [each.name for each in fields(SourceStatus)])
 def test_a_report_has_every_field_of_its_source_s_status(field: str) -> None:
-    made: Any = report_of(3, 7, STATUS, None, names_splits=True)
+    made: Any = report_of(3, 7, STATUS, None, names_splits=True, facts=STATUS.facts)
     assert getattr(made, field) == getattr(STATUS, field)
 
 
 def test_each_field_of_a_report_is_set_or_is_known_to_be_left_out() -> None:
     plain = ReportedWatermarkEvent(subtask=0, epoch=0, watermark=0)
     made = [
-        report_of(3, 7, STATUS, None, names_splits=True),
+        report_of(3, 7, STATUS, None, names_splits=True, facts=FACTS),
         report_of(3, 7, STATUS, Farewell(60_000), names_splits=True),
         report_of(3, 7, STATUS, Farewell(None), names_splits=True),
     ]
@@ -93,6 +94,31 @@ def test_splits_are_named_once_for_each_status_that_was_answered() -> None:
     assert made.events({0: 1})[0].splits == {}
     made.forget_answered()
     assert made.events({0: 2})[0].splits == SPLITS, "a new epoch has none of them"
+
+
+def test_facts_are_named_once_for_each_that_was_answered() -> None:
+    made = reporting()
+    assert made.events({0: 1})[0].facts == FACTS
+    assert made.events({0: 1})[0].facts == FACTS, "the first report was not answered"
+    made.answered()
+    assert made.events({0: 1})[0].facts is None
+    made.forget_answered()
+    assert made.events({0: 2})[0].facts == FACTS, "a new epoch has none of them"
+
+
+def test_other_facts_alone_are_not_urgent_and_name_no_splits_again() -> None:
+    made, faster = reporting(), ReaderFacts(late_rows=1, pace=3_000)
+    made.events({0: 1})
+    made.answered()
+    assert not made.take({0: replace(STATUS, facts=faster)}, 1.0)
+    (event,) = made.events({0: 1})
+    assert (event.facts, event.splits) == (faster, {})
+
+
+def test_a_run_s_last_report_has_its_last_facts() -> None:
+    made, last = reporting(), ReaderFacts(late_rows=9)
+    made.end({0: replace(STATUS, facts=last)}, Farewell(None))
+    assert made.events({0: 1})[0].facts == last
 
 
 def test_a_reader_without_an_epoch_reports_nothing() -> None:

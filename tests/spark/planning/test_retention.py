@@ -138,6 +138,53 @@ def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: p
     assert "topic a: no broker tells how large its logs are" in caplog.text
 
 
+def retained(session: AlignedRun) -> dict[int, tuple[int, str]]:
+    """When (minutes before now) the first record of a paused split is deleted, and of which."""
+    found = session._planner._retention.retained()
+    return {i: ((NOW_MS - each.until) // MINUTE, each.split) for i, each in found.items()}
+
+
+def test_it_is_known_when_a_paused_split_loses_its_first_unread_record() -> None:
+    # a-1 is paused before the record of 220 minutes ago
+    assert retained(plan("delete\t36000000\t-1\tCreateTime")[0]) == {0: (220 - 600, "a-1")}
+
+
+def test_a_record_that_is_let_go_is_the_next_one_to_be_lost() -> None:
+    session, view = plan(FOUR_HOURS)
+    assert view.let_go == ("a-1",)
+    assert retained(session) == {0: (220 - 240, "a-1")}
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["delete\t-1\t-1\tCreateTime", "compact\t14400000\t-1\tCreateTime", "", f"delete\t{2**63 - 1}\t-1\tCreateTime"],
+    ids=["kept for ever", "compacted", "not told", "kept for all of 64 bits"],
+)
+def test_where_kafka_deletes_nothing_or_nobody_tells_there_is_no_such_time(config: str) -> None:
+    assert retained(plan(config)[0]) == {}
+
+
+def test_nothing_paused_is_lost_to_retention() -> None:
+    source = SourceInMemory({"a-0": ago(1)})
+    source.jvm.config = FOUR_HOURS
+    session = AlignedRun(Alignment(max_drift="10 minutes", disorder=0), RunInMemory(), None, Clock())
+    session.add(0, source)
+    assert retained(session) == {}
+    plan_again(session, {"a-0": 0})
+    assert retained(session) == {}
+
+
+def test_the_time_of_a_log_that_is_bounded_in_size_follows_from_how_fast_it_grows() -> None:
+    clock = Clock()
+    session, _ = plan("delete\t-1\t5000\tCreateTime", clock=clock)
+    assert retained(session) == {}, "one look says nothing of its growth"
+    clock.now_ms += MINUTE
+    session.sources[0].log.requests._jvm.records["a-1"] += [NOW_MS] * 2
+    plan_again(session, {"a-0": 1, "a-1": 10})
+    # Kafka keeps 50 of 52 records. The paused one is the eleventh: 8 more come in four minutes.
+    assert retained(session) == {0: (-5, "a-1")}
+
+
 def test_with_slices_nothing_is_let_go_since_no_row_may_lie_above_the_cut() -> None:
     assert Alignment(slice="1 hour").retention_share == 0
 

@@ -38,6 +38,7 @@ from lockgate.watermark import MIN
 from lockgate.wire.events import (
     OnLostReader,
     ProgressEvent,
+    ReaderFacts,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
     SplitProgress,
@@ -211,8 +212,11 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
         return replace(reader, heard_at=now_ms, excused=False, lost=False)
-    if reader.splits_named and not event.splits and old is not None and old.epoch == event.epoch:
-        event = _repeated(event, old, reader, lowests)
+    if old is not None and old.epoch == event.epoch:
+        if reader.splits_named and not event.splits:
+            event = _repeated(event, old, reader, lowests)
+        if event.facts is None and old.facts is not None:
+            event = _with_facts(event, old.facts)
     if event.park_ms is not None:
         event = without_reach(event)
     since, passed_over = wait_after(event, reader, group, now_ms)
@@ -255,6 +259,24 @@ def _repeated(
     """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
+
+
+def _with_facts(event: ReportedWatermarkEvent, facts: ReaderFacts) -> ReportedWatermarkEvent:
+    """A report without facts leaves the last ones as they are. `replace` takes four times as
+    long.
+    """
+    return ReportedWatermarkEvent(
+        subtask=event.subtask,
+        epoch=event.epoch,
+        watermark=event.watermark,
+        idle=event.idle,
+        finished=event.finished,
+        reach=event.reach,
+        batch_id=event.batch_id,
+        park_ms=event.park_ms,
+        facts=facts,
+        splits=event.splits,
+    )
 
 
 def _lowest(splits: Mapping[str, SplitReport]) -> int:

@@ -158,6 +158,7 @@ def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
             finished=reported.finished,
             batch_id=reported.batch_id,
             park_ms=reported.park_ms,
+            facts=reported.facts,
             splits=reported.splits,
         )
     )

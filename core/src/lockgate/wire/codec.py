@@ -36,6 +36,7 @@ from lockgate.wire.events import (
     SplitState,
     WatermarkAlignmentEvent,
 )
+from lockgate.wire.facts import facts_of, facts_to_json
 from lockgate.wire.fields import Fields, Json
 
 BATCH_LIMIT = 10_000
@@ -74,6 +75,7 @@ def report_to_json(report: ReportedWatermarkEvent) -> Json:
         "reach": report.reach,
         "batch_id": report.batch_id,
         "park_ms": report.park_ms,
+        "facts": None if report.facts is None else _present(facts_to_json(report.facts)),
         "splits": {name: _present(split_to_json(split)) for name, split in report.splits.items()},
     }
     return _present(out)
@@ -104,14 +106,6 @@ def split_to_json(split: SplitReport) -> Json:
 def reports_to_json(reports: Sequence[tuple[str, ReportedWatermarkEvent]]) -> Json:
     """The body of one batch, out of `(source, report)`."""
     return {"reports": [{"source": source, **report_to_json(report)} for source, report in reports]}
-
-
-def batch_items(value: object) -> list[object]:
-    """The reports of a batch, unread. Raises `InvalidMessage` for a body that is no batch."""
-    taken = Fields(value)
-    items = taken.objects("reports", limit=BATCH_LIMIT)
-    taken.finish()
-    return items
 
 
 def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
@@ -300,6 +294,7 @@ def _report(taken: Fields) -> Steps[ReportedWatermarkEvent]:
         reach=taken.integer_or_none("reach"),
         batch_id=taken.integer_or_none("batch_id", low=0),
         park_ms=taken.integer_or_none("park_ms", low=1),
+        facts=facts_of(taken.nested_or_none("facts")),
         splits=(yield from _splits(taken)),
     )
 

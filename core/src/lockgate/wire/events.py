@@ -119,13 +119,33 @@ class SplitReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderFacts:
+    """The facts of one reader. Counts are those of the query's present run.
+
+    `late_rows`: rows below Spark's watermark when they were read. `rows_saved`: the estimate of the
+    whole query, so only its first reader has it. `retained_until`: when (wall clock, ms) retention
+    deletes the first unread record of a paused split, at the earliest; `retention_split`: that
+    split. `producer_lag_ms`: the largest lag of a producer behind the clock. `pace`: by how many ms
+    of event time the reader's watermark has risen in a second of the clock.
+    """
+
+    late_rows: int | None = None
+    rows_saved: int | None = None
+    retained_until: int | None = None
+    retention_split: str | None = None
+    producer_lag_ms: int | None = None
+    pace: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
     """A reader's combined watermark. An idle or finished reader limits no other reader, whatever
     its `watermark`.
 
     `reach`: the event time that the reader's next batch would reach without the group's ceiling.
     `park_ms`: the reader will be silent for so long, and still counts. A scheduled run has ended,
-    and the next one goes on from there.
+    and the next one goes on from there. `facts`: for people; None: as this epoch's last report had
+    them.
     """
 
     subtask: int
@@ -136,6 +156,7 @@ class ReportedWatermarkEvent:
     reach: int | None = None
     batch_id: int | None = None
     park_ms: int | None = None
+    facts: ReaderFacts | None = None
     splits: Mapping[str, SplitReport] = field(default_factory=dict)
 
 

@@ -5,7 +5,7 @@ here.
 from collections.abc import Mapping
 
 from lockgate import watermark
-from lockgate.wire.events import ReportedWatermarkEvent
+from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent
 from lockgate_spark.group.source_status import Farewell, SourceStatus, report_of, urgent
 
 
@@ -23,6 +23,9 @@ class Reporting:
         self._planned_at = now
         self._sent: Mapping[int, SourceStatus] = {}  # on the way to the coordinator
         self._answered: Mapping[int, SourceStatus] = {}  # what the coordinator has of this epoch
+        self._facts: Mapping[int, ReaderFacts | None] = {}  # as of the last plan
+        self._facts_sent: Mapping[int, ReaderFacts | None] = {}
+        self._facts_answered: Mapping[int, ReaderFacts | None] = {}
         self._farewell: Farewell | None = None
 
     def take(self, statuses: Mapping[int, SourceStatus], now: float) -> bool:
@@ -30,6 +33,7 @@ class Reporting:
         changed = urgent(self.statuses) != urgent(statuses)
         if statuses != self.statuses:
             self.statuses = dict(statuses)
+        self._facts = _facts_of(statuses)
         self._planned_at = now
         return changed
 
@@ -43,7 +47,7 @@ class Reporting:
 
     def end(self, statuses: Mapping[int, SourceStatus], farewell: Farewell) -> None:
         """Takes in the statuses of the last report."""
-        self.statuses, self._farewell = dict(statuses), farewell
+        self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
         """Whether a report has to be repeated: none was answered for so many seconds, or there is
@@ -57,21 +61,31 @@ class Reporting:
         """The events to send now.
 
         Each status names its splits once. 5,000 splits are 600 kB, and to name them again would
-        undo the progress that executors have reported since.
+        undo the progress that executors have reported since. Facts are named where they have
+        changed since the last answer.
         """
         self.in_doubt = False
-        self._sent = self.statuses
+        self._sent, self._facts_sent = self.statuses, self._facts
         names_splits = self._answered is not self._sent
         return [
-            report_of(subtask, epochs[subtask], status, self._farewell, names_splits)
+            report_of(subtask, epochs[subtask], status, self._farewell, names_splits, self._news_of(subtask))
             for subtask, status in self._sent.items()
             if subtask in epochs
         ]
 
     def answered(self) -> None:
         """Notes that the coordinator has what was sent."""
-        self._answered = self._sent
+        self._answered, self._facts_answered = self._sent, self._facts_sent
 
     def forget_answered(self) -> None:
         """Notes that the coordinator has nothing of the new epoch yet."""
-        self._answered = {}
+        self._answered, self._facts_answered = {}, {}
+
+    def _news_of(self, subtask: int) -> ReaderFacts | None:
+        """The facts of a reader, where the coordinator has others."""
+        facts = self._facts_sent.get(subtask)
+        return None if facts == self._facts_answered.get(subtask) else facts
+
+
+def _facts_of(statuses: Mapping[int, SourceStatus]) -> dict[int, ReaderFacts | None]:
+    return {subtask: status.facts for subtask, status in statuses.items()}

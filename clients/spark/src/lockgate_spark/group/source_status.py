@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lockgate.wire.events import ReportedWatermarkEvent, SplitReport
+from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitReport
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """The report of one source of a query. Times in ms. `idle`: the source holds no reader."""
+    """The report of one source of a query. Times in ms. `idle`: the source holds no reader.
+    `facts`: for people; another pace alone makes no other status, and so names no splits again.
+    """
 
     watermark: int
     reach: int | None
     splits: Mapping[str, SplitReport] = field(default_factory=dict)
     idle: bool = False
+    facts: ReaderFacts | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,12 @@ class Farewell:
 
 
 def report_of(
-    subtask: int, epoch: int, status: SourceStatus, farewell: Farewell | None, names_splits: bool
+    subtask: int,
+    epoch: int,
+    status: SourceStatus,
+    farewell: Farewell | None,
+    names_splits: bool,
+    facts: ReaderFacts | None = None,
 ) -> ReportedWatermarkEvent:
     """The event that reports a source's status. A run's last report offers no reach."""
     return ReportedWatermarkEvent(
@@ -37,6 +45,7 @@ def report_of(
         reach=status.reach if farewell is None else None,
         finished=farewell is not None and farewell.park_ms is None,
         park_ms=None if farewell is None else farewell.park_ms,
+        facts=facts,
         splits=status.splits if names_splits else {},
     )
 

@@ -166,6 +166,7 @@ class AlignedRun:
 
     def tell_late(self, index: int, total: int) -> None:
         """Shows how many rows of one source were late in the run so far, where they are counted."""
+        self._planner.facts.count_late(index, total)
         if self._gauges is not None:
             self._gauges.show_late(index, total)
 

@@ -29,6 +29,7 @@ from lockgate_spark.planning.disorder import careful, measured, most_learned
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.no_times import NoTimes
 from lockgate_spark.planning.producers import Producers, too_late
+from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.reports import source_reports
 from lockgate_spark.planning.retention import Retention
 from lockgate_spark.planning.run import Run
@@ -83,6 +84,7 @@ class JointPlanner:
         self._furthest = watermark.MIN  # the highest target of a plan that was carried out
         self._slices: Slices | None = None
         self._retention = Retention(alignment.retention_share)
+        self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
 
     @property
@@ -311,7 +313,10 @@ class JointPlanner:
 
     def _reports(self, drafted: _Drafted) -> dict[int, SourceStatus]:
         states = {} if self._last is None else {key: split.state for key, split in self._last.splits.items()}
-        return source_reports(drafted.unread, drafted.draft, states, self._reach(drafted.draft))
+        statuses = source_reports(drafted.unread, drafted.draft, states, self._reach(drafted.draft))
+        # nothing is paused in mode observe
+        retained = {} if self._alignment.observes else self._retention.retained()
+        return self.facts.added(statuses, self.observer.rows_saved, self._producers.shown, retained)
 
     def _reach(self, draft: Draft[Key]) -> int | None:
         if self._membership is None or not self._membership.joint:

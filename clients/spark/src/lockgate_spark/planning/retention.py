@@ -22,6 +22,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lockgate.duration import spoken
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
@@ -41,11 +42,28 @@ _LOGGED_AGAIN_MS = 600_000
 @dataclass(frozen=True, slots=True)
 class Edge:
     """Where the records of a source that are in danger end, by split, as looked up at `asked_at`
-    (wall clock in ms).
+    (wall clock in ms). `kept`: of splits whose logs are bounded in size.
     """
 
     asked_at: int
     safe_from: Offsets
+    kept: Mapping[str, "BoundedLog"]
+
+
+class BoundedLog(NamedTuple):
+    """A log that is bounded in size: its `end`, and how many offsets before it Kafka keeps, as if
+    all records had one size.
+    """
+
+    end: int
+    offsets: int
+
+
+class Retained(NamedTuple):
+    """When (wall clock, ms) Kafka deletes the first unread record of a paused split."""
+
+    until: int
+    split: str
 
 
 class Retention:
@@ -57,6 +75,8 @@ class Retention:
         self._margin = margin
         self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
+        self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
+        self._made: tuple[Plan[Key], Unread] | None = None  # the last plan, before it lets anything go
         self._planned: dict[
             Key, tuple[SplitPlan, int]
         ] = {}  # by the last plan: what it would have been, and the offsets let go
@@ -65,7 +85,7 @@ class Retention:
 
     def let_go(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
         """The plan, with the records in danger of its paused splits. `now`: wall clock in ms."""
-        self._planned = {}
+        self._planned, self._made = {}, (plan, unread)
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
         if not self._margin or not plan.paused:
@@ -84,6 +104,46 @@ class Retention:
                 state = PlannedState.PAUSED if made.end + taken < end else PlannedState.ACTIVE
                 splits[key] = made._replace(end=made.end + taken, next=None, state=state)
         return replace(plan, splits=splits) if self._planned else plan
+
+    def retained(self) -> dict[int, Retained]:
+        """By source, when Kafka deletes the first unread record of the paused split that is next
+        to lose one, by the last plan. Sources without such a split, or of which that is unknown,
+        are left out. Asks Kafka nothing.
+        """
+        found = dict[int, Retained]()
+        if self._made is None:
+            return found
+        plan, unread = self._made
+        for i, split in plan.paused:
+            until = self._until(i, split, plan.splits[i, split].next, unread)
+            if until is not None and (i not in found or until < found[i].until):
+                found[i] = Retained(max(0, until), split)
+        return found
+
+    def _until(self, i: int, split: str, head: Head | None, unread: Unread) -> int | None:
+        """The earlier one of what `retention.ms` and `retention.bytes` say; None: unknown, or
+        never.
+        """
+        if head is None:
+            return None
+        kept_ms = self._configs[i].of(topic_of(split)).retention_ms
+        # An index by another event time does not know when Kafka has stamped the record.
+        indexed = isinstance(unread.sources[i].log, IndexedSplitLog)
+        by_time = None if kept_ms is None or indexed else head.event_time + kept_ms
+        dues = [due for due in (by_time, self._by_size(i, split, head.offset)) if due is not None and due < MAX]
+        return min(dues, default=None)  # a retention of MAX ms is none
+
+    def _by_size(self, i: int, split: str, offset: int) -> int | None:
+        """When a log that goes on growing as it has grown will have outgrown the record."""
+        last, before = self._edges.get(i), self._before.get(i)
+        if last is None or before is None or split not in last.kept or split not in before.kept:
+            return None
+        grown, kept = last.kept[split].end - before.kept[split].end, last.kept[split]
+        apart_ms = last.asked_at - before.asked_at
+        if grown <= 0 or apart_ms <= 0:
+            return None
+        left = offset - (kept.end - kept.offsets)
+        return last.asked_at + max(0, left) * apart_ms // grown
 
     def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
         """The view of the plan that is carried out, with the records that it lets go. Logs and
@@ -113,10 +173,10 @@ class Retention:
     def _safe_from(self, i: int, unread: Unread, now: int) -> Offsets:
         known = self._edges.get(i)
         if known is None or not 0 <= now - known.asked_at < _GOOD_FOR_MS:
+            if known is not None:
+                self._before[i] = known
             requests = unread.sources[i].log.requests
-            known = self._edges[i] = Edge(
-                now, _safe_from(requests, unread.ends[i], self._configs[i], self._margin, now)
-            )
+            known = self._edges[i] = _edge(requests, unread.ends[i], self._configs[i], self._margin, now)
         return known.safe_from
 
     def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
@@ -138,7 +198,7 @@ class Retention:
         )
 
 
-def _safe_from(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Offsets:
+def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
     """By split the first offset that is not in danger; splits without retention are left out."""
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
@@ -151,22 +211,21 @@ def _safe_from(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, ma
             if config.retention_ms == retention
         }
     most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
-    for split, safe_from in _safe_by_size(requests, most, configs, margin).items():
-        found[split] = max(safe_from, found.get(split, 0))
-    return found
+    kept = _kept(requests, most, configs)
+    for split, log_of in kept.items():
+        found[split] = max(log_of.end - int((1 - margin) * log_of.offsets), found.get(split, 0))
+    return Edge(now, found, kept)
 
 
-def _safe_by_size(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs, margin: float) -> Offsets:
-    """The same for splits of which at `most` so many bytes are kept, as if all records of a log had
-    one size.
-    """
+def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
+    """What Kafka keeps of the splits of which it keeps at `most` so many bytes."""
     if not most:
         return {}
     sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()
     for split in most.keys() - sizes.keys():
         configs.warn(topic_of(split), "no broker tells how large its logs are, so that retention.bytes is not watched")
     return {
-        split: ends[split] - int((1 - margin) * kept * (ends[split] - begins[split]) / max(1, sizes[split]))
+        split: BoundedLog(ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
         for split, kept in most.items()
         if split in sizes
     }

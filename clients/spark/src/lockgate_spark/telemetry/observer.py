@@ -91,6 +91,11 @@ class Observer:
                 self.left_out.count(split.split, split.left_out)
         return replace(self._out_of_order.show(view, self._sources), rows_saved=self._estimate(plan, unread, draft))
 
+    @property
+    def rows_saved(self) -> int | None:
+        """The estimate so far; None where there is none."""
+        return None if self._rows_saved is None else self._rows_saved.rows
+
     def progress(self, index: int) -> dict[str, str]:
         """The metrics of one source in Spark's progress, by name. The first source's call also logs
         a change.

@@ -95,6 +95,14 @@ _SPLIT = record(
     {"watermark": TIME, "state": one_of(SplitState)},
     {"position": or_null(integer()), "end": or_null(integer()), "rows": or_null(COUNT)},
 )
+_FACTS: Json = {
+    "late_rows": or_null(COUNT),
+    "rows_saved": or_null(COUNT),
+    "retained_until": or_null(integer(0, description="wall clock, ms since the Unix epoch")),
+    "retention_split": or_null(NAME),
+    "producer_lag_ms": or_null(COUNT),
+    "pace": or_null(integer(0, description="ms of event time in a second of the clock")),
+}
 _REPORT = record(
     {"subtask": SUBTASK, "epoch": EPOCH, "watermark": TIME},
     {
@@ -103,6 +111,7 @@ _REPORT = record(
         "reach": or_null(TIME),
         "batch_id": or_null(COUNT),
         "park_ms": or_null(integer(1)),
+        "facts": or_null(ref("ReaderFacts")),
         "splits": by_name(ref("SplitReport")),
     },
 )
@@ -137,6 +146,7 @@ _READER = record(
         "waiting_ms": or_null(COUNT),
         "overdue": FLAG,
         "progress_ignored": COUNT,
+        "facts": or_null(ref("InspectedFacts")),
     },
     {"splits": by_name(ref("InspectedSplit"))},
 )
@@ -151,6 +161,7 @@ _COUNTED: Json = {
 SCHEMAS: dict[str, Json] = {
     "GroupConfig": _CONFIG,
     "SplitReport": _SPLIT,
+    "ReaderFacts": record({}, _FACTS),
     "ReportedWatermarkEvent": _REPORT,
     "ReportOfBatch": {
         **_REPORT,
@@ -225,6 +236,9 @@ SCHEMAS: dict[str, Json] = {
             "rows": or_null(COUNT),
             "drift_ms": or_null(integer()),
         }
+    ),
+    "InspectedFacts": record(
+        {**_FACTS, "retained_until_iso": or_null(TEXT), "retention_left_ms": or_null(COUNT)},
     ),
     "InspectedReader": _READER,
     "InspectedGroup": record(

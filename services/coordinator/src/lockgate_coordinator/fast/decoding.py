@@ -16,7 +16,7 @@ import msgspec
 from lockgate.steps import Steps
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT
-from lockgate.wire.events import NAME, ReportedWatermarkEvent, SplitReport, SplitState
+from lockgate.wire.events import NAME, ReaderFacts, ReportedWatermarkEvent, SplitReport, SplitState
 
 T = TypeVar("T")
 
@@ -123,7 +123,19 @@ def _plain(event: ReportedWatermarkEvent) -> bool:
         and (event.reach is None or MIN <= event.reach <= MAX)
         and (event.batch_id is None or 0 <= event.batch_id <= MAX)
         and (event.park_ms is None or 1 <= event.park_ms <= MAX)
+        and (event.facts is None or _plain_facts(event.facts))
         and (not event.splits or all(NAME.match(name) and _plain_split(split) for name, split in event.splits.items()))
+    )
+
+
+def _plain_facts(facts: ReaderFacts) -> bool:
+    return (
+        (facts.late_rows is None or 0 <= facts.late_rows <= MAX)
+        and (facts.rows_saved is None or 0 <= facts.rows_saved <= MAX)
+        and (facts.retained_until is None or 0 <= facts.retained_until <= MAX)
+        and (facts.retention_split is None or NAME.match(facts.retention_split) is not None)
+        and (facts.producer_lag_ms is None or 0 <= facts.producer_lag_ms <= MAX)
+        and (facts.pace is None or 0 <= facts.pace <= MAX)
     )
 
 

@@ -97,6 +97,8 @@ def _count(figures: GroupFigures, committed: Committed, key: ReaderKey, reader: 
         source.overdue += reader.overdue
     if reported is None:
         return 0
+    if reported.facts is not None and not reported.finished:
+        source.take(reported.facts, committed.now_ms, reads=state == "active")
     if (
         state == "active"
         and MIN < reported.watermark < MAX

@@ -14,7 +14,8 @@ from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
-from lockgate.wire.events import SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import ReaderFacts, SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.sentences import who_holds, why_held
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
@@ -31,7 +32,7 @@ have more.
 """
 
 _READERS_AT_ONCE = AT_ONCE // 5  # a reader takes as long as five splits
-_READER, _SPLIT = 700, 250  # characters in JSON, without names, owner and attributes
+_READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attributes
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
@@ -190,6 +191,17 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
         "waiting_ms": _age(reader.held_since, now_ms),
         "overdue": reader.overdue,
         "progress_ignored": reader.progress_ignored,
+        "facts": None if reported is None or reported.facts is None else _facts(reported.facts, now_ms),
+    }
+
+
+def _facts(facts: ReaderFacts, now_ms: int) -> Json:
+    """What the reader's query said last; what is left of the retention is as of now."""
+    until = facts.retained_until
+    return {
+        **facts_to_json(facts),
+        "retained_until_iso": None if until is None else iso(until),
+        "retention_left_ms": None if until is None else max(0, until - now_ms),
     }
 
 

@@ -21,10 +21,10 @@ from typing import Any, Final
 
 from lockgate.group.group import Group
 from lockgate.group.readers import Path, Reader
-from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent, SplitReport
+from lockgate.wire.events import GroupConfig, ReaderFacts, ReportedWatermarkEvent, SplitReport
 from lockgate_coordinator.store.base import UnreadableGroup
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of this release's records: raised with each field that is added."""
 
 NEEDS: Final = 0
@@ -38,6 +38,7 @@ _RECORDS: Final[Mapping[tuple[str, ...], type]] = {
     ("head", "config"): GroupConfig,
     ("reader",): Reader,
     ("reader", "reported"): ReportedWatermarkEvent,
+    ("reader", "reported", "facts"): ReaderFacts,
     ("reader", "reported", "splits", EACH): SplitReport,
 }
 _NOT_STORED: Final = {"name", "readers", "unknown"}

@@ -3,18 +3,43 @@ them.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lockgate.wire.events import SplitReport
+from lockgate.wire.events import ReaderFacts, SplitReport
 
 
 @dataclass(slots=True)
 class SourceFigures:
-    """`foremost`: the highest watermark of its active readers, in ms; None if none has one."""
+    """`foremost`: the highest watermark of its active readers, in ms; None if none has one. The
+    others are of its readers' facts, None where no reader has the fact: counts added up, the least
+    of the times that are left, the largest lag, and the pace of the slowest active reader.
+    """
 
     foremost: int | None = None
     waiting: int = 0
     overdue: int = 0
+    late_rows: int | None = None
+    rows_saved: int | None = None
+    retention_left_ms: int | None = None
+    producer_lag_ms: int | None = None
+    pace: int | None = None
+
+    def take(self, facts: ReaderFacts, now_ms: int, *, reads: bool) -> None:
+        """Adds the facts of one reader. `reads`: it is active."""
+        self.late_rows = _joined(sum, self.late_rows, facts.late_rows)
+        self.rows_saved = _joined(sum, self.rows_saved, facts.rows_saved)
+        self.producer_lag_ms = _joined(max, self.producer_lag_ms, facts.producer_lag_ms)
+        if facts.retained_until is not None:
+            self.retention_left_ms = _joined(min, self.retention_left_ms, max(0, facts.retained_until - now_ms))
+        if reads:
+            self.pace = _joined(min, self.pace, facts.pace)
+
+
+def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None:
+    """The rule over those that are there; None where none is."""
+    there = [value for value in values if value is not None]
+    return rule(there) if there else None
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ def families_of(scrape: Scrape, totals: Totals) -> Iterator[Metric]:
     )
     yield from _groups(scrape.groups)
     yield from _sources(scrape.groups)
+    yield from _facts(scrape.groups)
     yield from _totals(
         totals.beside((group.name, source) for group in scrape.groups for source in group.sources if source != OTHER)
     )
@@ -76,6 +77,38 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
             waiting.add_metric([group.name, name], source.waiting)
             overdue.add_metric([group.name, name], source.overdue)
     yield from (drift, waiting, overdue)
+
+
+def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
+    """What queries say of themselves. Each is absent where no reader of the source says it."""
+    labels = ["group", "source"]
+    late = CounterMetricFamily(
+        "lockgate_source_late_rows", "Rows below Spark's watermark when they were read, in this run", labels=labels
+    )
+    text = "Estimate of the rows that native Spark would have dropped in this run, and the aligned query did not"
+    saved = GaugeMetricFamily("lockgate_source_rows_saved", text, labels=labels)
+    text = "Time until retention deletes the first unread record of a paused split; absent while no split is paused"
+    left = GaugeMetricFamily("lockgate_source_retention_left_seconds", text, labels=labels)
+    text = "Largest lag of a producer behind the clock in this run"
+    lag = GaugeMetricFamily("lockgate_source_producer_lag_seconds", text, labels=labels)
+    text = "Seconds of event time that the slowest active reader gets on in a second; 1 keeps up with the clock"
+    pace = GaugeMetricFamily("lockgate_source_pace", text, labels=labels)
+    for group in groups:
+        for name, source in group.sources.items():
+            for family, value in (
+                (late, source.late_rows),
+                (saved, source.rows_saved),
+                (left, _in_seconds(source.retention_left_ms)),
+                (lag, _in_seconds(source.producer_lag_ms)),
+                (pace, _in_seconds(source.pace)),
+            ):
+                if value is not None:
+                    family.add_metric([group.name, name], value)
+    yield from (late, saved, left, lag, pace)
+
+
+def _in_seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
 
 
 def _totals(totals: Mapping[tuple[str, str], SourceTotals]) -> Iterator[Metric]:

@@ -1,0 +1,86 @@
+"""What a run tells its group beside its watermarks: facts for the people who watch the group.
+
+All of them are known anyway. Nothing here asks Kafka, counts rows or runs a job, and a query
+without a group makes no facts at all.
+
+**Pace** is measured over the last minute, by the watermarks that the reader reports. So it falls to
+0 within a minute while the query waits, and it is what the group's watermark may hope for. Where
+batches are longer, it is measured over the last one.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import ReaderFacts
+from lockgate_spark.group.source_status import SourceStatus
+from lockgate_spark.logs.unread import Key
+from lockgate_spark.planning.retention import Retained
+
+_WINDOW_S = 60.0
+_APART_S = 1.0  # between two points, so that there are some sixty of them
+
+
+@dataclass(slots=True)
+class WatermarkPace:
+    """How fast one watermark rises."""
+
+    _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
+
+    def seen(self, watermark: int, now: float) -> int | None:
+        """Takes in the watermark (ms) at `now` (monotonic, in seconds). Returns the ms by which it
+        has risen in a second; None where there is no watermark, or only a moment of it.
+        """
+        points = self._points
+        if watermark in (MIN, MAX) or (points and watermark < points[-1][1]):
+            points.clear()
+        if watermark in (MIN, MAX):
+            return None
+        if not points or now - points[-1][0] >= _APART_S:
+            points.append((now, watermark))
+        while len(points) > 2 and now - points[1][0] >= _WINDOW_S:
+            points.popleft()
+        began, first = points[0]
+        return None if now - began < _APART_S else round((watermark - first) / (now - began))
+
+
+class QueryFacts:
+    """The facts of one run's sources. `ticks`: a monotonic clock, in seconds."""
+
+    def __init__(self, ticks: Callable[[], float]) -> None:
+        self._ticks = ticks
+        self._paces: dict[int, WatermarkPace] = {}
+        self._late: dict[int, int] = {}
+
+    def count_late(self, index: int, total: int) -> None:
+        """Notes how many rows of one source were late in the run so far."""
+        self._late[index] = total
+
+    def added(
+        self,
+        statuses: Mapping[int, SourceStatus],
+        rows_saved: int | None,
+        lags: Mapping[Key, int],
+        retained: Mapping[int, Retained],
+    ) -> dict[int, SourceStatus]:
+        """The statuses with their facts. `rows_saved`: the query's. `lags`: of the splits'
+        producers, in ms. `retained`: by source.
+        """
+        now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
+        for (i, _), lag in lags.items():
+            most[i] = max(lag, most.get(i, 0))
+        return {
+            i: replace(
+                status,
+                facts=ReaderFacts(
+                    late_rows=self._late.get(i),
+                    rows_saved=rows_saved if i == first else None,
+                    retained_until=None if i not in retained else retained[i].until,
+                    retention_split=None if i not in retained else retained[i].split,
+                    producer_lag_ms=most.get(i),
+                    pace=self._paces.setdefault(i, WatermarkPace()).seen(status.watermark, now),
+                ),
+            )
+            for i, status in statuses.items()
+        }
