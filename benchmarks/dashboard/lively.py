@@ -65,10 +65,10 @@ class Source:
                 "end": position + int((self.behind + 60_000) * (0.2 + place)),
             }
         facts = {
-            "late_rows": self.late_rows,
-            "rows_saved": self.rows_saved,
-            "retention_left_ms": self.retention_left,
-            "retention_split": f"{self.name}-0" if self.retention_left is not None else None,
+            "late_rows": self.late_rows if not subtask else None,
+            "rows_saved": self.rows_saved if not subtask else None,
+            "retained_until": None if self.retention_left is None else int(time.time() * 1000) + self.retention_left,
+            "retention_split": None if self.retention_left is None else f"{self.name}-0",
             "producer_lag_ms": 1_200 + 90 * subtask,
             "pace": int(1000 * self.speed),
         }
@@ -176,7 +176,6 @@ def fleet(url: str, group: str = "telemetry", splits: int = 5_000) -> Lively:
 def others(url: str) -> list[Lively]:
     """Further groups, so that the list has one of each health."""
     return [
-        one(url),
         Lively(
             url,
             "ledger",

@@ -8,8 +8,8 @@ import argparse
 from pathlib import Path
 
 from benchmarks.dashboard.browser import browser
-from benchmarks.dashboard.lively import Running, fleet, others, shop
-from playwright.sync_api import Browser
+from benchmarks.dashboard.lively import Lively, Running, fleet, one, others, shop
+from playwright.sync_api import Browser, Page
 
 from lockgate_testbed.coordinator import CoordinatorProcess
 
@@ -23,40 +23,43 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=Path("build/dashboard"))
     parser.add_argument("--seconds", type=float, default=110, help="of history before the pictures")
     parser.add_argument("--for-docs", action="store_true", help="docs/pictures/dashboard.png alone")
-    parser.add_argument("--only", default="", help="pages whose name has this")
+    parser.add_argument("--only", nargs="*", default=list(PAGES), choices=list(PAGES), help="these pages alone")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    with (
-        CoordinatorProcess() as coordinator,
-        Running(shop(coordinator.url), fleet(coordinator.url), *others(coordinator.url)),
-        browser() as chromium,
-    ):
+    with CoordinatorProcess() as coordinator, Running(*groups(coordinator.url)), browser() as chromium:
         if options.for_docs:
-            views = [("docs/pictures/dashboard.png", PAGES["20"], 1440, "light")]
+            (page,) = opened(chromium, coordinator.url, ["20"], options.seconds)
+            page.screenshot(path="docs/pictures/dashboard.png", full_page=True)
         else:
-            views = [
-                (str(options.folder / f"{page}-{name}-{theme}.png"), path, width, theme)
-                for page, path in PAGES.items()
-                for name, width in WIDTHS.items()
-                for theme in ("light", "dark")
-                if options.only in f"{page}-{name}-{theme}"
-            ]
-        take(chromium, coordinator.url, views, options.seconds)
+            for name, page in zip(
+                options.only, opened(chromium, coordinator.url, options.only, options.seconds), strict=True
+            ):
+                take(page, options.folder, name)
 
 
-def take(chromium: Browser, url: str, views: list[tuple[str, str, int, str]], seconds: float) -> None:
-    """`views`: file, page, width and theme of each. All pages are open for the same time."""
-    pages = []
-    for file, path, width, theme in views:
-        page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
-        page.goto(f"{url}/#/{path}")
-        pages.append((file, page))
-    pages[0][1].wait_for_timeout(seconds * 1000)
-    for file, page in pages:
-        page.bring_to_front()
-        page.wait_for_timeout(2_500)
-        page.screenshot(path=file, full_page=True)
-        print(file)
+def groups(url: str) -> list[Lively]:
+    """All made-up groups."""
+    return [one(url), shop(url), fleet(url), *others(url)]
+
+
+def opened(chromium: Browser, url: str, names: list[str], seconds: float) -> list[Page]:
+    """These pages, after so long."""
+    pages = [chromium.new_page(viewport={"width": 1440, "height": 900}) for _ in names]
+    for page, name in zip(pages, names, strict=True):
+        page.goto(f"{url}/#/{PAGES[name]}")
+    pages[0].wait_for_timeout(seconds * 1000)
+    return pages
+
+
+def take(page: Page, folder: Path, name: str) -> None:
+    """The page at each width, light and dark."""
+    page.bring_to_front()
+    for width, pixels in WIDTHS.items():
+        page.set_viewport_size({"width": pixels, "height": 900})
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # one of the two
+            page.wait_for_timeout(2_500)
+            page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
 
 
 if __name__ == "__main__":

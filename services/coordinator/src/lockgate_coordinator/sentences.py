@@ -77,3 +77,9 @@ def why_held(held: Json, reader: Json, config: Json) -> str:
     if age is not None and age > config["lease_ms"]:
         return f"Nothing of {name[0].lower()}{name[1:]} has moved for {span(age)}, though it keeps its lease."
     return f"{name} reads on" + ("." if age is None or age < SLOW_MS else f": its last step was {span(age)} ago.")
+
+
+def lost_readers(names: list[str], count: int) -> str:
+    """Lost readers of a group that counts them no more, `names` of `count`."""
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return f"Lost, and no longer counted: {', '.join(names)}{more}."

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lockgate.group.group import Group
 from lockgate.group.leases import is_lost, is_parked
-from lockgate.group.readers import Reader
+from lockgate.group.readers import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent
 
@@ -16,31 +16,36 @@ HEALTH = ("lost", "overdue", "starting", "waiting", "well", "at_rest")
 read; none is left that reads.
 """
 
+LOST_NAMED = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Census:
     """`states`: readers by state; `waiting`: those at the ceiling; `overdue`: for too long;
-    `foremost`: the highest watermark of an active reader, MIN for none.
+    `foremost`: the highest watermark of an active reader, MIN for none; `lost`: some lost readers.
     """
 
     states: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
     overdue: int = 0
     foremost: int = MIN
+    lost: tuple[ReaderKey, ...] = ()
 
 
 def census(group: Group, now_ms: int) -> Census:
     """Looks at each reader. O(readers)."""
-    states, waiting, overdue, foremost = Counter[str](), 0, 0, MIN
-    for reader in group.readers.values():
+    states, waiting, overdue, foremost, lost = Counter[str](), 0, 0, MIN, list[ReaderKey]()
+    for key, reader in group.readers.items():
         state = state_of(group, reader, now_ms)
         states[state] += 1
+        if state == "lost" and len(lost) < LOST_NAMED:
+            lost.append(key)
         waiting += reader.held_since is not None
         overdue += reader.overdue
         reported = reader.reported
         if state == "active" and reported is not None and foremost < reported.watermark < MAX:
             foremost = reported.watermark
-    return Census(dict(sorted(states.items())), waiting, overdue, foremost)
+    return Census(dict(sorted(states.items())), waiting, overdue, foremost, tuple(lost))
 
 
 def health_of(group: Group, event: WatermarkAlignmentEvent, counted: Census) -> str:

@@ -14,10 +14,10 @@ from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
-from lockgate.wire.events import ReaderFacts, SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import OnLostReader, ReaderFacts, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
-from lockgate_coordinator.sentences import who_holds, why_held
+from lockgate_coordinator.sentences import lost_readers, who_holds, why_held
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
 DRIFT_LIMIT = 10_000
@@ -75,7 +75,7 @@ def inspected(
         "configured_at": group.configured_at or None,
         "alignment": encoded,
         "sentence": _sentence(group, encoded),
-        "reason": _reason(group, encoded, now_ms),
+        "reason": _reason(group, encoded, counted, now_ms),
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
         **_time("created_at", group.created_at),
@@ -121,13 +121,19 @@ def _sentence(group: Group, event: Json) -> str:
     return who_holds({"alignment": event, "config": config, "waiting_for": list(group.sources_missing)})
 
 
-def _reason(group: Group, event: Json, now_ms: int) -> str | None:
-    """What keeps the first reader that holds the group; None where no registered reader does."""
+def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | None:
+    """What keeps the first reader that holds the group, and which readers are lost; None where
+    there is neither.
+    """
+    sentences = list[str]()
     for held in event["held_by"][:1]:
         key = (held["source"], held["subtask"])
         if key in group.readers:
-            return why_held(held, _reader(group, key, now_ms), {"lease_ms": group.config.lease_ms})
-    return None
+            sentences.append(why_held(held, _reader(group, key, now_ms), {"lease_ms": group.config.lease_ms}))
+    if counted.lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
+        names = [f"{source}/{subtask}" for source, subtask in counted.lost]
+        sentences.append(lost_readers(names, counted.states["lost"]))
+    return " ".join(sentences) or None
 
 
 def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:

@@ -66,7 +66,7 @@ export class TimeChart {
       ...this.size(), legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       scales: { x: { time: true }, y: { range: (_, low, high) => this.range(low, high) } },
-      axes: [{ ...axis, space: 80, values: eventTimes }, { ...axis, size: 62, values: this.axis, ...(this.times ? { incrs: STEPS_S } : {}) }],
+      axes: [{ ...axis, space: 80, size: 28, values: eventTimes }, { ...axis, size: 62, values: this.axis, ...(this.times ? { incrs: STEPS_S } : {}) }],
       series: [{}, ...lines.map((line) => ({
         label: line.name, stroke: () => colour(line.tone), width: line.width ?? 1.5, dash: line.dash, spanGaps: false,
         points: { show: false }, alpha: line.quiet ? 0.35 : 1,

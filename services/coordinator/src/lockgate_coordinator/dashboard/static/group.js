@@ -10,7 +10,7 @@ import { HeatMap } from "./heat.js";
 import { JournalList, ReaderList, SourceList } from "./lists.js";
 import { Samples, sourcesOf } from "./samples.js";
 import { Timeline } from "./timeline.js";
-import { moment, pace } from "./words.js";
+import { brief, pace } from "./words.js";
 
 const LEAST_MS = 1000; // between two looks, however often the group changes
 const LOOK_MS = 2000;
@@ -29,7 +29,7 @@ class GroupPage {
     this.sentence = h("p", { class: "sentence", id: "sentence" }, "Asking the coordinator …");
     this.reason = h("p", { class: "reason" });
     this.figures = new Figures();
-    this.chart = new TimeChart({ label: "Event time over wall time", unit: (at) => moment(at === null ? null : at * 1000), axis: eventTimes, times: true, height: 330 });
+    this.chart = new TimeChart({ label: "Event time over wall time", unit: (at) => brief(at === null || at === undefined ? null : at * 1000, Date.now()), axis: eventTimes, times: true, height: 330 });
     this.paces = new TimeChart({ label: "Event seconds a second of wall time", unit: pace, zero: true, height: 180,
       axis: (_, marks) => marks.map((mark) => `${mark}×`) });
     this.heat = new HeatMap();
@@ -60,7 +60,7 @@ class GroupPage {
       this.sentence, this.reason, this.body);
     this.looking = keepLooking(() => this.look(), (error) => this.fault(error), this.signal);
     keepLooking(() => this.lookAtSplits(), () => "again", this.signal);
-    keepLooking(() => this.lookAtJournal(), (error) => gone(error) ? "stop" : "again", this.signal);
+    keepLooking(() => this.lookAtJournal(), (error) => this.noJournal(error), this.signal);
     follow(this.name, { signal: this.signal, event: () => this.changed(), state: (state, reason) => {
       if (state === "live") { contact.good("stream"); this.looking.kick(); } else contact.bad("stream", reason);
     } });
@@ -143,6 +143,20 @@ class GroupPage {
     return 5000;
   }
 
+  // The sources that are there, and those that were: their history stays when they have left.
+  everySource() {
+    const there = new Set(this.sources.map((source) => source.name));
+    const before = new Map();
+    for (const point of this.samples.points) for (const [name, one] of point.sources) if (!there.has(name)) before.set(name, one);
+    return [...this.sources, ...[...before].map(([name, one]) => ({ name, watermark: one.watermark }))];
+  }
+
+  noJournal(error) {
+    if (!gone(error)) return "again";
+    this.journal.none("This coordinator keeps no journal.");
+    return "stop";
+  }
+
   draw() {
     const { group, samples, sources } = this;
     this.body.hidden = false;
@@ -152,7 +166,7 @@ class GroupPage {
     say(this.sentence, group.sentence);
     say(this.reason, group.reason);
     this.figures.draw(group, samples, sources);
-    const tones = toned(sources);
+    const tones = toned(this.everySource());
     const times = samples.points.map((point) => point.at);
     this.chart.draw(times, [
       ...tones.map((tone) => ({ ...tone, values: samples.points.map((point) => seconds(point.sources.get(tone.name)?.watermark)) })),
@@ -163,9 +177,9 @@ class GroupPage {
       ...tones.map((tone) => ({ ...tone, values: slopes(samples.points, (point) => point.sources.get(tone.name)?.watermark) })),
       { name: "group", tone: "--ink", width: 2.5, values: slopes(samples.points, (point) => point.watermark) },
     ]);
-    this.sourceList.draw(sources, samples, tones);
-    this.timeline.draw(samples.points, sources.map((source) => source.name), this.entries);
-    this.readerList.draw(sources, group);
+    this.sourceList.draw(sources, samples, tones, group.now);
+    this.timeline.draw(samples.points, tones.map((tone) => tone.name), this.entries);
+    this.readerList.draw(sources, group.now);
     document.title = `${group.health === "well" ? "" : "● "}${this.name} · lockgate`;
   }
 }

@@ -3,7 +3,7 @@ import { contact, failed } from "./app.js";
 import { ask, keepLooking } from "./api.js";
 import { cells, fill, give, h, rows, say, table } from "./dom.js";
 import { servicePanel } from "./service.js";
-import { HEALTH, holderName, isTime, moment, plural, span } from "./words.js";
+import { HEALTH, brief, holderName, isTime, moment, plural, span } from "./words.js";
 
 const COLUMNS = [
   { name: "Group", class: "name" },
@@ -67,7 +67,7 @@ async function allGroups(signal) {
 function newRow() {
   const row = cells(COLUMNS);
   row.children[0].append(h("a", { dir: "auto" }));
-  row.children[1].append(h("span", { class: "badge" }, h("span", { "aria-hidden": "true" }), h("span")));
+  row.children[1].append(h("span", { class: "badge" }, h("span", { "aria-hidden": "true" }), h("span")), h("span", { class: "dim small" }));
   row.children[5].append(h("span"), h("progress", { max: "1", value: "0", "aria-hidden": "true" }));
   return row;
 }
@@ -78,9 +78,11 @@ function drawRow(row, item) {
   say(link, item.group);
   give(link, "href", `#/groups/${encodeURIComponent(item.group)}`);
   drawBadge(health.firstElementChild, item.health);
+  say(health.lastElementChild, item.mode === "observe" ? " observe" : "");
   say(who, holders(item));
   give(who, "title", item.sentence);
-  say(watermark, moment(item.group_watermark));
+  say(watermark, item.now ? brief(item.group_watermark, item.now) : "–");
+  give(watermark, "title", moment(item.group_watermark));
   say(behind, isTime(item.group_watermark) && item.now ? span(Math.max(0, item.now - item.group_watermark)) : "–");
   say(drift.firstElementChild, item.drift_ms === null || item.drift_ms === undefined ? "–"
     : `${span(item.drift_ms)} of ${span(item.max_drift_ms)}`);

@@ -74,7 +74,8 @@ export class HeatMap {
 
   arrange() {
     const wanted = this.find.value.trim().toLowerCase();
-    const far = (one) => one.now.drift ?? -Infinity;
+    // by tenths of max_drift, and then by name: rows that change places all the time cannot be read
+    const far = (one) => one.now.drift === null ? -1e9 : Math.round(10 * one.now.drift / this.limit);
     const compare = { ahead: (a, b) => far(b) - far(a), behind: (a, b) => far(a) - far(b), name: () => 0 }[this.order.value];
     const byName = (a, b) => a.now.split.localeCompare(b.now.split, "en", { numeric: true });
     const sources = new Map();

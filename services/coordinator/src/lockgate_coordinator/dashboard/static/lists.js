@@ -2,7 +2,7 @@
 import { evict, pauseSource, resumeSource } from "./acts.js";
 import { session } from "./api.js";
 import { cells, give, h, rows, say, table } from "./dom.js";
-import { STATES, ago, clock, count, moment, pace, plural, span, stateOf } from "./words.js";
+import { STATES, age, ago, brief, clock, count, moment, pace, plural, span, stateOf } from "./words.js";
 
 const SHOWN = 25;
 const SOURCES = [
@@ -48,19 +48,21 @@ export class SourceList {
     this.paused = found;
   }
 
-  draw(sources, samples, tones) {
+  draw(sources, samples, tones, now) {
     rows(this.grid.body, sources, (source) => source.name, (source) => this.row(source.name), (row, source) => {
       row.source = source;
       const [name, kind, watermark, drift, speed, waits, readers, paused, late, saved, retention, lag, act] = row.children;
       const tone = tones.find((one) => one.name === source.name);
       say(name.lastElementChild, source.name);
+      give(name, "title", source.name);
       name.firstElementChild.style.setProperty("--line", `var(${tone.tone})`);
       const by = source.paused;
       state(kind, source.state, by ? `by ${by.by ?? "somebody"}${by.reason ? `: ${by.reason}` : ""}` : "");
-      say(watermark, moment(source.watermark));
+      say(watermark, brief(source.watermark, now));
+      give(watermark, "title", moment(source.watermark));
       say(drift, span(source.drift));
       say(speed, pace(source.pace === null ? samples.sourceRate(source.name) : source.pace / 1000));
-      say(waits, span(source.waiting));
+      say(waits, age(source.waiting));
       say(readers, count(source.readers.length));
       const splits = this.paused.get(source.name);
       say(paused, splits ? `${count(splits[0])} of ${count(splits[1])}` : "–");
@@ -95,7 +97,8 @@ export class ReaderList {
     this.element = h("div", {}, this.grid.whole, this.more);
   }
 
-  draw(sources) {
+  draw(sources, now) {
+    this.now = now;
     this.sources = sources;
     this.redraw();
   }
@@ -110,10 +113,12 @@ export class ReaderList {
     rows(this.grid.body, all.slice(0, this.most), (item) => item.name, (item) => this.row(item), (row, { name, reader, kind }) => {
       const [title, shown, watermark, drift, waits, lease, step, batch, owner] = row.children;
       say(title, name);
+      give(title, "title", name);
       state(shown, kind, reader.parked_until_iso ? `until ${reader.parked_until_iso.slice(0, 19)}Z` : "");
-      say(watermark, moment(reader.watermark));
+      say(watermark, brief(reader.watermark, this.now));
+      give(watermark, "title", moment(reader.watermark));
       say(drift, span(reader.drift_ms));
-      say(waits, span(reader.waiting_ms));
+      say(waits, age(reader.waiting_ms));
       give(waits, "data-tone", reader.overdue ? "overdue" : null);
       say(lease, kind === "lost" ? "ended" : span(reader.lease_left_ms));
       give(lease, "data-tone", kind === "lost" ? "lost" : null);
@@ -139,13 +144,15 @@ export class ReaderList {
 export class JournalList {
   constructor() {
     this.list = h("ol", { class: "journal", tabindex: "0", "aria-label": "Journal" });
-    this.none = h("p", { class: "empty" }, "Nothing yet.");
-    this.element = h("div", {}, this.list, this.none);
+    this.empty = h("p", { class: "empty" }, "Nothing yet.");
+    this.element = h("div", {}, this.list, this.empty);
     this.list.hidden = true;
   }
 
+  none(text) { say(this.empty, text); }
+
   draw(entries) {
-    this.none.hidden = entries.length > 0;
+    this.empty.hidden = entries.length > 0;
     this.list.hidden = !entries.length;
     rows(this.list, entries, (entry) => entry.id, () => h("li", {}, h("time"), h("span", { dir: "auto" }), h("span", { class: "dim" })), (row, entry) => {
       const [when, what, by] = row.children;

@@ -98,7 +98,7 @@ export function sourcesOf(readersBySource, paused = []) {
       late: total(facts.map((one) => one.late_rows)),
       saved: total(facts.map((one) => one.rows_saved)),
       retention: least(facts.map((one) => one.retention_left_ms)),
-      retentionSplit: facts.find((one) => one.retention_left_ms !== null && one.retention_left_ms !== undefined)?.retention_split,
+      retentionSplit: facts.find((one) => one.retention_left_ms === least(facts.map((each) => each.retention_left_ms)))?.retention_split,
       lag: most(facts.map((one) => one.producer_lag_ms)),
       pace: least(facts.map((one) => one.pace)),
     };

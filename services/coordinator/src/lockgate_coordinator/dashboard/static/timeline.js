@@ -13,7 +13,7 @@ export class Timeline {
     this.axis = h("div", { class: "axis", "aria-hidden": "true" }, h("span"), h("span"));
     this.key = h("ul", { class: "legend" }, Object.values(STATES).map((state) => h("li", {},
       h("span", { class: "tone", "data-tone": state.tone, "aria-hidden": "true" }, state.glyph), state.word)));
-    this.element = h("div", {}, this.lanes, this.axis, h("div", { class: "under" }, this.output), this.key);
+    this.element = h("div", {}, this.lanes, this.axis, this.key, h("div", { class: "under" }, this.output));
   }
 
   draw(points, names, entries) {

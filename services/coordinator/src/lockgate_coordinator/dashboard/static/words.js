@@ -30,8 +30,20 @@ export function clock(ms) {
   return isTime(ms) ? new Date(ms).toISOString().slice(11, 19) : moment(ms);
 }
 
+// The time of day, with the day before it where that is another one than `now`'s.
+export function brief(ms, now) {
+  if (!isTime(ms)) return moment(ms);
+  const [text, today] = [new Date(ms).toISOString(), new Date(now).toISOString()];
+  return `${text.slice(0, 10) === today.slice(0, 10) ? "" : `${text.slice(text.slice(0, 4) === today.slice(0, 4) ? 5 : 0, 10)} `}${text.slice(11, 19)}Z`;
+}
+
+// A wait or an age: below a second it says nothing to a person.
+export function age(ms) {
+  return ms === null || ms === undefined ? "–" : ms < 1000 ? "< 1 s" : span(ms);
+}
+
 export function ago(ms) {
-  return ms === null || ms === undefined ? "–" : `${span(ms)} ago`;
+  return ms === null || ms === undefined ? "–" : `${age(ms)} ago`;
 }
 
 export function count(number) {
