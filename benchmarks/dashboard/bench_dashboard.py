@@ -11,14 +11,15 @@ Everything runs on this machine, the browser too: times include its share of the
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
-from playwright.sync_api import Browser, Page
-
 from benchmarks.dashboard.browser import browser
 from benchmarks.dashboard.lively import Running, fleet, one, others, shop
+from playwright.sync_api import Browser, Page
+
+from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_testbed.coordinator import CoordinatorProcess
 
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
@@ -47,16 +48,7 @@ def main() -> None:
 
 def packed(url: str) -> int:
     """The bytes of all files as a browser takes them."""
-    page = httpx.get(url)
-    names = ["/"] + [f"/dashboard/{name}" for name in linked(page.text)]
-    return sum(int(httpx.get(url + name).headers["content-length"]) for name in names)
-
-
-def linked(text: str) -> list[str]:
-    """All files of the page: those it names, and those that its scripts import."""
-    from lockgate_coordinator.dashboard.pages import Pages
-
-    return sorted({path.removeprefix("/dashboard/") for path in Pages().paths if path != "/"})
+    return sum(int(httpx.get(url + path).headers["content-length"]) for path in Pages().paths)
 
 
 def times(chromium: Browser, url: str) -> tuple[float, float]:
@@ -75,7 +67,7 @@ def times(chromium: Browser, url: str) -> tuple[float, float]:
 def cost(
     chromium: Browser, coordinator: CoordinatorProcess, name: str, group: str, rounds: int, seconds: float
 ) -> None:
-    """Turns with and without the group's page: processor time a second, and the time of a report."""
+    """Turns with and without the group's page: processor time a second, the time of a report."""
     used: dict[bool, list[float]] = {True: [], False: []}
     took: dict[bool, list[float]] = {True: [], False: []}
     with probe(coordinator.url) as report:
@@ -99,7 +91,7 @@ def cost(
 
 
 @contextmanager
-def probe(url: str) -> Iterator["callable"]:  # type: ignore[valid-type]
+def probe(url: str) -> Iterator[Callable[[], float]]:
     """One more reader, in a group of its own, whose reports are timed."""
     with httpx.Client(base_url=url, timeout=60) as http:
         epoch = http.post("/v1/groups/probe/sources/p/readers", json={"subtask": 0}).json()["epoch"]
