@@ -10,7 +10,7 @@ ARGS    ?=
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 PACKAGES := core services/coordinator clients/spark testbed
-TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
+TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help

@@ -23,6 +23,7 @@ from lockgate_testbed.errors import Missing
 from lockgate_testbed.java import OPTIONS, java
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.process import PORTS_OF, share_of_ports
+from lockgate_testbed.prometheus import prometheus_binary
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.spark import session
 from support.long_first import seconds
@@ -36,7 +37,7 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 # Fixture → marker: `-m "not kafka"` leaves out whatever needs a broker, without a mark on every
 # test.
-MARKS = {"kafka": "kafka", "redis_server": "redis"}
+MARKS = {"kafka": "kafka", "redis_server": "redis", "promtool": "prometheus"}
 
 
 # A test's JVM does not live long enough for the optimizing compiler to pay: without it the tests on
@@ -110,6 +111,12 @@ def redis_server() -> Iterator[RedisServer]:
     """A Redis for all tests; flush it, or use keys of your own."""
     with _or_left_out(RedisServer) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """The path of Prometheus's own tool. Where that is there, `PrometheusServer` starts too."""
+    return _or_left_out(lambda: [prometheus_binary(name) for name in ("prometheus", "promtool")])[1]
 
 
 @pytest.fixture(scope="session")

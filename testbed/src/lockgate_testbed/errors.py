@@ -5,7 +5,8 @@ TestbedError
 └── Missing              something that the machine has to bring
     ├── JavaMissing      no Java 17 or newer
     ├── JarsUnavailable  neither Maven nor Ivy could bring the jars
-    └── RedisMissing     no redis-server on the PATH
+    ├── RedisMissing     no redis-server on the PATH
+    └── PrometheusMissing  no prometheus or promtool on the PATH
 """
 
 
@@ -33,3 +34,7 @@ class JarsUnavailable(Missing):
 
 class RedisMissing(Missing):
     """No `redis-server` on the PATH."""
+
+
+class PrometheusMissing(Missing):
+    """No `prometheus`, or no `promtool`, on the PATH."""

@@ -1,0 +1,155 @@
+"""Every expression of the Grafana board, and every alert, against a real Prometheus that scrapes a
+real coordinator with two sources that report. Grafana itself is not needed for that.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.prometheus import PrometheusServer
+from support.answers import wait_for
+from support.observability import ALERTS, SCRAPING, alerts, board_expressions, read
+
+GROUP = "shop"
+LEASE_MS = 2_000
+RULES = {"max_drift_ms": 5_000, "lease_ms": LEASE_MS, "catch_up": "strict", "max_hold_ms": 60_000}
+EXPRESSIONS = list(board_expressions(GROUP))
+
+
+def configuration(coordinator: str, folder: Path) -> None:
+    """As in the image, but for the coordinator's address, the place of the token, and the pace."""
+    found = read(SCRAPING)
+    (job,) = found["scrape_configs"]
+    assert job.pop("dns_sd_configs") == [
+        {"names": ["coordinator"], "type": "A", "port": 8080, "refresh_interval": "10s"}
+    ]
+    job["static_configs"] = [{"targets": [coordinator.removeprefix("http://")]}]
+    token = folder / "token"
+    token.write_text("", encoding="utf-8")
+    job["authorization"]["credentials_file"] = str(token)
+    found["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(found), encoding="utf-8")
+    (folder / "alerts.yml").write_text(ALERTS.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+class Sources:
+    """Two sources whose readers report again and again, and a third one until it is gone."""
+
+    def __init__(self, url: str) -> None:
+        self.http = httpx.Client(base_url=f"{url}/v1/groups", timeout=60)
+        self.http.put(f"/{GROUP}", json=RULES).raise_for_status()
+        self.epochs = {source: self._registered(source) for source in ("orders", "payments", "ghost")}
+        now = int(self.http.get(f"/{GROUP}").json()["now"])
+        self.ghost_is_gone, self._ended = Event(), Event()
+        self._thread = Thread(target=self._go_on, args=(now - 60_000,))
+        self._thread.start()
+
+    def _registered(self, source: str) -> int:
+        return int(self._post(f"{source}/readers", {"subtask": 0}).raise_for_status().json()["epoch"])
+
+    def report(self, source: str, watermark: int, **more: Any) -> None:
+        body = {"subtask": 0, "epoch": self.epochs[source], "watermark": watermark, **more}
+        self._post(f"{source}/watermarks", body).raise_for_status()
+
+    def _post(self, path: str, body: dict[str, Any]) -> httpx.Response:
+        return self.http.post(f"/{GROUP}/sources/{path}", json=body)
+
+    def _go_on(self, first: int) -> None:
+        """`payments` waits at the ceiling, with a paused split; `orders` holds it, and loses
+        rows.
+        """
+        for step in count():
+            split = {"state": "paused", "position": step, "end": 900, "watermark": first + 10_000}
+            facts = {"retained_until": first + 120_000, "retention_split": "payments-0", "pace": 0}
+            self.report("payments", first + 10_000, splits={"payments-0": split}, facts=facts)
+            slow = {"late_rows": step, "rows_saved": 7 * step, "producer_lag_ms": 1_500, "pace": 10}
+            self.report("orders", first + step, facts=slow)
+            self._post("nobody/watermarks", {"subtask": 0, "epoch": 1, "watermark": 1})
+            if not self.ghost_is_gone.is_set():
+                self.report("ghost", first)
+            if self._ended.wait(0.2):
+                return
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        self.http.close()
+
+
+class Asked:
+    """A Prometheus, asked by HTTP."""
+
+    def __init__(self, url: str) -> None:
+        self.http = httpx.Client(base_url=f"{url}/api/v1", timeout=60)
+
+    def query(self, expression: str) -> list[Any]:
+        answer = self.http.get("/query", params={"query": expression}).json()
+        assert answer["status"] == "success", answer
+        return list(answer["data"]["result"])
+
+    def rules(self) -> dict[str, Any]:
+        groups = self.http.get("/rules").json()["data"]["groups"]
+        return {rule["name"]: rule for group in groups for rule in group["rules"]}
+
+
+@pytest.fixture(scope="module")
+def prometheus(promtool: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """It has scraped the coordinator from before the reader `ghost` was lost."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    with CoordinatorProcess() as coordinator:
+        configuration(coordinator.url, folder)
+        with PrometheusServer(folder) as server:
+            asked, sources = Asked(server.url), Sources(coordinator.url)
+            try:
+                lost = f'lockgate_source_lost_readers_total{{group="{GROUP}",source="ghost"}}'
+                wait_for(lambda: asked.query(lost))  # an increase begins with a figure before it
+                sources.ghost_is_gone.set()
+                wait_for(lambda: asked.query(f"{lost} > 0"))
+                yield asked
+            finally:
+                sources.close()
+
+
+@pytest.mark.parametrize(
+    ("panel", "expression"), EXPRESSIONS, ids=[f"{at} {p}" for at, (p, _) in enumerate(EXPRESSIONS)]
+)
+def test_every_expression_of_the_board_gives_data(prometheus: Asked, panel: str, expression: str) -> None:
+    def has_figures() -> bool:
+        """NaN is what a rate over nothing divided by another one gives."""
+        return any(each["value"][1] != "NaN" for each in prometheus.query(expression))
+
+    wait_for(has_figures, 60)
+
+
+def test_the_board_s_choice_of_groups_has_the_group(prometheus: Asked) -> None:
+    found = prometheus.http.get("/label/group/values", params={"match[]": "lockgate_group_revision"}).json()["data"]
+    assert found == [GROUP]
+
+
+def test_every_alert_is_evaluated_without_an_error(prometheus: Asked) -> None:
+    expected = {alert["alert"] for alert in alerts()}
+    wait_for(lambda: all(rule["health"] == "ok" for rule in prometheus.rules().values()), 60)
+    rules = prometheus.rules()
+    assert rules.keys() == expected
+    assert {name: rule["lastError"] for name, rule in rules.items() if rule.get("lastError")} == {}
+
+
+def test_what_has_happened_here_fires_and_nothing_else_does(prometheus: Asked) -> None:
+    def alerted() -> set[str]:
+        return {name for name, rule in prometheus.rules().items() if rule["state"] != "inactive"}
+
+    wait_for(lambda: alerted() == {"LockgateReaderLost", "LockgateLateRows", "LockgateRetentionNear"}, 60)
+    (lost,) = prometheus.rules()["LockgateReaderLost"]["alerts"]
+    assert lost["annotations"]["summary"] == "A reader of ghost in group shop is lost"
+    assert (lost["state"], lost["labels"]["group"], lost["labels"]["source"]) == ("firing", GROUP, "ghost")
+
+
+def test_each_coordinator_is_scraped_by_itself_with_a_token_that_may_be_empty(prometheus: Asked) -> None:
+    assert [each["value"][1] for each in prometheus.query('up{job="lockgate"}')] == ["1"]
