@@ -7,12 +7,13 @@ import httpx
 import pytest
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.dashboard import pages
 from lockgate_coordinator.dashboard.pages import POLICY, Pages
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
 from support.tokens import FILE, SECRETS, bearer
 
-STATIC = Path(__file__).parents[3] / "services/coordinator/src/lockgate_coordinator/dashboard/static"
+STATIC = Path(pages.__file__).parent / "static"
 MOST_BYTES = 300_000
 
 

@@ -133,7 +133,7 @@ class GroupPage {
     this.heat.add(Date.now(), splits, this.group.config.max_drift_ms);
     this.figures.splits(splits.length);
     this.sourceList.splits(splits);
-    return Math.max(LOOK_MS, bytes / 100);
+    return Math.max(LOOK_MS, bytes / 40);
   }
 
   async lookAtJournal() {
