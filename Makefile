@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,9 @@ bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer
 
 bench-coordinator: $(READY) ## the service beside a bare app, a bare loop over sockets, a parser alone; Redis beside memory
 	@$(BIN)/python benchmarks/coordinator/bench_coordinator.py $(ARGS)
+
+bench-dashboard: $(READY) ## the coordinator's page in Chromium: bytes, first paint, 5,000 splits, what an open page costs the service
+	@$(BIN)/python -m benchmarks.dashboard.bench_dashboard $(ARGS)
 
 scenarios: $(READY) ## seeded scenarios, native beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
 	@$(BIN)/python -m lockgate_testbed
