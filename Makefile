@@ -116,6 +116,7 @@ $(READY): constraints/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	  echo "$$($(PYTHON) --version) is too old: 3.10 or newer is needed; make PYTHON=python3.12, for example" >&2; exit 1; }
 	@echo "setting up $(VENV) with $$($(PYTHON) --version) …"
-	@$(PYTHON) -m venv $(VENV)
+	@# A set-up that was cut off leaves half-written packages that pip takes for whole: begin anew.
+	@$(PYTHON) -m venv $(if $(wildcard $(VENV)/.unfinished),--clear) $(VENV) && touch $(VENV)/.unfinished
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel,dev] clients/spark[pyspark] testbed) $(TOOLS)
-	@touch $@
+	@touch $@ && rm $(VENV)/.unfinished

@@ -121,9 +121,13 @@ def promtool() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
-    """A classic local session with two cores and the Kafka connector."""
+    """A classic local session with two cores and the Kafka connector. One shuffle partition: each
+    more is a task and some files of state a batch.
+    """
     plain_files = importlib.metadata.version("pyspark") >= "4.2"
-    found = _or_left_out(lambda: session("lockgate tests", cores=2, plain_files=plain_files))
+    found = _or_left_out(
+        lambda: session("lockgate tests", 2, {"spark.sql.shuffle.partitions": "1"}, plain_files=plain_files)
+    )
     yield found
     found.stop()
 

@@ -138,7 +138,7 @@ async def followed(client: httpx.AsyncClient, seen: list[dict[str, Any]], until:
                     return
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 async def test_after_every_step_every_replica_announces_the_minimum_of_the_model(urls: list[str], seed: int) -> None:
     random, model = Random(seed), Model()
     events: list[dict[str, Any]] = []

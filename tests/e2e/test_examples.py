@@ -31,6 +31,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+@pytest.mark.long
 def test_the_foreach_batch_example_prints_what_was_paused_and_resumed_and_its_executors_report(
     kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

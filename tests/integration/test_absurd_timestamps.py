@@ -58,6 +58,7 @@ def poisoned(kafka: KafkaBroker, topic: str) -> int:
     return 6_000
 
 
+@pytest.mark.long
 def test_spark_s_own_watermark_jumps_to_2099_and_a_filter_before_it_saves_it(
     spark: SparkSession, kafka: KafkaBroker, topic: str, poisoned: int, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttl
     assert applications.readers() == {"fast": "finished", "throttled": "finished"}
 
 
+@pytest.mark.long
 def test_a_second_run_of_a_query_takes_over_and_the_first_stops_with_an_error_that_names_both(
     applications: Applications,
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_batch_without_kafka_s_columns_is_refused_in_words(
     assert ["those that event time is made of" in why and "`timestamp`" in why for why in refused] == [True]
 
 
+@pytest.mark.long
 def test_a_task_that_is_repeated_after_it_was_heard_changes_nothing(
     kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path
 ) -> None:

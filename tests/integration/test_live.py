@@ -87,6 +87,7 @@ def last_plan(query: WindowedCount) -> BatchAlignment:
 # -- a producer that is behind --
 
 
+@pytest.mark.long
 def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_where_native_spark_does(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount], heard: Heard
 ) -> None:
@@ -253,6 +254,7 @@ def test_a_late_record_stamped_1970_is_dropped_as_natively_and_nothing_else_is(
 # -- topics that go, and come back under their name --
 
 
+@pytest.mark.long
 def test_a_topic_made_anew_is_a_loss_that_spark_reports_as_it_does_natively(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -302,6 +304,7 @@ def kafka_threads(spark: SparkSession) -> set[str]:
     return {name for thread in threads if "kafka-admin-client" in (name := str(thread.getName()))}
 
 
+@pytest.mark.long
 def test_a_live_query_stops_at_any_moment_without_an_error_and_leaves_nothing_open(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

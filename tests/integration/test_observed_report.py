@@ -75,7 +75,7 @@ def test_the_rows_lost_by_instants_are_all_that_are_late(
     assert kept.total() + waiting == RECORDS - found["rows"]["late"]
 
 
-@pytest.mark.parametrize("window", ["10 minutes", "1 hour"])
+@pytest.mark.parametrize("window", ["10 minutes", pytest.param("1 hour", marks=pytest.mark.long)])
 def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -137,7 +137,9 @@ def by_session(df: DataFrame) -> DataFrame:
     return df.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "20 minutes"), "partition")
 
 
-@pytest.mark.parametrize("shape", [filtered, sliding, by_session])
+@pytest.mark.parametrize(
+    "shape", [pytest.param(filtered, marks=pytest.mark.long), pytest.param(sliding, marks=pytest.mark.long), by_session]
+)
 def test_where_a_loss_cannot_be_known_exactly_the_report_has_both_ends_and_says_why(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -165,6 +167,7 @@ def test_a_query_without_state_loses_nothing_however_late_its_rows_are(
     assert found["summary"].startswith(f"No row of {RECORDS:,} rows was lost.")
 
 
+@pytest.mark.long
 def test_two_sources_are_counted_each_by_its_own_splits_and_their_loss_is_exact(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, topic: str, tmp_path: Path
 ) -> None:
@@ -185,6 +188,7 @@ def test_two_sources_are_counted_each_by_its_own_splits_and_their_loss_is_exact(
     assert {s["source"]: s["offsets"] for s in found["sources"]} == {0: RECORDS, 1: 4_000}
 
 
+@pytest.mark.long
 def test_a_join_s_dropped_rows_are_spark_s_own_count(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:

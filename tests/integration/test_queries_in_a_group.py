@@ -17,6 +17,7 @@ from lockgate_spark import (
     align,
     alignment_of,
     report_progress,
+    status,
 )
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -84,7 +85,7 @@ def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount)
     return worst
 
 
-@pytest.mark.parametrize("store", ["memory", "redis"])
+@pytest.mark.parametrize("store", ["memory", pytest.param("redis", marks=pytest.mark.long)])
 def test_two_queries_never_plan_further_apart_than_the_drift(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, redis_server: RedisServer, tmp_path: Path, store: str
 ) -> None:
@@ -92,8 +93,9 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
     with CoordinatorProcess("memory://" if store == "memory" else redis_server.url) as coordinator:
         group, expected = f"apart-{store}", [f"{store}-{name}" for name in ("fast", "slow")]
         create(coordinator.url, group, max_drift_ms=drift, expected_sources=expected)
-        fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, group=group, timeout=PATIENTLY)
-        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 10, group=group, timeout=PATIENTLY)
+        means: dict[str, Any] = {"group": group, "timeout": PATIENTLY}
+        fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, late_rows="count", **means)
+        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 10, **means)
         for query, name in ((fast, "fast"), (slow, "slow")):
             query.start(tmp_path / name, name=f"{store} {name}")
         for query in (slow, fast):
@@ -105,8 +107,11 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
         assert 0 < worst_drift(day, fast, slow) <= drift
         assert any(plan.paused for plan in fast.plans)
         assert any(plan.resumed for plan in fast.plans)
-        readers = {s["source"]: s["readers"][0]["state"] for s in inspect(coordinator.url, group)["sources"]}
-        assert readers == {f"{store}-fast": "finished", f"{store}-slow": "finished"}
+        readers = {s["source"]: s["readers"][0] for s in inspect(coordinator.url, group)["sources"]}
+        assert {name: reader["state"] for name, reader in readers.items()} == dict.fromkeys(expected, "finished")
+        facts = [readers[name]["facts"] for name in expected]
+        assert [each["late_rows"] for each in facts] == [0, None], "the slow one does not count them"
+        assert all(each["rows_saved"] >= 0 for each in facts)
 
 
 def test_a_paused_query_under_available_now_waits_and_is_not_ended(
@@ -116,6 +121,23 @@ def test_a_paused_query_under_available_now_waits_and_is_not_ended(
     early = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "early", name="early")
     late = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path / "late", name="late")
     assert early.finish().counted == late.finish().counted == RECORDS
+
+
+def test_a_query_that_an_operator_has_paused_reads_nothing_says_who_and_loses_nothing_once_it_is_resumed(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    create(coordinator.url, "g", expected_sources=["orders"])
+    pause = f"{coordinator.url}/v1/groups/g/sources/orders/pause"
+    httpx.put(pause, json={"reason": "the sink is away"}).raise_for_status()
+    query = member(spark, kafka, day, coordinator.url, budget=RECORDS // 4).start(tmp_path, name="orders")
+    wait_for(lambda: query.query is not None and "has paused it" in status(query.query).sentence)
+    assert query.query is not None
+    assert "waits for an operator" in status(query.query).sentence
+    assert '"the sink is away"' in status(query.query).sentence
+    assert query.plans == []
+    assert inspect(coordinator.url, "g")["sources"][0]["readers"][0]["state"] == "active"
+    httpx.delete(pause).raise_for_status()
+    assert query.finish().counted == RECORDS
 
 
 def test_stopping_a_paused_query_takes_no_longer_than_a_step(

@@ -56,6 +56,7 @@ def test_a_restart_with_one_input_already_read_reads_what_is_left_of_the_other(
     assert len({*first.all, *again.all}) == 120
 
 
+@pytest.mark.long
 def test_scheduled_runs_over_inputs_of_which_another_one_is_empty_each_time_lose_nothing(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import BatchAlignment, align, alignment_of
@@ -19,6 +20,7 @@ T0 = 1_767_225_600_000
 DRIVER = KILLABLE.with_name("unpinned_driver.py")
 
 
+@pytest.mark.long
 def test_without_pinned_threads_a_gate_holds_and_stops_and_align_says_what_to_leave_out(tmp_path: Path) -> None:
     with CoordinatorProcess() as coordinator, member(coordinator.url, "unpinned", "slow") as slow:
         slow.exchange(at(T0))

@@ -76,7 +76,9 @@ def test_a_pattern_whose_topics_all_go_waits_for_the_next_one_where_losses_are_a
 ) -> None:
     there = load(kafka, "to-go-1", 3)
     sessions: list[AlignedRun | None] = []
-    aligned = align(matching(spark, kafka, "to-go-[0-9]", failOnDataLoss="false"))
+    # Kafka's admin client asks for a topic that goes at that moment until its time is over.
+    soon = {"kafka.default.api.timeout.ms": "5000", "kafka.request.timeout.ms": "4000"}
+    aligned = align(matching(spark, kafka, "to-go-[0-9]", failOnDataLoss="false", **soon))
     rows = Rows(aligned, lambda batch, _: sessions.append(aligned_run_of(batch))).start(tmp_path, available_now=False)
     running.append(rows)
     rows.wait_until(lambda rows: rows.all == there)

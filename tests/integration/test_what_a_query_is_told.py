@@ -52,6 +52,7 @@ def run(df: DataFrame, checkpoint: Path, batches: list[Any] | None = None, mode:
 # -- the query's own watermark --
 
 
+@pytest.mark.long
 def test_a_renamed_timestamp_is_still_kafka_s_through_aliases_unions_and_joins(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -185,6 +186,7 @@ def test_a_row_at_the_very_watermark_is_late_for_spark_and_counted_and_one_above
     assert sum(told_late(run.query), Counter()) == {f"{topic}-1": 2}
 
 
+@pytest.mark.long
 def test_late_rows_of_several_sources_are_counted_source_by_source(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, topic: str, tmp_path: Path
 ) -> None:
@@ -211,7 +213,7 @@ def joined(df: DataFrame) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize(("shape", "sources"), [(united, 1), (joined, 2)])
+@pytest.mark.parametrize(("shape", "sources"), [(united, 1), pytest.param(joined, 2, marks=pytest.mark.long)])
 def test_late_rows_of_a_topic_that_a_query_reads_twice_are_counted_each_time_it_is_read(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -229,6 +231,7 @@ def test_late_rows_of_a_topic_that_a_query_reads_twice_are_counted_each_time_it_
         assert sum(map(Counter.total, told)) > 0
 
 
+@pytest.mark.long
 def test_late_rows_are_counted_by_the_event_time_in_the_payload(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_the_body_of_each_route_is_described_with_every_field_that_is_taken() ->
         f"{of_source}/watermarks": ReportedWatermarkEvent,
         f"{of_source}/progress": ProgressEvent,
     }
+    assert set(bodies.pop(f"PUT {of_source[5:]}/pause")) == {"reason"}
     assert {route: set(body) for route, body in bodies.items()} == {
         route: names(event) for route, event in expected.items()
     }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lockgate.wire import codec
+from lockgate.wire.source_pauses import reason_from_json
 from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
@@ -30,6 +31,7 @@ PAIRS: dict[str, tuple[Callable[[object], Any], Callable[[Any], Any]]] = {
     "readers": (codec.registration_from_json, codec.registration_to_json),
     "watermarks": (codec.report_from_json, codec.report_to_json),
     "progress": (codec.progress_from_json, codec.progress_to_json),
+    "pause": (reason_from_json, lambda reason: {"reason": reason}),
 }
 ANSWERED, STREAMED = [e for e in EXCHANGES if "frames" not in e], [e for e in EXCHANGES if "frames" in e]
 EVENTS = [

@@ -5,6 +5,7 @@ from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.dashboards import DASHBOARDS
 from rule_breaks.edges import EDGES
+from rule_breaks.facts import FACTS
 from rule_breaks.groups import GROUPS
 from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
@@ -25,4 +26,5 @@ BREAKS: tuple[Break, ...] = (
     *SPARK_CLIENT,
     *REPORTS,
     *DASHBOARDS,
+    *FACTS,
 )

@@ -23,13 +23,22 @@ from starlette.types import Message, Receive, Scope, Send
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.tokens import Role
-from lockgate_coordinator.api import alignment_events, caller, groups, health, metrics_page, readers, reports
+from lockgate_coordinator.api import (
+    alignment_events,
+    caller,
+    groups,
+    health,
+    metrics_page,
+    readers,
+    reports,
+    source_pauses,
+)
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, readers, reports, alignment_events, caller, health, metrics_page)
+SUBJECTS = (groups, source_pauses, readers, reports, alignment_events, caller, health, metrics_page)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]

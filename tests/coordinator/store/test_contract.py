@@ -16,6 +16,7 @@ from lockgate.wire.events import (
     ProgressEvent,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
+    SourcePause,
     SplitProgress,
     SplitReport,
     SplitState,
@@ -69,6 +70,7 @@ def full(group: Group, now_ms: int) -> Group:
         losses_at=now_ms,
         configured_at=now_ms,
         acts=(Act("a", 2**62, created=True),),
+        paused_sources=(SourcePause(source="a", at=now_ms, by="ops", reason="the sink is away"),),
     )
 
 

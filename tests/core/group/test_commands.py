@@ -178,7 +178,7 @@ FACTS = ReaderFacts(late_rows=2, pace=1_000)
 
 def test_a_report_without_facts_leaves_the_last_ones_of_its_epoch(group: Group) -> None:
     group = reported(group, 100, facts=FACTS, splits={"p": split(100)})
-    for more in ({}, {"splits": {"p": split(101)}}, {"idle": True}, {"park_ms": 1_000}):
+    for more in ({}, {"splits": {"p": split(101)}}, {"idle": True}, {"park_ms": 1_000, "reach": 900}):
         group = reported(group, 101, **more)
         assert said(group).facts == FACTS
     assert said(progressed(group, 1, 0, p=102)).facts == FACTS

@@ -17,6 +17,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     RegistrationAnswer,
     ReportedWatermarkEvent,
+    SourcePause,
     SplitProgress,
     SplitReport,
     SplitState,
@@ -81,6 +82,7 @@ progress = st.builds(
     splits=st.dictionaries(names, split_progress, max_size=3),
 )
 held_by = st.builds(HeldBy, source=names, subtask=counts, watermark=times, split=st.none() | names)
+pauses = st.builds(SourcePause, source=names, at=times, by=st.none() | names, reason=names | st.just(""))
 alignments = st.builds(
     WatermarkAlignmentEvent,
     group=names,
@@ -90,6 +92,7 @@ alignments = st.builds(
     held_by=st.lists(held_by, max_size=3).map(tuple),
     would_be=st.none() | times,
     config_version=st.none() | counts,
+    paused_sources=st.lists(pauses, max_size=3).map(tuple),
 )
 answers = st.builds(
     RegistrationAnswer,

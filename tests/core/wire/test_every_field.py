@@ -24,6 +24,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     RegistrationAnswer,
     ReportedWatermarkEvent,
+    SourcePause,
     SplitProgress,
     SplitReport,
     SplitState,
@@ -61,6 +62,7 @@ REGISTRATION = ReaderRegistrationEvent(
     subtask=1, owner="me", takeover=True, attributes={"host": "h"}, config=CONFIG, ceiling=2, configured_at=3
 )
 HELD_BY = HeldBy(source="a", subtask=1, watermark=2, split="a-0")
+PAUSE = SourcePause(source="a", at=1, by="ops", reason="the sink is away")
 ALIGNMENT = WatermarkAlignmentEvent(
     group="g",
     revision=1,
@@ -69,6 +71,7 @@ ALIGNMENT = WatermarkAlignmentEvent(
     held_by=(HELD_BY,),
     would_be=4,
     config_version=5,
+    paused_sources=(PAUSE,),
 )
 ANSWER = RegistrationAnswer(subtask=1, epoch=2, lease_ms=3, update_interval_ms=4, alignment=ALIGNMENT)
 

@@ -188,6 +188,13 @@ STREAMED = [
     Step(at=6, method="GET", path=EVENTS, headers={"Last-Event-ID": str(START + 4)}, frames=2),
     get(6, "/v1/groups/nobody/alignment/events"),
 ]
+SOURCE_PAUSED = [
+    Step(at=7, method="PUT", path=f"/v1/groups/{ORDERS}/pause", body={"reason": "the sink is away"}),
+    Step(at=7, method="PUT", path="/v1/groups/checkout/sources/invoices/pause", body={}),
+    Step(at=7, method="PUT", path=f"/v1/groups/{ORDERS}/pause", body={"because": 1}),
+    get(7, "/v1/groups/checkout/alignment"),
+    delete(8, f"{ORDERS}/pause"),
+]
 GONE = [
     get(10_003, "/v1/groups/checkout/alignment"),
     get(10_003, "/v1/groups/checkout"),
@@ -282,6 +289,7 @@ SCENARIO = [
     *REFUSED,
     *LOOKED_AT,
     *STREAMED,
+    *SOURCE_PAUSED,
     *GONE,
     *OBSERVED,
     *HELD,

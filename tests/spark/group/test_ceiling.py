@@ -2,11 +2,14 @@
 report.
 """
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.group.ceiling import Ceiling
 
@@ -22,14 +25,14 @@ def event(revision: int, ceiling: int, version: int | None = VERSION, lowest: in
 
 def answered(revision: int, ceiling: int, version: int | None = VERSION) -> Ceiling:
     """A query whose report of second 0 was answered so."""
-    made = Ceiling()
+    made = Ceiling("a")
     made.asks()
     made.answered(event(revision, ceiling, version), asked_at=0.0)
     return made
 
 
 def test_before_the_first_answer_the_ceiling_is_min_and_no_news_count() -> None:
-    ceiling = Ceiling()
+    ceiling = Ceiling("a")
     assert not ceiling.hear(event(5, 1_000), now=0.0, lease_s=LEASE_S)
     assert (ceiling.value, ceiling.event) == (MIN, None)
 
@@ -127,3 +130,22 @@ def test_news_without_a_reason_to_report_leave_the_newest_event_as_the_ceiling(
         if not ceiling.hear(each, now, LEASE_S):
             assert ceiling.event is not None
             assert each.revision <= ceiling.event.revision
+
+
+def test_a_pause_of_the_own_source_is_a_ceiling_of_min_and_one_of_another_source_is_none() -> None:
+    ceiling, pause = answered(5, 1_000), SourcePause(source="a", at=3)
+    ceiling.hear(replace(event(6, 1_000), paused_sources=(replace(pause, source="b"),)), 0.0, LEASE_S)
+    assert (ceiling.value, ceiling.paused) == (1_000, None)
+    ceiling.hear(replace(event(7, 1_000), paused_sources=(pause,)), 0.0, LEASE_S)
+    assert (ceiling.value, ceiling.paused) == (MIN, pause)
+    ceiling.hear(event(8, 1_000), 0.0, LEASE_S)
+    assert (ceiling.value, ceiling.paused) == (1_000, None)
+
+
+def test_a_pause_counts_also_where_higher_news_would_not_and_a_resumption_needs_an_answer() -> None:
+    ceiling, late = answered(5, 1_000), LEASE_S + 1
+    paused = replace(event(6, 2_000), paused_sources=(SourcePause(source="a", at=3),))
+    assert ceiling.hear(paused, late, LEASE_S)
+    assert ceiling.value == MIN
+    assert ceiling.hear(event(7, 2_000), late, LEASE_S)
+    assert ceiling.value == MIN

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.stream import Stream
 
 NOW_S, ASKED_S = 1_767_225_600, 600
@@ -25,3 +26,20 @@ def test_under_available_now_the_clock_is_read_before_spark_asks_for_the_ends(mo
     stream.prepareForTriggerAvailableNow()
     assert calls == ["prepareForTriggerAvailableNow"]
     assert stream.fixed_at == NOW_S * 1000
+
+
+@pytest.mark.parametrize(("active", "told"), [(False, ""), (True, "planning failed: KeyError: 't-0'")])
+def test_a_plan_that_fails_amid_query_stop_is_a_stop_and_any_other_one_an_error(active: bool, told: str) -> None:
+    def closed(*_: object) -> None:
+        raise KeyError("t-0")
+
+    stream = object.__new__(Stream)
+    stream._index, stream.late, stream._watch = 0, None, SimpleNamespace(topics=None)  # type: ignore[assignment]
+    stream._selected = Selected("b:9092", "subscribe", "t")
+    stream._session = SimpleNamespace(  # type: ignore[assignment]
+        run=SimpleNamespace(is_active=lambda: active), alignment=SimpleNamespace(observes=False), latest_offset=closed
+    )
+    start = SimpleNamespace(json=lambda: '{"t": {"0": 5}}')
+    kind = SimpleNamespace(getSimpleName=lambda: "ReadAllAvailable")
+    all_available = SimpleNamespace(getClass=lambda: kind)
+    assert stream.apply("latestOffset", [start, all_available]) == told

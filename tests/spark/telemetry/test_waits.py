@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import HeldBy, WatermarkAlignmentEvent
+from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
 from lockgate_spark.telemetry.waits import (
     LOGGED_AFTER_S,
     LOGGED_AGAIN_AFTER_S,
@@ -18,6 +18,7 @@ from lockgate_spark.telemetry.waits import (
     Waits,
     for_coordinator,
     for_group,
+    for_operator,
     for_split,
     for_window,
     sentence,
@@ -195,3 +196,25 @@ def test_each_logged_wait_has_one_line_at_its_beginning_and_one_at_its_end(
     assert records[::2] == begun, "the two alternate"
     assert len(begun) <= sum(lasted >= LOGGED_AFTER_S for _, lasted in runs)
     assert len(begun) >= sum(lasted >= LOGGED_AGAIN_AFTER_S for _, lasted in runs), "a long wait is never silent"
+
+
+@pytest.mark.parametrize(
+    ("pause", "said"),
+    [
+        (
+            SourcePause(source="a", at=0, by="ops", reason="the sink is away"),
+            "orders waits for an operator: operator ops has paused it since "
+            '1970-01-01T00:00:00.000Z: "the sink is away". '
+            "It reads nothing until somebody resumes it: lockgate resume g a.",
+        ),
+        (
+            SourcePause(source="a", at=0),
+            "orders waits for an operator: an operator has paused it since 1970-01-01T00:00:00.000Z. "
+            "It reads nothing until somebody resumes it: lockgate resume g a.",
+        ),
+    ],
+)
+def test_a_query_that_an_operator_has_paused_says_who_since_when_and_how_it_goes_on(
+    pause: SourcePause, said: str
+) -> None:
+    assert sentence("orders", for_operator("g", pause), 0.0) == said

@@ -60,8 +60,8 @@ backlog: who needs that takes strict.
 `tests/core/group/test_catch_up_model.py` holds 1 to 4 against random fleets in virtual time, with
 every record counted, and measures the rate.
 
-The revision moves exactly when one of the two values does, and only up. `evaluate` is the only one
-to move it.
+The revision moves exactly when one of the two values does, or the paused sources
+(`source_pauses`), and only up.
 
 Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator` (seed 001), which
 know strict alone. Used by the coordinator service.
@@ -121,6 +121,7 @@ def evaluate(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> tuple[Grou
         held_by=_held_by(group, decision),
         would_be=decision.ceiling if observed else None,
         config_version=group.config_version,
+        paused_sources=group.paused_sources,
     )
 
 

@@ -106,6 +106,8 @@ def report_all(
         except Refused as refusal:
             refusals[index] = refusal
             continue
+        if event.reach is not None and after.paused_sources and after.pause_of(source) is not None:
+            event = without_reach(event)
         changes[key] = reader = _reported(reader, event, after, now_ms, lowests)
         if reader.reported is not None:
             counting.add(source)

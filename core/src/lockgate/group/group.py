@@ -25,7 +25,7 @@ from itertools import islice
 
 from lockgate.group.readers import Reader, Readers
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import GroupConfig, Mode
+from lockgate.wire.events import GroupConfig, Mode, SourcePause
 
 ACTS_KEPT = 16
 """How many acts a group keeps. A repetition comes within seconds, and acts are rare."""
@@ -47,6 +47,7 @@ class Group:
     """One group. `revision` and the two watermarks were announced last; `heard_at` is the time of
     the last report of any reader. `losses_at`: when a reader was last marked lost. `configured_at`:
     when an operator set the configuration; 0: no operator has. `acts`: the newest one is the last.
+    `paused_sources`: those that an operator has paused, by name.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Group:
     left_epoch: int = 0
     configured_at: int = 0
     acts: tuple[Act, ...] = ()
+    paused_sources: tuple[SourcePause, ...] = ()
     readers: Readers = field(default_factory=Readers)
 
     @property
@@ -82,6 +84,10 @@ class Group:
     def act(self, id: str) -> Act | None:
         """The act of this id; None if the group does not know it."""
         return next((act for act in self.acts if act.id == id), None)
+
+    def pause_of(self, source: str) -> SourcePause | None:
+        """The operator's pause of a source; None where the source is not paused."""
+        return next((pause for pause in self.paused_sources if pause.source == source), None)
 
     def with_act(self, act: Act) -> "Group":
         """The group that knows this act, too."""

@@ -38,6 +38,7 @@ from lockgate.wire.events import (
 )
 from lockgate.wire.facts import facts_of, facts_to_json
 from lockgate.wire.fields import Fields, Json
+from lockgate.wire.source_pauses import pause_to_json, pauses_from_json
 
 BATCH_LIMIT = 10_000
 """The most reports that one batch may carry."""
@@ -222,6 +223,7 @@ def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
         "would_be": alignment.would_be,
         "config_version": alignment.config_version,
         "held_by": [_held_by_to_json(held) for held in alignment.held_by],
+        "paused_sources": [pause_to_json(each) for each in alignment.paused_sources] or None,
     }
     return _present(out)
 
@@ -371,6 +373,7 @@ def _alignment(taken: Fields) -> WatermarkAlignmentEvent:
         ),
         would_be=taken.integer_or_none("would_be"),
         config_version=taken.integer_or_none("config_version", low=0),
+        paused_sources=pauses_from_json(taken),
     )
 
 

@@ -211,9 +211,23 @@ class HeldBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePause:
+    """An operator has paused a source: its readers read nothing new until an operator resumes it.
+
+    `at`: since when, ms. `by`: the name of the operator's token; None without tokens. `reason`: the
+    operator's words, or empty.
+    """
+
+    source: str
+    at: int
+    by: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
     """The coordinator's broadcast. In mode `observe` `would_be` is the ceiling that `enforce` would
-    set.
+    set. `paused_sources`: those that an operator has paused, by name.
 
     `config_version` rises with each change of the group's configuration; None from a coordinator
     that does not send it.
@@ -226,6 +240,11 @@ class WatermarkAlignmentEvent:
     held_by: tuple[HeldBy, ...] = ()
     would_be: int | None = None
     config_version: int | None = None
+    paused_sources: tuple[SourcePause, ...] = ()
+
+    def pause_of(self, source: str) -> SourcePause | None:
+        """The operator's pause of a source; None where the source is not paused."""
+        return next((pause for pause in self.paused_sources if pause.source == source), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

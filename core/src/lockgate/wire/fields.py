@@ -111,11 +111,14 @@ class Fields:
             return default
         return value
 
-    def text(self, key: str, *, default: str) -> str:
+    def text(self, key: str, *, default: str, most: int | None = None) -> str:
+        """A string of `most` characters at the most; None: of any length."""
         value = self._take(key, default)
         if not is_text(value):
             self._wrong(key, value, "a string")
             return default
+        if most is not None and len(value) > most:
+            self._fault(key, f"must have {most} characters at most, not {len(value)}")
         return str(value)
 
     def name(self, key: str) -> str:
@@ -182,9 +185,9 @@ class Fields:
         """The object at `key.name`, whose faults are noted with this one's."""
         return Fields(value, f"{self._path}{key}.{name}.", self._faults)
 
-    def objects(self, key: str, *, limit: int | None = None) -> list[object]:
+    def objects(self, key: str, *, required: bool = True, limit: int | None = None) -> list[object]:
         """A list of anything. The caller judges each item."""
-        value = self._take(key, REQUIRED)
+        value = self._take(key, REQUIRED if required else [])
         if not isinstance(value, list):
             self._wrong(key, value, "a list")
             return []

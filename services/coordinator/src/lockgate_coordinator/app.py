@@ -24,6 +24,7 @@ from lockgate_coordinator.api import (
     problems,
     readers,
     reports,
+    source_pauses,
 )
 from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_coordinator.fast.lean_reports import LeanReports
@@ -99,7 +100,7 @@ def create_app(
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
-    for subject in (groups, readers, reports, alignment_events, caller, health, metrics_page):
+    for subject in (groups, source_pauses, readers, reports, alignment_events, caller, health, metrics_page):
         app.include_router(subject.router)
     pages = Pages() if settings.dashboard else None
     if pages is not None:

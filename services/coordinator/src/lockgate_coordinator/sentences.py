@@ -83,3 +83,8 @@ def lost_readers(names: list[str], count: int) -> str:
     """Lost readers of a group that counts them no more, `names` of `count`."""
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."
+
+
+def paused_by(source: str, by: str | None, reason: str) -> str:
+    """An operator's pause of a source, in one sentence."""
+    return f"{by or 'An operator'} has paused {source}" + (f": {reason.rstrip('.')}." if reason else ".")

@@ -37,7 +37,7 @@ from lockgate_spark.group.outage import Coordination
 from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
-from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, held_by
+from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_operator, held_by
 
 log = logging.getLogger("lockgate")
 
@@ -217,6 +217,8 @@ class Gate:
     def _wait(self, span: Span) -> Wait:
         if self.membership.coordination is Coordination.HOLDING:
             return for_coordinator(self.membership.last)
+        if self.membership.paused is not None:
+            return for_operator(self.membership.group, self.membership.paused)
         return for_group(self.membership.group, self.membership.last, span.lowest)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
@@ -240,4 +242,5 @@ class Gate:
             planned_at=self._clock(),
             seconds=0.0,
             coordinator=self.membership.coordination,
+            operator_pause=self.membership.paused,
         )

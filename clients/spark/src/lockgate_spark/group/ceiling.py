@@ -1,6 +1,7 @@
 """The ceiling of one query: the rule by which it takes in what its group announces. Pure.
 
-The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. An event is
+The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. It is MIN
+while that event says that an operator has paused the query's source. An event is
 the answer to one of the query's own reports, or news: what the group announced to another query of
 this process, or to all on its stream. Before the first answer the ceiling is MIN.
 
@@ -20,6 +21,7 @@ an operator evicts learns of the eviction by the answer to its next report.)
 from dataclasses import dataclass
 
 from lockgate import watermark
+from lockgate.wire.events import SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 
 _NEVER = -1e9
@@ -27,11 +29,12 @@ _NEVER = -1e9
 
 @dataclass(slots=True)
 class Ceiling:
-    """What one query has received. `event`: the newest event that counts. `version`: the
-    configuration's, in the last answer. `answered_at`: when the last answered report was sent, at
-    the latest (seconds, monotonic): the lease may have begun then.
+    """What one query has received. `source`: its name in the group. `event`: the newest event that
+    counts. `version`: the configuration's, in the last answer. `answered_at`: when the last
+    answered report was sent, at the latest (seconds, monotonic): the lease may have begun then.
     """
 
+    source: str
     event: Event | None = None
     version: int | None = None
     answered_at: float = _NEVER
@@ -41,7 +44,12 @@ class Ceiling:
     @property
     def value(self) -> int:
         """The ceiling, ms; MIN before the first answer."""
-        return watermark.MIN if self.event is None else self.event.max_desired_watermark
+        return watermark.MIN if self.event is None else self._told_by(self.event)
+
+    @property
+    def paused(self) -> SourcePause | None:
+        """The operator's pause of the query; None where it is not paused."""
+        return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
         """Notes that a report is being sent: news from now on may be newer than its answer.
@@ -63,6 +71,9 @@ class Ceiling:
             return False
         counted = now - self.answered_at < lease_s and event.group_watermark <= self._lowest
         trusted = counted and event.config_version is not None and event.config_version == self.version
-        if trusted or event.max_desired_watermark <= self.value:
+        if trusted or self._told_by(event) <= self.value:
             self.event = self._news = event
         return not trusted
+
+    def _told_by(self, event: Event) -> int:
+        return event.max_desired_watermark if event.pause_of(self.source) is None else watermark.MIN

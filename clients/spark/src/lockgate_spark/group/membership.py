@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from lockgate import watermark
 from lockgate.duration import spoken_s
-from lockgate.wire.events import CatchUp
+from lockgate.wire.events import CatchUp, SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_spark.config import Alignment
 from lockgate_spark.duration import milliseconds
@@ -47,7 +47,7 @@ class Membership:
         self.coordination = Coordination.TOLD
         self._session, self._policy = session, Policy.of(alignment.coordinator)
         self._park = alignment.coordinator.park
-        self._ceiling = Ceiling()
+        self._ceiling = Ceiling(source)
         self._registration = Registration(session, alignment, source, owner, run)
         most = alignment.coordinator.max_batch
         max_batch_s = float("inf") if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
@@ -67,6 +67,11 @@ class Membership:
     def ceiling(self) -> int:
         """The group's max desired watermark (ms); MIN before the first answer."""
         return self._ceiling.value
+
+    @property
+    def paused(self) -> SourcePause | None:
+        """The operator's pause of this query; None where it is not paused."""
+        return self._ceiling.paused
 
     @property
     def joint(self) -> bool:
@@ -212,7 +217,9 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        return watermark.MAX if coordination is Coordination.PROCEEDING else self.ceiling
+        """An operator's pause holds through an outage, too."""
+        proceeds = coordination is Coordination.PROCEEDING and self.paused is None
+        return watermark.MAX if proceeds else self.ceiling
 
     def _attempt(self) -> None:
         """Reports once. Without an answer an outage begins, or goes on."""

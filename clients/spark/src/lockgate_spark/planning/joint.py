@@ -38,7 +38,7 @@ from lockgate_spark.planning.start_checks import TooShort, check_event_time, del
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import PlanContext
-from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_split, for_window
+from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_operator, for_split, for_window
 
 log = logging.getLogger("lockgate")
 
@@ -295,6 +295,8 @@ class JointPlanner:
         if plan.limit is Limit.GROUP and self._membership is not None:
             if self._membership.coordination is Coordination.HOLDING:
                 return for_coordinator(self._last_event)
+            if self._membership.paused is not None:
+                return for_operator(self._membership.group, self._membership.paused)
             return for_group(self._membership.group, self._last_event, next_at)
         if plan.limit is Limit.HORIZON and self.slowest is not None:
             why = self._producers.why(self.slowest, now)
@@ -339,6 +341,7 @@ class JointPlanner:
             seconds=seconds,
             group=self._last_event,
             coordinator=None if self._membership is None else self._membership.coordination,
+            operator_pause=None if self._membership is None else self._membership.paused,
             slowest=drafted.draft.slowest,
             lags=self._producers.shown,
             disorder=self.disorder,

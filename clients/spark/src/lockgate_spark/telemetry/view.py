@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lockgate.plan.model import Limit, Plan, PlannedState
-from lockgate.wire.events import HeldBy, WatermarkAlignmentEvent
+from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
 from lockgate_spark.group.outage import Coordination
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.waits import operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class BatchAlignment:
     be: as promised, else as seen so far. `behind`: where a split of the query keeps it behind the
     clock, a sentence that says by how much, which split, and why; else empty. `rows_too_late`: the
     offsets of this run that came later than their producer had shown, and below Spark's watermark.
+    `operator_pause`: since when an operator has paused the query, and the operator's name; None
+    where the query is not paused.
     """
 
     target: int
@@ -82,12 +85,15 @@ class BatchAlignment:
     disorder: int = 0
     behind: str = ""
     rows_too_late: int = 0
+    operator_pause: SourcePause | None = None
 
     @property
     def holder(self) -> str:
-        """The names of what keeps the query from reading on: a split of its own, or readers of the
-        group; else empty.
+        """The names of what keeps the query from reading on: a split of its own, readers of the
+        group, or an operator; else empty.
         """
+        if self.limit is Limit.GROUP and self.operator_pause is not None:
+            return operator(self.operator_pause)
         if self.limit is Limit.GROUP:
             return ", ".join(f"{held.source}/{held.subtask}" for held in self.held_by)
         return self.bounded_by or ""
@@ -130,7 +136,8 @@ class PlanContext:
     `planned_at`: wall clock in seconds. `seconds`: how long the plan took. `before`: the view of
     the plan before this one. `group`: the coordinator's last event. `slowest`: the split that
     bounds the horizon. `lags`: of the producers, ms. `left_out`: how many records of each split
-    were met that take no part. `coordinator`, `disorder` and `applied`: as in `BatchAlignment`.
+    were met that take no part. `coordinator`, `operator_pause`, `disorder` and `applied`: as in
+    `BatchAlignment`.
     """
 
     planned_at: float
@@ -138,6 +145,7 @@ class PlanContext:
     before: BatchAlignment | None = None
     group: WatermarkAlignmentEvent | None = None
     coordinator: Coordination | None = None
+    operator_pause: SourcePause | None = None
     slowest: Key | None = None
     lags: Mapping[Key, int] = field(default_factory=dict)
     left_out: Mapping[Key, int] = field(default_factory=dict)
@@ -183,6 +191,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         seconds=context.seconds,
         look_ups=plan.look_ups,
         coordinator=context.coordinator,
+        operator_pause=context.operator_pause,
         disorder=context.disorder,
         applied=context.applied,
     )

@@ -15,7 +15,7 @@ from enum import Enum
 
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
-from lockgate.wire.events import HeldBy, WatermarkAlignmentEvent
+from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
 
 log = logging.getLogger("lockgate")
 
@@ -29,6 +29,7 @@ class WaitKind(Enum):
 
     COORDINATOR = "coordinator"
     GROUP = "group"
+    OPERATOR = "operator"
     SPLIT = "split"
     WINDOW = "window"
 
@@ -67,6 +68,21 @@ def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | 
     behind = "" if next_at is None else _behind(event.group_watermark, next_at)
     why = f"it is {held_by(event)}{behind}. Nothing above the group's ceiling, {_ceiling(event)}, is read meanwhile"
     return Wait(WaitKind.GROUP, names, what, why)
+
+
+def for_operator(group: str, pause: SourcePause) -> Wait:
+    """An operator has paused the query."""
+    said = f': "{pause.reason}"' if pause.reason else ""
+    why = (
+        f"{operator(pause)} has paused it since {watermark.instant(pause.at)}{said}. It reads nothing until "
+        f"somebody resumes it: lockgate resume {group} {pause.source}"
+    )
+    return Wait(WaitKind.OPERATOR, operator(pause), "an operator", why)
+
+
+def operator(pause: SourcePause) -> str:
+    """Who has paused a source, for a person."""
+    return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:

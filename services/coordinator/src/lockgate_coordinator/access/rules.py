@@ -38,6 +38,8 @@ RULES: Final = {
     "GET /v1/groups/{group}/alignment": Rule(Role.READ),
     "GET /v1/groups/{group}/alignment/events": Rule(Role.READ),
     "GET /v1/groups/{group}/sources/{source}": Rule(Role.READ),
+    "PUT /v1/groups/{group}/sources/{source}/pause": Rule(Role.ADMIN),
+    "DELETE /v1/groups/{group}/sources/{source}/pause": Rule(Role.ADMIN),
     "POST /v1/groups/{group}/sources/{source}/readers": Rule(Role.REPORT),
     "DELETE /v1/groups/{group}/sources/{source}/readers/{subtask}": Rule(Role.REPORT, forced_by="force"),
     "POST /v1/groups/{group}/sources/{source}/watermarks": Rule(Role.REPORT),

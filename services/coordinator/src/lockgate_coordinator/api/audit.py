@@ -1,8 +1,8 @@
 """The audit line: one log line for each act, which says who did it, where, and what changed.
 
-An act is a request of an operator's kind: to configure or delete a group, to evict a reader, to
-take a reader over. A refused act has its line, too. The line has the token's name and never the
-token. Theory: docs/operations.md, "Audit".
+An act is a request of an operator's kind: to configure or delete a group, to pause or resume a
+source, to evict a reader, to take a reader over. A refused act has its line, too. The line has the
+token's name and never the token. Theory: docs/operations.md, "Audit".
 """
 
 import logging
@@ -31,18 +31,24 @@ _log = logging.getLogger(AUDIT)
 Changed = dict[str, Any]
 
 
+def operator(request: Request) -> str | None:
+    """The name of the request's token; None where the service has no tokens."""
+    token = request.scope.get(TOKEN)
+    return token.name if isinstance(token, Token) else None
+
+
 @contextmanager
 def audited(request: Request, response: Response, act: str, group: str, **where: Any) -> Iterator[Changed]:
     """Writes the line when the act has ended, and puts the request's id into `response`. The caller
     puts what it changed into the yielded dict.
     """
-    given, token = request.headers.get(REQUEST_ID, ""), request.scope.get(TOKEN)
+    given = request.headers.get(REQUEST_ID, "")
     id = given if _ID.match(given) else token_hex(8)
     response.headers[REQUEST_ID] = id
     fields = {
         "event": "act",
         "act": act,
-        "token": token.name if isinstance(token, Token) else None,
+        "token": operator(request),
         "group": group,
         **where,
         "request_id": id,

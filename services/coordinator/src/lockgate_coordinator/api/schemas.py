@@ -20,6 +20,7 @@ from lockgate.wire.events import (
     SplitState,
 )
 from lockgate.wire.fields import Json
+from lockgate.wire.source_pauses import REASON_LIMIT
 from lockgate_coordinator.service.census import HEALTH
 
 NAME_PATTERN = "^[A-Za-z0-9._:-]{1,255}$"
@@ -123,7 +124,7 @@ _EVENT = record(
         "max_desired_watermark": TIME,
         "held_by": list_of(ref("HeldBy"), maxItems=8),
     },
-    {"would_be": TIME, "config_version": COUNT},
+    {"would_be": TIME, "config_version": COUNT, "paused_sources": list_of(ref("SourcePause"))},
 )
 _READER = record(
     {
@@ -201,6 +202,12 @@ SCHEMAS: dict[str, Json] = {
     ),
     "HeldBy": record({"source": NAME, "subtask": SUBTASK, "watermark": TIME}, {"split": NAME}),
     "WatermarkAlignmentEvent": _EVENT,
+    "SourcePause": record({"source": NAME, "at": TIME}, {"by": TEXT, "reason": TEXT}),
+    "PauseRequest": record(
+        {}, {"reason": {**TEXT, "default": "", "maxLength": REASON_LIMIT}}, additionalProperties=False
+    ),
+    "InspectedPause": record({"source": NAME, **_with_iso("at"), "by": or_null(TEXT), "reason": TEXT}),
+    "PausedSource": record({"group": NAME, "source": NAME, "paused": or_null(ref("InspectedPause"))}),
     "ServerSentEvent": record(
         {
             "event": {"const": "alignment"},
@@ -250,11 +257,20 @@ SCHEMAS: dict[str, Json] = {
             **_with_iso("group_watermark", "max_desired_watermark", "created_at", "now"),
             "drift_ms": or_null(COUNT),
             "waiting_for": list_of(NAME),
+            "paused_sources": list_of(ref("InspectedPause")),
             "readers": COUNT,
             **_COUNTED,
             "sentence": TEXT,
             "reason": or_null(TEXT),
-            "sources": list_of(record({"source": NAME, "readers": list_of(ref("InspectedReader"))})),
+            "sources": list_of(
+                record(
+                    {
+                        "source": NAME,
+                        "paused": or_null(ref("InspectedPause")),
+                        "readers": list_of(ref("InspectedReader")),
+                    }
+                )
+            ),
             "next": or_null({"type": "string", "description": "the `after` of the next page: SOURCE/SUBTASK"}),
         }
     ),
@@ -262,6 +278,7 @@ SCHEMAS: dict[str, Json] = {
         {
             "group": NAME,
             "source": NAME,
+            "paused": or_null(ref("InspectedPause")),
             **_with_iso("group_watermark", "now"),
             "readers": list_of(ref("InspectedReader")),
             "next": or_null(SUBTASK),

@@ -10,10 +10,10 @@ from lockgate.group.readers import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent
 
-HEALTH = ("lost", "overdue", "starting", "waiting", "well", "at_rest")
+HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "well", "at_rest")
 """A group's health, worst first: a reader is lost; a reader has waited for longer than
-`max_hold_ms`; an expected or registered reader has not reported; a reader waits at the ceiling; all
-read; none is left that reads.
+`max_hold_ms`; an expected or registered reader has not reported; an operator has paused a source; a
+reader waits at the ceiling; all read; none is left that reads.
 """
 
 LOST_NAMED = 3
@@ -56,6 +56,8 @@ def health_of(group: Group, event: WatermarkAlignmentEvent, counted: Census) -> 
         return "overdue"
     if group.sources_missing or (counted.states.get("registered") and event.group_watermark == MIN):
         return "starting"
+    if group.paused_sources:
+        return "paused"
     if counted.waiting:
         return "waiting"
     return "well" if event.held_by else "at_rest"

@@ -11,7 +11,7 @@ from functools import partial
 from secrets import token_hex
 
 from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
-from lockgate.group import commands
+from lockgate.group import commands, source_pauses
 from lockgate.group.expiry import Expiry, expired_readers, has_expired, without_readers
 from lockgate.group.group import Act, Group, configured, create
 from lockgate.group.readers import ReaderKey
@@ -21,6 +21,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     RegistrationAnswer,
     ReportedWatermarkEvent,
+    SourcePause,
     SplitProgress,
     WatermarkAlignmentEvent,
 )
@@ -215,6 +216,21 @@ class Coordinator:
         with self._evicting(name, source, subtask):
             await self._once(name, lambda group, now_ms: commands.evict(group, source, subtask), act)
 
+    async def pause(
+        self, name: str, source: str, by: str | None, reason: str, act: str | None = None
+    ) -> SourcePause | None:
+        """The pause that holds now: an earlier one, if the source was paused before. None where a
+        repetition of `act` comes after the source was resumed.
+        """
+
+        def change(group: Group, now_ms: int) -> Group:
+            return source_pauses.pause(group, SourcePause(source=source, at=now_ms, by=by, reason=reason), now_ms)
+
+        return (await self._once(name, change, act)).pause_of(source)
+
+    async def resume(self, name: str, source: str, act: str | None = None) -> None:
+        await self._once(name, partial(_resume, source=source), act)
+
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
         """The event once its revision is above `after`; None when the time ran out."""
         event = (await self.look(name)).event
@@ -257,14 +273,14 @@ class Coordinator:
         self._pulse.stop()
         await self._store.close()
 
-    async def _once(self, name: str, change: Callable[[Group, int], Group], act: str | None) -> None:
-        """A change that a repetition would refuse: the group remembers the act."""
+    async def _once(self, name: str, change: Callable[[Group, int], Group], act: str | None) -> WatermarkAlignmentEvent:
+        """A change that a repetition would refuse or undo: the group remembers the act."""
         id = act or token_hex(8)
 
         def once(group: Group, now_ms: int) -> Group:
             return group if group.act(id) is not None else change(group, now_ms).with_act(Act(id))
 
-        await self._change(name, once)
+        return await self._change(name, once)
 
     def _progressed(
         self, group: Group, now_ms: int, *, source: str, named: Mapping[str, SplitProgress], event: ProgressEvent
@@ -310,6 +326,10 @@ def _in_parts(event: ProgressEvent) -> list[ProgressEvent]:
         return [event]
     splits = list(event.splits.items())
     return [replace(event, splits=dict(splits[first : first + AT_ONCE])) for first in range(0, len(splits), AT_ONCE)]
+
+
+def _resume(group: Group, now_ms: int, *, source: str) -> Group:
+    return source_pauses.resume(group, source, now_ms)
 
 
 def _leave(group: Group, now_ms: int, *, source: str, subtask: int, epoch: int) -> Group:

@@ -14,10 +14,10 @@ from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
-from lockgate.wire.events import OnLostReader, ReaderFacts, SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
-from lockgate_coordinator.sentences import lost_readers, who_holds, why_held
+from lockgate_coordinator.sentences import lost_readers, paused_by, who_holds, why_held
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
 DRIFT_LIMIT = 10_000
@@ -30,6 +30,9 @@ PAGE_SIZE = 2_000_000
 """Characters of a page of readers, about: then the page ends, whatever its `limit`. One reader may
 have more.
 """
+
+PAUSES_NAMED = 3
+"""How many paused sources the reason names."""
 
 _READERS_AT_ONCE = AT_ONCE // 5  # a reader takes as long as five splits
 _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attributes
@@ -67,7 +70,8 @@ def inspected(
     yield
     sources = list[Json]()
     for source, keys in groupby(shown, key=lambda key: key[0]):
-        sources.append({"source": source, "readers": (yield from _readers(group, list(keys), now_ms, splits=False))})
+        readers = yield from _readers(group, list(keys), now_ms, splits=False)
+        sources.append({"source": source, "paused": paused(group.pause_of(source)), "readers": readers})
     encoded, counted = alignment_to_json(event), census(group, now_ms)
     return {
         "group": group.name,
@@ -82,6 +86,7 @@ def inspected(
         **_time("now", now_ms),
         "drift_ms": _drift(group, counted.foremost),
         "waiting_for": list(group.sources_missing),
+        "paused_sources": [paused(pause) for pause in group.paused_sources],
         "readers": len(group.readers),
         **_counted(group, event, counted),
         "sources": sources,
@@ -102,6 +107,7 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
     return {
         "group": group.name,
         "source": source,
+        "paused": paused(group.pause_of(source)),
         **_time("group_watermark", group.group_watermark),
         **_time("now", now_ms),
         "readers": readers,
@@ -122,8 +128,8 @@ def _sentence(group: Group, event: Json) -> str:
 
 
 def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | None:
-    """What keeps the first reader that holds the group, and which readers are lost; None where
-    there is neither.
+    """What keeps the first reader that holds the group, which readers are lost, and which sources
+    are paused; None where there is none of it.
     """
     sentences = list[str]()
     for held in event["held_by"][:1]:
@@ -133,7 +139,15 @@ def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | No
     if counted.lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
         names = [f"{source}/{subtask}" for source, subtask in counted.lost]
         sentences.append(lost_readers(names, counted.states["lost"]))
+    sentences += [paused_by(pause.source, pause.by, pause.reason) for pause in group.paused_sources[:PAUSES_NAMED]]
     return " ".join(sentences) or None
+
+
+def paused(pause: SourcePause | None) -> Json | None:
+    """An operator's pause of a source; None where there is none."""
+    if pause is None:
+        return None
+    return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
 
 
 def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:

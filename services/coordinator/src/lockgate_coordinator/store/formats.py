@@ -30,6 +30,9 @@ FORMAT: Final = 2
 NEEDS: Final = 0
 """The oldest format whose coordinators may work on groups of this release."""
 
+NEEDS_PAUSES: Final = 2
+"""The same of a group with paused sources: older coordinators would announce no pause."""
+
 EACH: Final = "*"
 """Stands for every name of a map."""
 
@@ -60,6 +63,11 @@ class Newer:
     format: int
     needs: int
     head: Mapping[Path, Any]
+
+
+def needs_of(group: Group) -> int:
+    """The oldest format whose coordinators may work on this group."""
+    return NEEDS_PAUSES if group.paused_sources else NEEDS
 
 
 def check(name: str, needs: int) -> None:

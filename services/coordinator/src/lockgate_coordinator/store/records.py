@@ -14,7 +14,7 @@ import msgspec
 
 from lockgate.group.group import Group
 from lockgate.group.readers import Reader, Readers
-from lockgate_coordinator.store.formats import FORMAT, NEEDS, Newer, check, put_back, unknown
+from lockgate_coordinator.store.formats import FORMAT, Newer, check, needs_of, put_back, unknown
 
 
 def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
@@ -52,8 +52,8 @@ class GroupHead:
 def head_to_text(group: Group, newer: Newer | None = None) -> str:
     """The record of the head, with what a newer coordinator has written."""
     if newer is None:
-        return _encode(_Head(*_head_values(group), FORMAT, NEEDS)).decode()
-    record = _decode(_encode(_Head(*_head_values(group), newer.format, max(newer.needs, NEEDS))))
+        return _encode(_Head(*_head_values(group), FORMAT, needs_of(group))).decode()
+    record = _decode(_encode(_Head(*_head_values(group), newer.format, max(newer.needs, needs_of(group)))))
     put_back(record, newer.head)
     return _encode(record).decode()
 

@@ -27,6 +27,8 @@ class Kind(str, Enum):
     GROUP_DELETED = "group_deleted"
     GROUP_EXPIRED = "group_expired"
     COMMON_START = "common_start"
+    SOURCE_PAUSED = "source_paused"
+    SOURCE_RESUMED = "source_resumed"
     REGISTERED = "reader_registered"
     FENCED = "reader_fenced"
     STARTED = "reader_started"
@@ -69,6 +71,8 @@ def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bo
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
+    if before.paused_sources is not after.paused_sources:
+        return False
     for _, old, new in readers:
         if (
             old is None
@@ -100,6 +104,8 @@ def changes(
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
+    if before is not None and before.paused_sources != after.paused_sources:
+        yield from _of_pauses(before, after)
     for key, old, new in readers:
         if old is None or new is None or not _is_ordinary(old, new):
             for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted, expired):
@@ -151,6 +157,18 @@ def _of_group(before: Group | None, after: Group) -> Iterator[Change]:
         yield Change(
             Kind.COMMON_START, name, None, None, reason, {"expected_sources": list(after.config.expected_sources)}
         )
+
+
+def _of_pauses(before: Group, after: Group) -> Iterator[Change]:
+    name = after.name
+    for pause in after.paused_sources:
+        if before.pause_of(pause.source) != pause:
+            details = {"by": pause.by, "why": pause.reason}
+            yield Change(Kind.SOURCE_PAUSED, name, pause.source, None, "an operator paused it", details)
+    for pause in before.paused_sources:
+        if after.pause_of(pause.source) is None:
+            details = {"paused_by": pause.by, "why": pause.reason}
+            yield Change(Kind.SOURCE_RESUMED, name, pause.source, None, "an operator resumed it", details)
 
 
 def _settings(config: GroupConfig) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from redis import Redis
 from lockgate.group.commands import evict, register
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.fast.switches import PLAIN, Fast
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store
 from lockgate_coordinator.store import redis as redis_store
 from lockgate_coordinator.store.connections import Connections, Script
@@ -22,27 +21,6 @@ pytestmark = pytest.mark.redis
 STATE = keys.state("g")
 READER = keys.reader_field(("a", 0))
 MIB = 1_048_576
-
-
-@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
-def fast(request: pytest.FixtureRequest) -> Fast:
-    parts: Fast = request.param
-    return parts
-
-
-@pytest.fixture
-def redis(redis_server: RedisServer) -> Any:
-    with closing(Redis.from_url(redis_server.url, decode_responses=True)) as client:
-        client.flushall()
-        yield client
-        client.flushall()
-
-
-@pytest.fixture
-async def store(redis: Redis, redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
-    opened = open_store(redis_server.url, fast=fast)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -4,45 +4,29 @@ remembers of the lost history, with the cache of groups and without it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
 from anyio import fail_after
 
-from lockgate.group.commands import evict, register, report
+from lockgate.group.commands import evict
 from lockgate.group.group import Group, create
 from lockgate.wire.events import (
-    CatchUp,
-    GroupConfig,
-    OnLostReader,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
-from lockgate_coordinator.fast.switches import PLAIN, Fast
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.link import Link
 from lockgate_testbed.redis import RedisServer
+from support.commits import CONFIG, Command, change, reports, seen_by
 from support.replicated import Replicated, replicated
 
 pytestmark = pytest.mark.redis
-
-CONFIG = GroupConfig(
-    max_drift_ms=1_000,
-    lease_ms=600_000,
-    update_interval_ms=100,
-    catch_up=CatchUp.STRICT,
-    on_lost_reader=OnLostReader.HOLD,
-)
-
-
-@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
-def fast(request: pytest.FixtureRequest) -> Fast:
-    parts: Fast = request.param
-    return parts
 
 
 class Servers:
@@ -66,46 +50,12 @@ async def servers(redis_server: RedisServer, fast: Fast) -> AsyncIterator[Server
             yield Servers(redis, fast, opened)
 
 
-Command = Callable[[Group | None, int], Group]
-
-
-async def change(store: Store, command: Command) -> Group:
-    """The command by this store's process, again until it is committed."""
-    loaded = store.cached("g") or await store.load("g")
-    while True:
-        group = command(loaded.group, loaded.now_ms)
-        instead = await store.commit(loaded, group)
-        if instead is None:
-            return group
-        loaded = instead
-
-
-def reports(source: str, watermark: int) -> Command:
-    """A reader registers, if it has not, and reports."""
-
-    def command(group: Group | None, now_ms: int) -> Group:
-        group = group or create("g", CONFIG, now_ms)
-        if (source, 0) not in group.readers:
-            group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
-        epoch = group.readers[source, 0].epoch
-        return report(group, source, ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark), now_ms)
-
-    return command
-
-
 def removes(source: str) -> Command:
     def command(group: Group | None, now_ms: int) -> Group:
         assert group is not None
         return evict(group, source, 0)
 
     return command
-
-
-async def seen_by(store: Store) -> dict[str, int]:
-    """The watermark of each reader."""
-    group = (await store.load("g")).group
-    assert group is not None
-    return {source: reader.reported.watermark for (source, _), reader in group.readers.items() if reader.reported}
 
 
 async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_same_connection(

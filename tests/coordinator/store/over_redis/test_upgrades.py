@@ -4,8 +4,6 @@ fields and settings that this one does not know.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,14 @@ import pytest
 from redis import Redis
 
 from lockgate.group.alignment import evaluate
-from lockgate.group.commands import register, report
-from lockgate.group.group import Group, create, replace_config
-from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
-from lockgate_coordinator.fast.switches import PLAIN, Fast
+from lockgate.group.group import Group, replace_config
+from lockgate.group.source_pauses import pause, resume
+from lockgate.wire.events import GroupConfig, SourcePause
+from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, keys, open_store
-from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS
+from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS, NEEDS_PAUSES
 from lockgate_testbed.redis import RedisServer
+from support.commits import change, reports, seen_by
 
 pytestmark = pytest.mark.redis
 
@@ -28,27 +27,6 @@ STATE = keys.state("g")
 READER = keys.reader_field(("a", 0))
 SCRIPTS = Path(__file__).parent / "release_before_marks"
 OLD_FIELDS = json.loads((SCRIPTS / "fields.json").read_text())
-
-
-@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
-def fast(request: pytest.FixtureRequest) -> Fast:
-    parts: Fast = request.param
-    return parts
-
-
-@pytest.fixture
-def redis(redis_server: RedisServer) -> Any:
-    with closing(Redis.from_url(redis_server.url, decode_responses=True)) as client:
-        client.flushall()
-        yield client
-        client.flushall()
-
-
-@pytest.fixture
-async def store(redis: Redis, redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
-    opened = open_store(redis_server.url, fast=fast)
-    yield opened
-    await opened.close()
 
 
 Record = dict[str, Any]
@@ -86,46 +64,13 @@ class OldRelease:
         assert (len(answer), answer[0]) == (2, new)
 
 
-async def change(store: Store, command: Callable[[Group | None, int], Group]) -> Group:
-    loaded = store.cached("g") or await store.load("g")
-    while True:
-        group = command(loaded.group, loaded.now_ms)
-        instead = await store.commit(loaded, group)
-        if instead is None:
-            return group
-        loaded = instead
-
-
-def reports(source: str, watermark: int, park_ms: int | None = None) -> Callable[[Group | None, int], Group]:
-    def command(group: Group | None, now_ms: int) -> Group:
-        group = group or create("g", GroupConfig(lease_ms=600_000), now_ms)
-        if (source, 0) not in group.readers:
-            group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
-        event = ReportedWatermarkEvent(
-            subtask=0,
-            epoch=group.readers[source, 0].epoch,
-            watermark=watermark,
-            park_ms=park_ms,
-            splits={"p-0": SplitReport(watermark=watermark)},
-        )
-        return report(group, source, event, now_ms)
-
-    return command
-
-
-async def watermarks(store: Store) -> dict[str, int]:
-    group = (await store.load("g")).group
-    assert group is not None
-    return {source: reader.reported.watermark for (source, _), reader in group.readers.items() if reader.reported}
-
-
 async def test_the_release_before_and_this_one_in_turn_see_each_other_s_commits(redis: Redis, store: Store) -> None:
     old = OldRelease(redis)
     await change(store, reports("a", 1, park_ms=3_600_000))
     await change(store, reports("b", 2))
     for step in range(3, 9, 2):
         old.reports(READER, step)
-        assert await watermarks(store) == {"a": step, "b": step - 1}
+        assert await seen_by(store) == {"a": step, "b": step - 1}
         await change(store, reports("b", step + 1))
         _, head, readers = old.state()
         assert readers[READER]["reported"]["park_ms"] == 3_600_000
@@ -139,10 +84,10 @@ async def test_a_process_that_missed_a_commit_of_the_release_before_reads_all_of
     other = open_store(redis_server.url)
     await change(other, reports("a", 1))
     await change(other, reports("b", 2))
-    await watermarks(store)
+    await seen_by(store)
     OldRelease(redis).reports(READER, 3)
     await change(other, reports("b", 4))
-    assert await watermarks(store) == {"a": 3, "b": 4}
+    assert await seen_by(store) == {"a": 3, "b": 4}
     await other.close()
 
 
@@ -203,6 +148,24 @@ async def test_another_configuration_replaces_the_settings_that_are_not_known_he
     assert "colour" not in head["config"]
     assert head["weather"] == {"rain": [1, 2**62]}
     await this.close()
+
+
+async def test_an_older_coordinator_may_work_on_a_group_as_long_as_no_operator_has_paused_a_source(
+    redis: Redis, store: Store
+) -> None:
+    def paused(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return pause(group, SourcePause(source="a", at=now_ms), now_ms)
+
+    def resumed(group: Group | None, now_ms: int) -> Group:
+        assert group is not None
+        return resume(group, "a", now_ms)
+
+    needs = []
+    for command in (reports("a", 1), paused, reports("a", 2), resumed):
+        await change(store, command)
+        needs.append(stored(redis, "head")["needs"])
+    assert needs == [NEEDS, NEEDS_PAUSES, NEEDS_PAUSES, NEEDS]
 
 
 async def test_a_group_that_needs_a_newer_release_is_neither_read_nor_written_and_the_answer_says_what_to_do(

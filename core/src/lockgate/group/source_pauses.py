@@ -1,0 +1,58 @@
+"""Pauses by an operator: a source reads nothing new until an operator resumes it.
+
+The rule. A pause is kept in the group, so it outlives the source's readers, their restarts, and the
+coordinator. The announcement names it. A reader of the source takes its ceiling for MIN meanwhile:
+it plans no record, and goes on to report. So
+
+* it keeps its lease, and holds the group as before: the others wait at their ceiling, and lose
+  nothing. Only `max_hold_ms` with `proceed` lets them pass it, as any reader that takes too long.
+* it makes no offer: a reach that it reports is left out, since its next batch will not come.
+* the revision rises with a pause and with a resumption, so that streams and long polls tell of
+  them, although no watermark has moved.
+
+A pause of a paused source changes nothing, and keeps the first operator's name. Flink has no such
+command; a job is stopped there with a savepoint. Used by the coordinator service.
+"""
+
+from dataclasses import replace
+
+from lockgate.errors import UnknownSource
+from lockgate.group.group import Group, tick
+from lockgate.group.leases import without_reach
+from lockgate.group.readers import Reader, ReaderKey
+from lockgate.wire.events import SourcePause
+
+
+def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
+    """The group in which the source is paused. The same object if it was before. Raises
+    `UnknownSource` for a source that has no reader and is not expected.
+    """
+    source = pause.source
+    if group.pause_of(source) is not None:
+        return group
+    if not group.readers.has_source(source) and source not in group.config.expected_sources:
+        raise UnknownSource(group.name, source)
+    paused = (*group.paused_sources, pause)
+    offers = {key: _without_offer(reader) for key, reader in group.readers.items() if key[0] == source}
+    changed: dict[ReaderKey, Reader | None] = {
+        key: reader for key, reader in offers.items() if reader is not group.readers[key]
+    }
+    return replace(
+        group,
+        paused_sources=tuple(sorted(paused, key=lambda each: each.source)),
+        readers=group.readers.updated(changed),
+        revision=tick(group.revision, now_ms),
+    )
+
+
+def resume(group: Group, source: str, now_ms: int) -> Group:
+    """The group in which the source is not paused. The same object if it was not before."""
+    if group.pause_of(source) is None:
+        return group
+    others = tuple(pause for pause in group.paused_sources if pause.source != source)
+    return replace(group, paused_sources=others, revision=tick(group.revision, now_ms))
+
+
+def _without_offer(reader: Reader) -> Reader:
+    reported = reader.reported
+    return reader if reported is None or reported.reach is None else replace(reader, reported=without_reach(reported))

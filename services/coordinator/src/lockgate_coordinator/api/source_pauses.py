@@ -1,0 +1,53 @@
+"""Sources: pause and resume them, as an operator."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from lockgate.wire.source_pauses import reason_from_json
+from lockgate_coordinator.api.audit import REQUEST_ID, audited, operator
+from lockgate_coordinator.api.bodies import Body
+from lockgate_coordinator.api.document import Responses, answer, route
+from lockgate_coordinator.api.parts import GroupName, Key, SourceName, TheCoordinator, act_of
+from lockgate_coordinator.service.inspection import paused
+
+router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/pause", tags=["sources"])
+
+
+PAUSED: Responses = {200: answer("The pause that holds", "PausedSource")}
+
+
+@router.put(
+    "",
+    **route(
+        "unknown-group",
+        "unknown-source",
+        body="PauseRequest",
+        answers=PAUSED,
+    ),
+)
+async def pause(
+    request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator, key: Key = None
+) -> Response:
+    """The readers of the source read nothing new until it is resumed. They keep their leases, and
+    hold the group. A source that is paused already stays as it is.
+    """
+    reason, noted = reason_from_json(body), Response()
+    with audited(request, noted, "pause", group, source=source) as changed:
+        found = await coordinator.pause(group, source, operator(request), reason, act_of(key, "pause", source, reason))
+        changed["reason"] = reason
+    answer = {"group": group, "source": source, "paused": paused(found)}
+    return JSONResponse(answer, headers={REQUEST_ID: noted.headers[REQUEST_ID]})
+
+
+@router.delete("", status_code=204, **route("unknown-group", answers={204: answer("The source is not paused")}))
+async def resume(
+    request: Request,
+    response: Response,
+    group: GroupName,
+    source: SourceName,
+    coordinator: TheCoordinator,
+    key: Key = None,
+) -> None:
+    """The readers of the source read on. Nothing changes for a source that is not paused."""
+    with audited(request, response, "resume", group, source=source):
+        await coordinator.resume(group, source, act_of(key, "resume", source))
