@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.browser import UNHURRIED_MS, watched
@@ -33,7 +33,7 @@ def shop(url: str, group: str) -> tuple[HttpReader, HttpReader]:
     return orders, payments
 
 
-def row(page: Page, table: str, name: str) -> object:
+def row(page: Page, table: str, name: str) -> Locator:
     return page.get_by_role("group", name=table).get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
 
 
@@ -78,6 +78,33 @@ def test_an_admin_evicts_a_reader_after_a_question(browser: Browser, coordinator
         dialog.get_by_role("button", name="Evict").click()
         expect(page.get_by_text("payments/0 is evicted.")).to_be_visible()
         expect(page.locator("#sentence")).to_contain_text("held by reader orders/0")
+
+
+def test_an_admin_pauses_a_source_and_resumes_it(browser: Browser, coordinator: CoordinatorProcess) -> None:
+    shop(coordinator.url, "pausing")
+    with watched(browser, f"{coordinator.url}/#/groups/pausing", SECRETS["admin"]) as page:
+        orders = row(page, "Sources", "orders")
+        orders.get_by_role("button", name="Pause").click()
+        page.get_by_label("Reason").fill("<b>bad</b> deploy")
+        page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+        expect(orders).to_contain_text("paused by an operator")
+        expect(orders).to_contain_text("by admin: <b>bad</b> deploy")
+        expect(page.locator(".reason")).to_contain_text("admin has paused orders: <b>bad</b> deploy.")
+        found = httpx.get(f"{coordinator.url}/v1/groups/pausing", headers=bearer("reader"), timeout=60).json()
+        assert [(each["source"], each["by"]) for each in found["paused_sources"]] == [("orders", "admin")]
+        orders.get_by_role("button", name="Resume").click()
+        page.get_by_role("dialog").get_by_role("button", name="Resume").click()
+        expect(orders).to_contain_text("waits at the ceiling")
+        expect(orders.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def test_a_source_that_somebody_else_pauses_is_seen_at_once(browser: Browser, coordinator: CoordinatorProcess) -> None:
+    shop(coordinator.url, "seen")
+    with watched(browser, f"{coordinator.url}/#/groups/seen", SECRETS["reader"]) as page:
+        expect(row(page, "Sources", "payments")).to_contain_text("reads")
+        pause = f"{coordinator.url}/v1/groups/seen/sources/payments/pause"
+        httpx.put(pause, json={"reason": "moving house"}, headers=bearer("admin"), timeout=60).raise_for_status()
+        expect(row(page, "Sources", "payments")).to_contain_text("by admin: moving house")
 
 
 def test_an_admin_changes_the_drift_and_all_else_of_the_configuration_stays(

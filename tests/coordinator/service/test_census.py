@@ -84,6 +84,17 @@ async def test_an_expected_source_that_has_not_reported_makes_it_starting() -> N
     assert group["sentence"].startswith("Everybody waits for the first report of payments")
 
 
+async def test_a_paused_source_is_named_with_who_paused_it_and_why() -> None:
+    told = Told()
+    await told.report("orders", T)
+    (await told.http.put(f"{GROUP}/sources/orders/pause", json={"reason": "a bad deploy."})).raise_for_status()
+    group = await told.group()
+    assert (group["health"], group["reason"]) == (
+        "paused",
+        "Reader orders/0 reads on. An operator has paused orders: a bad deploy.",
+    )
+
+
 async def test_a_group_of_idle_readers_is_at_rest() -> None:
     told = Told()
     await told.report("orders", T, idle=True)

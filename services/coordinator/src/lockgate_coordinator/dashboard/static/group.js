@@ -96,7 +96,7 @@ class GroupPage {
       after = answer.json.next;
     }
     [this.group, this.etag, this.bytes] = [first.json, first.headers.get("etag"), bytes];
-    this.sources = sourcesOf(readers, this.group.paused_sources ?? this.group.alignment.paused_sources);
+    this.sources = sourcesOf(readers, this.group.paused_sources);
     if (!this.loaded) await this.load();
     this.samples.look(this.group, this.sources);
     contact.good("look");
@@ -160,8 +160,7 @@ class GroupPage {
   draw() {
     const { group, samples, sources } = this;
     this.body.hidden = false;
-    const health = sources.some((source) => source.paused) && ["well", "waiting", "at_rest"].includes(group.health) ? "paused" : group.health;
-    drawBadge(this.badge, health);
+    drawBadge(this.badge, group.health);
     this.mode.hidden = group.config.mode !== "observe";
     say(this.sentence, group.sentence);
     say(this.reason, group.reason);
