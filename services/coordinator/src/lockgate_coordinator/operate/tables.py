@@ -62,7 +62,8 @@ def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int
     which are parts of the service's answers.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
-    parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), Text()]
+    why = [Text(group["reason"])] if group.get("reason") else []
+    parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), *why, Text()]
     parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
     if splits:
         parts += [Text(), _splits(readers)]

@@ -90,13 +90,31 @@ export function keepLooking(look, failed, signal) {
   return { kick: woken };
 }
 
+// Until somebody can see the page.
+function seen(signal) {
+  return new Promise((done) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      done();
+    };
+    document.addEventListener("visibilitychange", look);
+    signal.addEventListener("abort", look, { once: true });
+    look();
+  });
+}
+
 // The event stream of a group, over fetch: an EventSource could not send the token. Connects again
 // until `signal`; `state` hears "live", and "lost" with the reason.
+// A hidden page has none: a browser opens six connections to a service, and each tab's stream takes one.
 export async function follow(group, { event, state, signal }) {
   let wait = 500;
   let last = null;
   while (!signal.aborted) {
+    await seen(signal);
     const silent = new AbortController();
+    const hidden = () => { if (document.hidden) silent.abort(); };
+    document.addEventListener("visibilitychange", hidden, { signal });
     let watchdog;
     const heard = () => {
       clearTimeout(watchdog);
@@ -128,10 +146,12 @@ export async function follow(group, { event, state, signal }) {
       state("lost", "the coordinator has ended the stream");
     } catch (error) {
       if (signal.aborted) return;
+      if (document.hidden) continue;
       state("lost", error instanceof Problem ? error.message : "the coordinator does not answer");
       if (error instanceof Problem && [401, 403].includes(error.status)) return;
     } finally {
       clearTimeout(watchdog);
+      document.removeEventListener("visibilitychange", hidden);
     }
     await pause(wait * (0.75 + Math.random() / 2), signal);
     wait = Math.min(10_000, wait * 2);

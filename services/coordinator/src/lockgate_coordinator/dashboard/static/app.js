@@ -135,7 +135,7 @@ async function begin() {
   addEventListener("lockgate:theme", themed);
   theme.addEventListener("click", () => dispatchEvent(new Event("lockgate:toggle-theme")));
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-  addEventListener("hashchange", () => { if (session.caller) { route(); main.focus(); } });
+  addEventListener("hashchange", () => { if (session.caller) { route(); main.focus({ preventScroll: true }); scrollTo(0, 0); } });
   for (;;) {
     try {
       return await enter();
