@@ -76,11 +76,11 @@ def test_a_hostile_address_shows_what_the_service_says_of_it(browser: Browser, u
         assert page.evaluate("window.harmed") is None
 
 
-@pytest.mark.parametrize("width", [390, 820, 1440])
 @pytest.mark.parametrize("place", ["", "groups/shown", f"groups/{LONG}"])
-def test_no_page_is_wider_than_its_window(browser: Browser, url: str, width: int, place: str) -> None:
-    window = {"width": width, "height": 800}
-    with watched(browser, f"{url}/#/{place}", SECRETS["admin"], viewport=window) as page:
+def test_no_page_is_wider_than_its_window(browser: Browser, url: str, place: str) -> None:
+    with watched(browser, f"{url}/#/{place}", SECRETS["admin"]) as page:
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         expect(page.locator("#link")).to_have_text("Live")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (390, 820, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -29,7 +29,7 @@ class GroupPage {
     this.sentence = h("p", { class: "sentence", id: "sentence" }, "Asking the coordinator …");
     this.reason = h("p", { class: "reason" });
     this.figures = new Figures();
-    this.chart = new TimeChart({ label: "Event time over wall time", unit: (at) => brief(at === null || at === undefined ? null : at * 1000, Date.now()), axis: eventTimes, times: true, height: 330 });
+    this.chart = new TimeChart({ label: "Event time over wall time", unit: (at) => brief(at === null || at === undefined ? null : at * 1000, Date.now()), axis: eventTimes, times: true, height: 400 });
     this.paces = new TimeChart({ label: "Event seconds a second of wall time", unit: pace, zero: true, height: 180,
       axis: (_, marks) => marks.map((mark) => `${mark}×`) });
     this.heat = new HeatMap();

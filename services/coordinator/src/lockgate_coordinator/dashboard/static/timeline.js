@@ -71,8 +71,9 @@ function segments(points, name, entries) {
   for (const point of points) {
     const state = point.sources.get(name)?.state;
     const last = found.at(-1);
-    if (last) last.to = point.at;
-    if (state && last?.state !== state) found.push({ state, from: point.at, to: point.at, reason: null });
+    if (last && !last.gone) last.to = point.at;
+    if (last) last.gone ||= !state;
+    if (state && (last?.state !== state || last.gone)) found.push({ state, from: point.at, to: point.at, reason: null });
   }
   for (const one of found) {
     const near = entries.filter((entry) => entry.reason && Math.abs(entry.at - one.from) < NEAR_MS);
