@@ -15,6 +15,9 @@ SOURCES_NAMED = 3
 SLOW_MS = 10_000
 """From here on a sentence says how long ago a reader moved."""
 
+UP_MS = 60_000
+"""A reader that is no further behind the clock is up with it."""
+
 
 def span(ms: int | None) -> str:
     """A duration, as `spoken`; "–" for none."""
@@ -65,7 +68,7 @@ def _listed(names: list[str]) -> str:
 
 def why_held(held: Json, reader: Json, config: Json) -> str:
     """What keeps the first reader that holds the group, in one sentence. `held`: the event's entry;
-    `reader`: its part of the inspection.
+    `reader`: its part of the inspection, and `behind_ms`, how far it is behind the clock.
     """
     name, age = f"Reader {holder(held)}", reader["progress_age_ms"]
     if reader["state"] == "lost":
@@ -76,7 +79,27 @@ def why_held(held: Json, reader: Json, config: Json) -> str:
         return f"{name} has registered, and has not reported yet."
     if age is not None and age > config["lease_ms"]:
         return f"Nothing of {name[0].lower()}{name[1:]} has moved for {span(age)}, though it keeps its lease."
-    return f"{name} reads on" + ("." if age is None or age < SLOW_MS else f": its last step was {span(age)} ago.")
+    if age is not None and age >= SLOW_MS:
+        return f"{name} reads on: its last step was {span(age)} ago."
+    return f"{name} reads on{_outlook(reader)}."
+
+
+def _outlook(reader: Json) -> str:
+    """How fast a reader drains, and until when; no time where its watermark does not rise, or not
+    faster than the clock.
+    """
+    pace, behind = (reader["facts"] or {}).get("pace"), reader["behind_ms"]
+    if pace is None or behind is None:
+        return ""
+    if behind < UP_MS:
+        return ", and is up with the clock"
+    late = f"it is {span(behind)} behind the clock"
+    if pace == 0:
+        return f", but its watermark does not rise: {late}, and there is no estimate"
+    speed = f", at {pace / 1000:.3g} event seconds a second: {late}"
+    if pace <= 1000:
+        return f"{speed}, and does not catch up at this pace"
+    return f"{speed}, and catches up in about {span(behind * 1000 // (pace - 1000))} if the pace stays"
 
 
 def lost_readers(names: list[str], count: int) -> str:

@@ -134,8 +134,10 @@ def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | No
     sentences = list[str]()
     for held in event["held_by"][:1]:
         key = (held["source"], held["subtask"])
-        if key in group.readers:
-            sentences.append(why_held(held, _reader(group, key, now_ms), {"lease_ms": group.config.lease_ms}))
+        if key in group.readers and group.pause_of(held["source"]) is None:
+            known = held["watermark"] not in (MIN, MAX)
+            reader = {**_reader(group, key, now_ms), "behind_ms": now_ms - held["watermark"] if known else None}
+            sentences.append(why_held(held, reader, {"lease_ms": group.config.lease_ms}))
     if counted.lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
         names = [f"{source}/{subtask}" for source, subtask in counted.lost]
         sentences.append(lost_readers(names, counted.states["lost"]))

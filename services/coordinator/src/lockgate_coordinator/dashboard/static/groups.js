@@ -15,6 +15,7 @@ const COLUMNS = [
   { name: "Readers", class: "number" },
 ];
 const PAGES = 10;
+const SHOWN = 250;
 const LOOK_MS = 3000;
 
 export function showGroups(main, signal) {
@@ -30,14 +31,14 @@ export function showGroups(main, signal) {
   function draw() {
     const wanted = found.value.trim().toLowerCase();
     const shown = items.filter((item) => item.group.toLowerCase().includes(wanted));
-    rows(grid.body, shown, (item) => item.group, () => newRow(), drawRow);
+    rows(grid.body, shown.slice(0, SHOWN), (item) => item.group, () => newRow(), drawRow);
     empty.hidden = shown.length > 0;
     say(empty, items.length ? `No group has “${found.value.trim()}” in its name.`
       : "There are no groups yet. A reader that registers creates its own.");
     grid.whole.hidden = !shown.length;
     const sick = items.filter((item) => ["unreadable", "lost", "overdue"].includes(item.health)).length;
     say(summary, !items.length ? "" : `${plural(items.length, "group")}: ${sick
-      ? `${plural(sick, "group")} with a reader that is lost or waits too long` : "no reader is lost, none waits too long"}.`);
+      ? `${plural(sick, "group")} with a reader that is lost or waits too long` : "no reader is lost, none waits too long"}.${shown.length > SHOWN ? ` The first ${SHOWN} are shown.` : ""}`);
   }
 
   keepLooking(async () => {
