@@ -1,5 +1,6 @@
 """One coordinator with tokens of every role, and one browser, for each module."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from support.tokens import FILE
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    if CHROMIUM is None and os.environ.get("CI") == "true":
+        pytest.fail(f"CI must not leave this out: {MISSING}", pytrace=False)
     if CHROMIUM is None:
         pytest.skip(MISSING)
     with chromium() as started:

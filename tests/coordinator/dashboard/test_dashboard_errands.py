@@ -183,6 +183,7 @@ def test_a_group_that_is_not_there_is_said_and_shown_once_it_is(
 ) -> None:
     with watched(browser, f"{coordinator.url}/#/groups/later", SECRETS["reader"]) as page:
         expect(page.locator("#sentence")).to_contain_text("no group 'later'")
+        expect(page.locator("#link")).to_have_text("Live")
         shop(coordinator.url, "later")
         expect(page.locator("#sentence")).to_contain_text("payments/0")
 

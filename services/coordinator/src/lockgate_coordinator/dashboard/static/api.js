@@ -105,7 +105,8 @@ function seen(signal) {
 }
 
 // The event stream of a group, over fetch: an EventSource could not send the token. Connects again
-// until `signal`; `state` hears "live", and "lost" with the reason.
+// until `signal`; `state` hears "live", "lost" with the reason, and "none" where there is no
+// such group.
 // A hidden page has none: a browser opens six connections to a service, and each tab's stream takes one.
 export async function follow(group, { event, state, signal }) {
   let wait = 500;
@@ -147,8 +148,10 @@ export async function follow(group, { event, state, signal }) {
     } catch (error) {
       if (signal.aborted) return;
       if (document.hidden) continue;
-      state("lost", error instanceof Problem ? error.message : "the coordinator does not answer");
-      if (error instanceof Problem && [401, 403].includes(error.status)) return;
+      const told = error instanceof Problem; // an answer, though not the stream
+      if (told && [401, 403].includes(error.status)) return;
+      if (told && error.status === 404) state("none");
+      else state("lost", told ? error.message : "the coordinator does not answer");
     } finally {
       clearTimeout(watchdog);
       document.removeEventListener("visibilitychange", hidden);

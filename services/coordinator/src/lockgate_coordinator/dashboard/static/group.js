@@ -62,7 +62,9 @@ class GroupPage {
     keepLooking(() => this.lookAtSplits(), () => "again", this.signal);
     keepLooking(() => this.lookAtJournal(), (error) => this.noJournal(error), this.signal);
     follow(this.name, { signal: this.signal, event: () => this.changed(), state: (state, reason) => {
-      if (state === "live") { contact.good("stream"); this.looking.kick(); } else contact.bad("stream", reason);
+      if (state === "lost") return contact.bad("stream", reason);
+      contact.good("stream");
+      return state === "live" ? this.looking.kick() : undefined;
     } });
   }
 
@@ -74,11 +76,12 @@ class GroupPage {
   }
 
   fault(error) {
-    if (error instanceof Problem && [403, 404, 503].includes(error.status) && error.type !== "about:blank") {
+    if (error instanceof Problem && ["unknown-group", "forbidden", "unreadable-group", "invalid-request"].some((type) => error.type.endsWith(type))) {
       this.body.hidden = true;
+      this.badge.hidden = true;
       say(this.sentence, error.message);
       say(this.reason, error.status === 404 ? "It may have been forgotten. A reader that registers makes it anew." : "");
-      if (error.status !== 503) contact.good("look");
+      contact.good("look");
       return "again";
     }
     return failed(error);
@@ -160,6 +163,7 @@ class GroupPage {
   draw() {
     const { group, samples, sources } = this;
     this.body.hidden = false;
+    this.badge.hidden = false;
     drawBadge(this.badge, group.health);
     this.mode.hidden = group.config.mode !== "observe";
     say(this.sentence, group.sentence);
