@@ -121,6 +121,7 @@ HELD = {"source": "orders", "subtask": 0}
             "Reader orders/0 reads on, at 14 event seconds a second: it is 4 h 20 min behind the clock, and catches up "
             "in about 20 min if the pace stays.",
         ),
+        ({"facts": {"pace": 1_863_400}}, "Reader orders/0 reads on, at 1,863 event seconds a second: it is"),
         ({"facts": {"pace": 0}}, "Reader orders/0 reads on, but its watermark does not rise: it is 4 h 20 min behind"),
         (
             {"facts": {"pace": 1000}},

@@ -96,10 +96,14 @@ def _outlook(reader: Json) -> str:
     late = f"it is {span(behind)} behind the clock"
     if pace == 0:
         return f", but its watermark does not rise: {late}, and there is no estimate"
-    speed = f", at {pace / 1000:.3g} event seconds a second: {late}"
+    speed = f", at {_speed(pace)} event seconds a second: {late}"
     if pace <= 1000:
         return f"{speed}, and does not catch up at this pace"
     return f"{speed}, and catches up in about {span(behind * 1000 // (pace - 1000))} if the pace stays"
+
+
+def _speed(pace: int) -> str:
+    return f"{pace / 1000:,.0f}" if pace >= 10_000 else f"{pace / 1000:.2g}"
 
 
 def lost_readers(names: list[str], count: int) -> str:

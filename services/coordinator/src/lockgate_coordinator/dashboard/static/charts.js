@@ -2,8 +2,10 @@
 import { fill, h, say } from "./dom.js";
 import { clock } from "./words.js";
 
-const STEPS_S = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
+const STEPS_S = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 2592000, 7776000, 31536000];
 const LINES = 8;
+const FEW = 0.08; // of all values
+const SQUEEZED = 6; // times
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -65,7 +67,7 @@ export class TimeChart {
     return {
       ...this.size(), legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-      scales: { x: { time: true }, y: { range: (_, low, high) => this.range(low, high) } },
+      scales: { x: { time: true }, y: { range: (_, low, high) => this.range(...this.usual(low, high)) } },
       axes: [{ ...axis, space: 80, size: 28, values: eventTimes }, { ...axis, size: 62, values: this.axis, ...(this.times ? { incrs: STEPS_S } : {}) }],
       series: [{}, ...lines.map((line) => ({
         label: line.name, stroke: () => colour(line.tone), width: line.width ?? 1.5, dash: line.dash, spanGaps: false,
@@ -73,6 +75,16 @@ export class TimeChart {
       }))],
       hooks: { setCursor: [(plot) => this.show(plot.cursor.idx)] },
     };
+  }
+
+  // Without the few values that would squeeze all others into a line: a split that is read to its end
+  // may go from last year to now in one step.
+  usual(low, high) {
+    const all = this.lines.flatMap((line) => line.values).filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
+    const few = Math.floor(all.length * FEW);
+    if (!few) return [low, high];
+    const [from, to] = [all[few], all[all.length - 1 - few]];
+    return to > from && high - low > SQUEEZED * (to - from) ? [from, to] : [low, high];
   }
 
   range(low, high) {

@@ -31,7 +31,7 @@ class GroupPage {
     this.figures = new Figures();
     this.chart = new TimeChart({ label: "Event time over wall time", unit: (at) => brief(at === null || at === undefined ? null : at * 1000, Date.now()), axis: eventTimes, times: true, height: 400 });
     this.paces = new TimeChart({ label: "Event seconds a second of wall time", unit: pace, zero: true, height: 180,
-      axis: (_, marks) => marks.map((mark) => `${mark}×`) });
+      axis: (_, marks) => marks.map(short) });
     this.heat = new HeatMap();
     this.timeline = new Timeline();
     const changed = () => this.looking?.kick();
@@ -187,6 +187,7 @@ class GroupPage {
   }
 }
 
+const short = (mark) => mark >= 1e6 ? `${mark / 1e6}M×` : mark >= 1e4 ? `${mark / 1e3}k×` : `${mark}×`;
 const seconds = (ms) => ms === null || ms === undefined ? null : ms / 1000;
 const gone = (error) => error instanceof Problem && [404, 405].includes(error.status) && error.type === "about:blank";
 

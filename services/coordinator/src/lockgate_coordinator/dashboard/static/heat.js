@@ -10,6 +10,8 @@ const FIRST = 12; // splits of a source that are shown before it is opened
 const ALL = 60; // with fewer splits than this nothing is folded
 const HIGHEST = 432;
 const ORDERS = { ahead: "furthest ahead first", behind: "furthest behind first", name: "by name" };
+const UNREAD = new Set(["active", "paused"]);
+const READ = -1e9; // the value of a split that is read to its end: how far it is ahead says nothing
 const MARKS = { paused: "❚", idle: "–", finished: "✓", caught_up: "○" };
 
 export class HeatMap {
@@ -64,7 +66,7 @@ export class HeatMap {
       const key = `${split.source}/${split.subtask}/${split.split}`;
       there.add(key);
       const kept = this.splits.get(key) ?? { values: new Float32Array(COLUMNS).fill(NaN) };
-      kept.values[column] = split.drift ?? NaN;
+      kept.values[column] = UNREAD.has(split.state) ? split.drift ?? NaN : READ;
       kept.now = split;
       this.splits.set(key, kept);
     }
@@ -75,7 +77,7 @@ export class HeatMap {
   arrange() {
     const wanted = this.find.value.trim().toLowerCase();
     // by tenths of max_drift, and then by name: rows that change places all the time cannot be read
-    const far = (one) => one.now.drift === null ? -1e9 : Math.round(10 * one.now.drift / this.limit);
+    const far = (one) => one.now.drift === null || !UNREAD.has(one.now.state) ? READ : Math.round(10 * one.now.drift / this.limit);
     const compare = { ahead: (a, b) => far(b) - far(a), behind: (a, b) => far(a) - far(b), name: () => 0 }[this.order.value];
     const byName = (a, b) => a.now.split.localeCompare(b.now.split, "en", { numeric: true });
     const sources = new Map();
@@ -177,7 +179,7 @@ export class HeatMap {
     const theme = colours.join();
     if (this.scaleOf === theme + this.limit) return;
     this.scaleOf = theme + this.limit;
-    fill(this.scale, h("span", {}, "0"), colours.slice(1).map((one, place) => h("i", {
+    fill(this.scale, h("i", { style: { background: colours[0] } }), h("span", {}, "read to its end"), h("span", {}, "0"), colours.slice(1).map((one, place) => h("i", {
       style: { background: one }, title: place < 5 ? `up to ${span(this.limit * (place + 1) / 5)}` : "above max_drift" })),
     h("span", {}, `max_drift ${span(this.limit)} lies where orange begins`));
   }
@@ -190,7 +192,7 @@ export class HeatMap {
     if (row.kind === "more") return say(this.output, `${plural(row.left, "more split")} of ${row.source}`);
     const value = row.values[cursor.column];
     const when = clock(this.times[cursor.column]);
-    const far = Number.isNaN(value) ? "no drift known" : `${span(Math.round(value))} above the group's watermark`;
+    const far = Number.isNaN(value) ? "no drift known" : value === READ ? "read to its end" : `${span(Math.round(value))} above the group's watermark`;
     if (row.kind === "source") return say(this.output, `${row.source}, ${plural(row.splits.length, "split")}, at ${when}: up to ${far}`);
     const { now } = row.one;
     const newest = cursor.column === this.times.length - 1
