@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,9 @@ bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer
 bench-coordinator: $(READY) ## the service beside a bare app, a bare loop over sockets, a parser alone; Redis beside memory
 	@$(BIN)/python benchmarks/coordinator/bench_coordinator.py $(ARGS)
 
+bench-dashboard: $(READY) ## the coordinator's page in Chromium: bytes, first paint, 5,000 splits, what an open page costs the service
+	@$(BIN)/python -m benchmarks.dashboard.bench_dashboard $(ARGS)
+
 scenarios: $(READY) ## seeded scenarios, native beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
 	@$(BIN)/python -m lockgate_testbed
 	@PYTHONPATH=tests:tests/scenarios:$$PYTHONPATH $(BIN)/python -m seeded $(ARGS)
@@ -115,5 +118,5 @@ $(READY): constraints/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	@echo "setting up $(VENV) with $$($(PYTHON) --version) …"
 	@# A set-up that was cut off leaves half-written packages that pip takes for whole: begin anew.
 	@$(PYTHON) -m venv $(if $(wildcard $(VENV)/.unfinished),--clear) $(VENV) && touch $(VENV)/.unfinished
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel] clients/spark[pyspark] testbed) $(TOOLS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel,dev] clients/spark[pyspark] testbed) $(TOOLS)
 	@touch $@ && rm $(VENV)/.unfinished

@@ -20,7 +20,7 @@ OWN = "lockgate"
 """Our own packages are installed from the checkout, and never looked up in a registry."""
 
 STEPS: dict[str, list[str]] = {
-    "build": ["hatchling", "setuptools", "wheel"],  # what builds our packages, and PySpark's
+    "build": ["hatchling", "setuptools", "wheel", "uplot-python"],  # what builds our packages, and PySpark's
     "spark": ["pyspark"],
     "producer": ["confluent-kafka"],
 }

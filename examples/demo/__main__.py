@@ -28,7 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
         from examples.demo.program import demo
 
         try:
-            return demo(options.records, options.store, options.out, _command(options), signals)
+            return demo(
+                options.records, options.store, options.out, _command(options), signals, dashboard=options.dashboard
+            )
         except Exception:
             # a signal to all processes of a group ends Spark beneath us: that is no failure
             signals.check()
@@ -52,6 +54,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--out", type=Path, default=OUT, help="folder of summary.json and report.html (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--dashboard", action="store_true", help="keep the coordinator in the end, to look at in a browser"
     )
     return parser.parse_args(arguments)
 

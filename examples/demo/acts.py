@@ -89,13 +89,16 @@ def native_and_aligned(stage: Stage) -> tuple[tuple[Run, Run], tuple[Run, Run]]:
     return (native, stage.count("native-again")), (aligned, aligned_again)
 
 
-def two_queries(stage: Stage, url: str) -> tuple[Run, Run]:
-    """One fast, one slow, in one group: neither plans further than the drift ahead of the other."""
+def two_queries(stage: Stage, url: str, *, keep_group: bool) -> tuple[Run, Run]:
+    """One fast, one slow, in one group: neither plans further than the drift ahead of the other.
+    `keep_group`: its history stays with the coordinator.
+    """
     group = f"demo-{uuid.uuid4().hex[:8]}"  # its own: a Redis may remember the last demo's
     stage.console.print(
         f"[bold]Act 3, two queries[/] in one group: the fast one may be {GROUP_DRIFT} ahead of the slow one",
         soft_wrap=True,
     )
+    stage.console.print(f"  live in a browser: {url}/#/groups/{group}", highlight=False, soft_wrap=True)
     # As an operator would: the group is made before its queries, and says whom to wait for, so that
     # none runs ahead at the start.
     config = {"max_drift_ms": GROUP_DRIFT_MS, "catch_up": "strict", "expected_sources": ["fast", "slow"]}
@@ -108,7 +111,8 @@ def two_queries(stage: Stage, url: str) -> tuple[Run, Run]:
         "slow", budget=max(1, stage.topic.records // BATCHES_OF_SLOW), delay=GROUP_DRIFT, alignment=alignment
     )
     runs = stage.play(fast, slow)
-    httpx.delete(f"{url}/v1/groups/{group}").raise_for_status()
+    if not keep_group:
+        httpx.delete(f"{url}/v1/groups/{group}").raise_for_status()
     for run in runs:
         stage.console.print(
             f"  {run.name}: {run.rows_in:,} rows in {len(run.batches)} batches, {run.seconds:.1f} s", highlight=False

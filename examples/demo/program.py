@@ -22,18 +22,31 @@ from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.skew import SkewedTopic
 
 
-def demo(records: int, store: str, out: Path, command: str, signals: Signals) -> int:
+def demo(records: int, store: str, out: Path, command: str, signals: Signals, *, dashboard: bool = False) -> int:
     """Run it, and give the exit code. `store`: the coordinator's. `out`: the folder of summary.json
-    and report.html.
+    and report.html. `dashboard`: the coordinator stays in the end, until a signal.
     """
     console = Console()
     topic = SkewedTopic("orders", records=records, empty=True, late_start_hours=6.0)
-    try:
-        runs, made_with = _play(topic, store, signals, console)
-    except TestbedError as error:
-        print(error, file=sys.stderr)
-        return 1
-    signals.check()
+    with ExitStack() as staying:
+        try:
+            coordinator = staying.enter_context(CoordinatorProcess(store=store))
+            runs, made_with = _play(topic, coordinator.url, signals, console, keep_group=dashboard)
+        except TestbedError as error:
+            print(error, file=sys.stderr)
+            return 1
+        signals.check()
+        code = _tell(runs, made_with, out, command, console)
+        if not dashboard:
+            console.print("to look at such a group live, in a browser: make demo ARGS=--dashboard", highlight=False)
+            return code
+        console.print(f"the dashboard stays at {coordinator.url}/ until Ctrl-C", highlight=False, soft_wrap=True)
+        signals.wait()
+        return code
+
+
+def _tell(runs: Runs, made_with: dict[str, str], out: Path, command: str, console: Console) -> int:
+    """Writes and prints what came out, and gives the exit code."""
     summary = summarize(runs, command, made_with)
     _write(out, summary, runs)
     console.print("", table(summary), f"{out / 'summary.json'}, {out / 'report.html'}", sep="\n", highlight=False)
@@ -43,11 +56,12 @@ def demo(records: int, store: str, out: Path, command: str, signals: Signals) ->
     return 1 if broken else 0
 
 
-def _play(topic: SkewedTopic, store: str, signals: Signals, console: Console) -> tuple[Runs, dict[str, str]]:
+def _play(
+    topic: SkewedTopic, url: str, signals: Signals, console: Console, *, keep_group: bool
+) -> tuple[Runs, dict[str, str]]:
     with ExitStack() as started:
-        console.print("starting Kafka and the coordinator")
+        console.print("starting Kafka")
         broker = started.enter_context(KafkaBroker())
-        coordinator = started.enter_context(CoordinatorProcess(store=store))
         with progress_bar("loading records", topic.records) as told:
             topics.load(broker.bootstrap, topic, told)
         checkpoints = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="lockgate-demo-")))
@@ -55,7 +69,7 @@ def _play(topic: SkewedTopic, store: str, signals: Signals, console: Console) ->
         spark = started.enter_context(running_spark(signals))
         stage = acts.Stage(spark, broker.bootstrap, topic, checkpoints, console, signals.check)
         acts.warm_up(stage)
-        runs = Runs(topic, *acts.native_and_aligned(stage), *acts.two_queries(stage, coordinator.url))
+        runs = Runs(topic, *acts.native_and_aligned(stage), *acts.two_queries(stage, url, keep_group=keep_group))
         return runs, versions(spark)
 
 

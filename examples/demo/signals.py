@@ -3,6 +3,7 @@ the signal's exit code.
 """
 
 import signal
+import time
 from types import FrameType
 
 
@@ -43,6 +44,11 @@ class Signals:
         """Raises `Stopped` if a signal has come."""
         if self._received is not None:
             raise Stopped(self._received)
+
+    def wait(self) -> None:
+        """Returns when a signal comes."""
+        while self._received is None:
+            time.sleep(0.2)  # a signal ends it early, and after `hold` raises nothing
 
     def _take(self, signum: int, _: FrameType | None) -> None:
         if self._received is None:

@@ -38,10 +38,11 @@ KNOWN_TO = {
     "lockgate_coordinator": {
         "redis": ("lockgate_coordinator.store.connections",),
         "hiredis": ("lockgate_coordinator.fast.redis_link",),
-        "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app"),
+        "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app", "lockgate_coordinator.dashboard"),
         "starlette": (
             "lockgate_coordinator.api",
             "lockgate_coordinator.app",
+            "lockgate_coordinator.dashboard",
             "lockgate_coordinator.access.browsers",
             "lockgate_coordinator.access.guard",
             "lockgate_coordinator.access.under_way",

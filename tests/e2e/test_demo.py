@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from examples.demo.drift import boundary_drift, leads, peak_drift, peak_lead, position
 from examples.demo.history import Batch
@@ -156,10 +157,20 @@ def test_lost_rows_a_broken_bound_and_unread_records_are_named() -> None:
 @pytest.mark.kafka
 @pytest.mark.parametrize("program", [SHORT, pytest.param(WHOLE, marks=pytest.mark.long)], ids=["short", "whole"])
 def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path, program: Sequence[str]) -> None:
-    with demo(tmp_path, records=RECORDS, program=program) as process:
-        out, _ = process.communicate(timeout=ENDS_WITHIN_S)
+    with demo(tmp_path, RECORDS, program, *(["--dashboard"] if program is SHORT else [])) as process:
+        assert process.stdout is not None
+        out = ""
+        if program is SHORT:
+            out = "".join(iter_until(process.stdout, "the dashboard stays at "))
+            url = out.rpartition("the dashboard stays at ")[2].split()[0]
+            assert "text/html" in httpx.get(url, timeout=60).headers["content-type"]
+            (group,) = httpx.get(f"{url}v1/groups", timeout=60).json()["items"]
+            assert f"live in a browser: {url}#/groups/{group['group']}" in out
+            process.send_signal(signal.SIGINT)
+        out += process.communicate(timeout=ENDS_WITHIN_S)[0]
 
     assert process.returncode == 0, out
+    assert ("make demo ARGS=--dashboard" in out) is (program is WHOLE)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert left_behind(tmp_path) == []
     check_claims(summary, records=RECORDS)
@@ -200,10 +211,10 @@ def check_claims(summary: dict[str, Any], records: int) -> None:
 
 
 @contextmanager
-def demo(out: Path, records: int, program: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+def demo(out: Path, records: int, program: Sequence[str], *more: str) -> Iterator["subprocess.Popen[str]"]:
     """A demo in a process of its own, with everything that it starts marked."""
     _needs_java_and_jars()
-    command = [sys.executable, *program, "--records", str(records), "--out", str(out)]
+    command = [sys.executable, *program, "--records", str(records), "--out", str(out), *more]
     marked = {**os.environ, MARK: str(out)}
     with subprocess.Popen(
         command, cwd=CHECKOUT, env=marked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

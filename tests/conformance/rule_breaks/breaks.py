@@ -3,6 +3,7 @@
 from rule_breaks.breaking import Break
 from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
+from rule_breaks.dashboards import DASHBOARDS
 from rule_breaks.edges import EDGES
 from rule_breaks.facts import FACTS
 from rule_breaks.groups import GROUPS
@@ -24,5 +25,6 @@ BREAKS: tuple[Break, ...] = (
     *GROWTH,
     *SPARK_CLIENT,
     *REPORTS,
+    *DASHBOARDS,
     *FACTS,
 )

@@ -25,6 +25,7 @@ from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.tokens import Role
 from lockgate_coordinator.api import (
     alignment_events,
+    caller,
     groups,
     health,
     journal,
@@ -38,7 +39,7 @@ from lockgate_coordinator.store import MemoryStore
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, journal, source_pauses, readers, reports, alignment_events, health, metrics_page)
+SUBJECTS = (groups, journal, source_pauses, readers, reports, alignment_events, caller, health, metrics_page)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]
@@ -46,6 +47,7 @@ OPEN = {"livez", "readyz"}
 BARE: Scope = {"type": "http", "headers": [], "query_string": b"", "root_path": ""}
 NEEDS = {
     "listed": Role.READ,
+    "caller": Role.READ,
     "journal": Role.READ,
     "one": Role.READ,
     "source": Role.READ,

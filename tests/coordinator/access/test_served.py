@@ -127,7 +127,7 @@ def test_nothing_that_comes_out_holds_a_token(file: Path, tmp_path: Path) -> Non
         file.write_text(FILE + f"\n[[token]]\nname = 'x'\nrole = '{secret}'")
         wait_for(
             lambda: (
-                httpx.get(served.url, headers=bearer("admin"), timeout=60)
+                httpx.get(f"{served.url}/v1/groups", headers=bearer("admin"), timeout=60)
                 and "stay as they were" in served.log.read_text()
             )
         )

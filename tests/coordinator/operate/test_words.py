@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.operate.words import dated, distance, moment, rules, who_holds
+from lockgate_coordinator.operate.words import dated, distance, rules
+from lockgate_coordinator.sentences import moment, who_holds
 
 
 def group(drift_ms: int | None, **config: object) -> dict[str, Any]:

@@ -27,7 +27,6 @@ REPORT = ReportedWatermarkEvent(
     reach=9_000,
     facts=ReaderFacts(late_rows=2),
     splits={"a-0": SplitReport(watermark=5_000)},
-    facts=ReaderFacts(late_rows=1),
 )
 READER = Reader(
     epoch=7,

@@ -254,6 +254,7 @@ ENDED = [
     delete(30_000, "checkout"),
     delete(30_000, "checkout"),
     get(30_001, "/v1/groups/checkout/alignment"),
+    get(30_001, "/v1/token"),
     get(30_001, "/livez"),
     get(30_001, "/readyz"),
     Step(at=30_001, method="GET", path="/livez", store_gone=True),

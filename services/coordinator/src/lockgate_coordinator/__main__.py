@@ -164,6 +164,14 @@ SplitMetrics = Annotated[
         help="Three series for each split at /metrics, of 10,000 splits at most.",
     ),
 ]
+Dashboard = Annotated[
+    bool,
+    typer.Option(
+        "--dashboard/--no-dashboard",
+        envvar="LOCKGATE_DASHBOARD",
+        help="Serve the page for browsers at /, which shows what the token that is typed into it may read.",
+    ),
+]
 
 # For measurements alone: the package `fast` has the parts, and what each of them saves.
 Plain = Annotated[str, typer.Option("--plain", envvar="LOCKGATE_PLAIN", hidden=True)]
@@ -192,6 +200,7 @@ def serve_command(
     log_format: LogFormat = logs.LogFormat.TEXT,
     log_level: LogLevel = logs.LogLevel.INFO,
     split_metrics: SplitMetrics = False,
+    dashboard: Dashboard = True,
     plain: Plain = "",
 ) -> None:
     """Run a coordinator.
@@ -212,6 +221,7 @@ def serve_command(
         limits=limits,
         expiry=Expiry(_ms(expire_readers), _ms(expire_groups)),
         fast=_fast(plain),
+        dashboard=dashboard,
     )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)

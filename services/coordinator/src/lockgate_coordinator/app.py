@@ -16,6 +16,7 @@ from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.rate import RateLimit
 from lockgate_coordinator.api import (
     alignment_events,
+    caller,
     document,
     groups,
     health,
@@ -26,6 +27,7 @@ from lockgate_coordinator.api import (
     reports,
     source_pauses,
 )
+from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_coordinator.fast.lean_reports import LeanReports
 from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -99,8 +101,11 @@ def create_app(
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
-    for subject in (groups, journal, source_pauses, readers, reports, alignment_events, health, metrics_page):
+    for subject in (groups, journal, source_pauses, readers, reports, alignment_events, caller, health, metrics_page):
         app.include_router(subject.router)
+    pages = Pages() if settings.dashboard else None
+    if pages is not None:
+        app.router.routes.extend(pages.routes)
     if settings.fast.lean_reports:
         app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, in_turn=app.state.in_turn)
     # The middleware added last gets requests first: the guard comes before the lean routes.
@@ -113,6 +118,7 @@ def create_app(
             rate=rate,
             most_waiting=max(1, settings.max_subscribers // 2),
             answer=problems.problem,
+            public=() if pages is None else pages.paths,
         )
     else:
         app.before(Browsers, hosts=settings.allowed_hosts, answer=problems.problem)

@@ -20,7 +20,7 @@ class Settings:
     `split_metrics`: each split has metrics of its own. `allowed_hosts`: names by which a service
     without tokens may be called, besides private ones. `limits`: how much a group may hold.
     `expiry`: how long what is dead is kept. `fast`:
-    the fast parts in use.
+    the fast parts in use. `dashboard`: whether a browser gets the dashboard at `/`.
     """
 
     tokens_file: Path | None = None
@@ -32,6 +32,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     expiry: Expiry = field(default_factory=Expiry)
     fast: Fast = field(default_factory=Fast)
+    dashboard: bool = True
 
     @property
     def guarded(self) -> bool:

@@ -5,7 +5,7 @@ The guard runs before everything else, the lean routes included. Each request pa
 looks up and compares, and parses nothing twice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -25,7 +25,8 @@ Denial = Unauthorized | Forbidden | TooManyRequests
 
 class Guard:
     """ASGI middleware. `most_waiting`: streams and long polls of a token at the same time. `answer`
-    makes the response to a denied request, from its path and the denial.
+    makes the response to a denied request, from its path and the denial. `public`: paths that hold
+    no data, and may be looked at without a token.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Guard:
         rate: RateLimit | None,
         most_waiting: int,
         answer: Callable[[str, Exception], ASGIApp],
+        public: Collection[str] = (),
     ) -> None:
         self._app = app
+        self._open = OPEN | {(method, path) for path in public for method in ("GET", "HEAD")}
         self._unknown = UnknownCallers()
         self._under_way = UnderWay(app, keyring, most_waiting, answer)
         self._keyring = keyring
@@ -61,7 +64,7 @@ class Guard:
 
     def _denial(self, scope: Scope) -> Denial | None:
         method, path = scope["method"], _routed(scope)
-        if (method, path) in OPEN:
+        if (method, path) in self._open:
             return None
         token = self._token(scope)
         if not isinstance(token, Token):

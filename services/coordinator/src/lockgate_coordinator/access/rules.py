@@ -29,6 +29,7 @@ OPEN: Final = frozenset({("GET", "/livez"), ("GET", "/readyz")})
 RULES: Final = {
     "GET /metrics": Rule(Role.READ, everything=True),
     "GET /openapi.json": Rule(Role.READ),
+    "GET /v1/token": Rule(Role.READ),
     "GET /v1/groups": Rule(Role.READ),  # the answer is cut to the token's groups
     "GET /v1/groups/{group}": Rule(Role.READ),
     "PUT /v1/groups/{group}": Rule(Role.ADMIN),

@@ -179,8 +179,17 @@ def _written(value: object) -> Steps[str]:
     if not isinstance(value, dict):
         return json.dumps(value)
     if len(value) <= _FEW:
+        plain = dict[str, object]()  # neighbours that hold nothing are written together
         for key, each in value.items():
+            if not isinstance(each, (dict, list)) or not each:
+                plain[key] = each
+                continue
+            if plain:
+                texts.append(json.dumps(plain)[1:-1])
+                plain = {}
             texts.append(f"{json.dumps(key)}:{(yield from _written(each))}")
+        if plain:
+            texts.append(json.dumps(plain)[1:-1])
     else:
         for some in parts(list(value.items())):
             texts.append(json.dumps(dict(some))[1:-1])

@@ -21,6 +21,7 @@ from lockgate.wire.events import (
 )
 from lockgate.wire.fields import Json
 from lockgate.wire.source_pauses import REASON_LIMIT
+from lockgate_coordinator.service.census import HEALTH
 
 NAME_PATTERN = "^[A-Za-z0-9._:-]{1,255}$"
 
@@ -151,6 +152,13 @@ _READER = record(
     {"splits": by_name(ref("InspectedSplit"))},
 )
 
+_COUNTED: Json = {
+    "health": {"anyOf": [{"enum": list(HEALTH)}, NULL]},
+    "states": or_null({"type": "object", "additionalProperties": COUNT}),
+    "waiting": or_null(COUNT),
+    "overdue": or_null(COUNT),
+}
+
 SCHEMAS: dict[str, Json] = {
     "GroupConfig": _CONFIG,
     "SplitReport": _SPLIT,
@@ -212,10 +220,14 @@ SCHEMAS: dict[str, Json] = {
         {
             "group": NAME,
             "revision": COUNT,
-            **_with_iso("group_watermark", "max_desired_watermark"),
+            **_with_iso("group_watermark", "max_desired_watermark", "now"),
             "drift_ms": or_null(COUNT),
+            "max_drift_ms": COUNT,
+            "mode": one_of(Mode),
             "readers": COUNT,
+            **_COUNTED,
             "held_by": list_of(ref("HeldBy"), maxItems=8),
+            "sentence": TEXT,
         }
     ),
     "Groups": record(
@@ -247,6 +259,9 @@ SCHEMAS: dict[str, Json] = {
             "waiting_for": list_of(NAME),
             "paused_sources": list_of(ref("InspectedPause")),
             "readers": COUNT,
+            **_COUNTED,
+            "sentence": TEXT,
+            "reason": or_null(TEXT),
             "sources": list_of(
                 record(
                     {
@@ -281,6 +296,13 @@ SCHEMAS: dict[str, Json] = {
         {"source": NAME, "subtask": SUBTASK},
     ),
     "Journal": record({"group": NAME, "items": list_of(ref("JournalEntry"), maxItems=1000), "next": or_null(TEXT)}),
+    "Caller": record(
+        {
+            "name": or_null({**TEXT, "description": "null where the service asks for no token"}),
+            "role": {"enum": ["read", "report", "admin"]},
+            "groups": or_null(list_of({**TEXT, "description": "a group's name, or the beginning of names and *"})),
+        }
+    ),
     "Live": record({"status": {"const": "live"}}),
     "Ready": record({"status": {"const": "ready"}}),
 }

@@ -11,7 +11,7 @@ from lockgate_coordinator.operate.client import CoordinatorClient, Json
 from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.faults import NotFound
 from lockgate_coordinator.operate.options import DEFAULT_URL, AsJson, Ca, GroupArgument, TokenFile, Url, asking
-from lockgate_coordinator.operate.words import holder, moment
+from lockgate_coordinator.sentences import holder, moment
 
 FOLLOW_S = 2.0
 """How often --follow asks again."""

@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockgate_coordinator.operate.words import dated, distance, holder, moment, paused_by, rules, span, who_holds
+from lockgate_coordinator.operate.words import dated, distance, rules
+from lockgate_coordinator.sentences import holder, moment, paused_by, span, who_holds
 
 Json = dict[str, Any]
 
@@ -61,7 +62,8 @@ def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int
     which are parts of the service's answers.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
-    parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), Text()]
+    why = [Text(group["reason"])] if group.get("reason") else []
+    parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), *why, Text()]
     parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
     if splits:
         parts += [Text(), _splits(readers)]
@@ -78,7 +80,8 @@ def _head(group: Json) -> RenderableType:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
     table.add_row("drift", distance(group))
     for paused in group.get("paused_sources", []):
-        table.add_row("paused", paused_by(paused, now))
+        said = paused_by(paused["source"], paused["by"], paused["reason"])
+        table.add_row("paused", f"{dated(paused['at'], now)}: {said}")
     for row in rules(config):
         table.add_row(*row)
     table.add_row("created", dated(group["created_at"], now))

@@ -11,9 +11,9 @@ from lockgate.errors import Refused
 from lockgate.group.readers import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
+from lockgate_coordinator.service.census import state_of
 from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.service.inspection import state_of
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape, SourceFigures
 from lockgate_coordinator.telemetry.totals import OTHER

@@ -9,14 +9,16 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from lockgate.group.group import Group
-from lockgate.group.leases import has_finished, is_lost, is_parked, lease_ends
+from lockgate.group.leases import has_finished, is_parked, lease_ends
 from lockgate.group.readers import Reader, ReaderKey, effective_watermark
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
-from lockgate.wire.events import ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
+from lockgate_coordinator.sentences import lost_readers, paused_by, who_holds, why_held
+from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
 DRIFT_LIMIT = 10_000
 """The list of groups leaves out the drift of groups with more readers: computing it looks at every
@@ -29,6 +31,9 @@ PAGE_SIZE = 2_000_000
 have more.
 """
 
+PAUSES_NAMED = 3
+"""How many paused sources the reason names."""
+
 _READERS_AT_ONCE = AT_ONCE // 5  # a reader takes as long as five splits
 _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attributes
 
@@ -36,14 +41,20 @@ _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attri
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """One line of the list of groups."""
     encoded = alignment_to_json(event)
+    counted = None if len(group.readers) > DRIFT_LIMIT else census(group, now_ms)
     return {
         "group": group.name,
         "revision": event.revision,
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
-        "drift_ms": None if len(group.readers) > DRIFT_LIMIT else _widest(group, now_ms),
+        "drift_ms": None if counted is None else _drift(group, counted.foremost),
+        "max_drift_ms": group.config.max_drift_ms,
+        "mode": group.config.mode.value,
         "readers": len(group.readers),
+        **_counted(group, event, counted),
         "held_by": encoded["held_by"],
+        "sentence": _sentence(group, encoded),
+        **_time("now", now_ms),
     }
 
 
@@ -61,19 +72,23 @@ def inspected(
     for source, keys in groupby(shown, key=lambda key: key[0]):
         readers = yield from _readers(group, list(keys), now_ms, splits=False)
         sources.append({"source": source, "paused": paused(group.pause_of(source)), "readers": readers})
+    encoded, counted = alignment_to_json(event), census(group, now_ms)
     return {
         "group": group.name,
         "config": config_to_json(group.config),
         "configured_at": group.configured_at or None,
-        "alignment": alignment_to_json(event),
+        "alignment": encoded,
+        "sentence": _sentence(group, encoded),
+        "reason": _reason(group, encoded, counted, now_ms),
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
         **_time("created_at", group.created_at),
         **_time("now", now_ms),
-        "drift_ms": _widest(group, now_ms),
+        "drift_ms": _drift(group, counted.foremost),
         "waiting_for": list(group.sources_missing),
         "paused_sources": [paused(pause) for pause in group.paused_sources],
         "readers": len(group.readers),
+        **_counted(group, event, counted),
         "sources": sources,
         "next": "{}/{}".format(*shown[-1]) if more else None,
     }
@@ -98,6 +113,36 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
         "readers": readers,
         "next": shown[-1][1] if more else None,
     }
+
+
+def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Census | None) -> Json:
+    if counted is None:
+        return {"health": None, "states": None, "waiting": None, "overdue": None}
+    health = health_of(group, event, counted)
+    return {"health": health, "states": counted.states, "waiting": counted.waiting, "overdue": counted.overdue}
+
+
+def _sentence(group: Group, event: Json) -> str:
+    config = {"mode": group.config.mode.value}
+    return who_holds({"alignment": event, "config": config, "waiting_for": list(group.sources_missing)})
+
+
+def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | None:
+    """What keeps the first reader that holds the group, which readers are lost, and which sources
+    are paused; None where there is none of it.
+    """
+    sentences = list[str]()
+    for held in event["held_by"][:1]:
+        key = (held["source"], held["subtask"])
+        if key in group.readers and group.pause_of(held["source"]) is None:
+            known = held["watermark"] not in (MIN, MAX)
+            reader = {**_reader(group, key, now_ms), "behind_ms": now_ms - held["watermark"] if known else None}
+            sentences.append(why_held(held, reader, {"lease_ms": group.config.lease_ms}))
+    if counted.lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
+        names = [f"{source}/{subtask}" for source, subtask in counted.lost]
+        sentences.append(lost_readers(names, counted.states["lost"]))
+    sentences += [paused_by(pause.source, pause.by, pause.reason) for pause in group.paused_sources[:PAUSES_NAMED]]
+    return " ".join(sentences) or None
 
 
 def paused(pause: SourcePause | None) -> Json | None:
@@ -180,32 +225,6 @@ def _facts(facts: ReaderFacts, now_ms: int) -> Json:
         "retained_until_iso": None if until is None else iso(until),
         "retention_left_ms": None if until is None else max(0, until - now_ms),
     }
-
-
-def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """A reader's state in one word: registered, active, idle, parked, finished, passed_over or
-    lost.
-    """
-    reported = reader.reported
-    if reported is None:
-        return "lost" if is_lost(reader, group.config, now_ms) else "registered"
-    if reader.lost:
-        return "lost"
-    if reported.finished:
-        return "finished"
-    if reader.passed_over:
-        return "passed_over"
-    return "parked" if is_parked(reader) else "idle" if reported.idle else "active"
-
-
-def _widest(group: Group, now_ms: int) -> int | None:
-    """How far the foremost active reader is above the group's watermark. O(readers)."""
-    foremost = MIN
-    for reader in group.readers.values():
-        reported = reader.reported
-        if reported is not None and foremost < reported.watermark < MAX and state_of(group, reader, now_ms) == "active":
-            foremost = reported.watermark
-    return _drift(group, foremost)
 
 
 def _age(since: int | None, now_ms: int) -> int | None:
