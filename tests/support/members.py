@@ -59,6 +59,10 @@ def create(url: str, group: str, **config: Any) -> None:
     httpx.put(f"{url}/v1/groups/{group}", json={**STRICT, **config}, timeout=60).raise_for_status()
 
 
+def pause(url: str, group: str, source: str = "orders") -> None:
+    httpx.put(f"{url}/v1/groups/{group}/sources/{source}/pause", json={}, timeout=60).raise_for_status()
+
+
 def inspect(url: str, group: str, source: str = "orders") -> dict[str, Any]:
     found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}/sources/{source}", timeout=60).raise_for_status().json()
     return found

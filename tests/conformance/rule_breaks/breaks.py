@@ -9,6 +9,7 @@ from rule_breaks.facts import FACTS
 from rule_breaks.groups import GROUPS
 from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
+from rule_breaks.operators import OPERATORS
 from rule_breaks.reports import REPORTS
 from rule_breaks.sources import SOURCES
 from rule_breaks.spark_client import SPARK_CLIENT
@@ -27,4 +28,5 @@ BREAKS: tuple[Break, ...] = (
     *REPORTS,
     *DASHBOARDS,
     *FACTS,
+    *OPERATORS,
 )

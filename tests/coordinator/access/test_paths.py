@@ -49,6 +49,7 @@ NEEDS = {
     "listed": Role.READ,
     "caller": Role.READ,
     "journal": Role.READ,
+    "samples": Role.READ,
     "one": Role.READ,
     "source": Role.READ,
     "current": Role.READ,

@@ -77,3 +77,12 @@ async def test_the_journal_goes_with_its_group(api: httpx.AsyncClient) -> None:
     assert (await api.get(JOURNAL)).status_code == 404
     await api.put(GROUP, json={"max_drift_ms": 7})
     assert await kinds(api, 1) == ["group_created"]
+
+
+async def test_samples_are_answered_by_their_time_and_of_a_group_that_is_there(api: httpx.AsyncClient) -> None:
+    assert (await api.get(f"{GROUP}/samples")).status_code == 404
+    await changed(api)
+    while not (found := (await api.get(f"{GROUP}/samples")).json()["samples"]):
+        pass
+    assert found[0].keys() == {"at", "group_watermark", "max_desired_watermark", "held_by", "sources"}
+    assert (await api.get(f"{GROUP}/samples", params={"after": found[0]["at"]})).json()["samples"] == []

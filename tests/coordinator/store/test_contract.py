@@ -315,3 +315,14 @@ async def test_a_journal_keeps_its_newest_entries_in_order_and_goes_with_its_gro
     assert await store.noted("g", JournalSpan(), 10) == []
     assert await store.delete(await store.load("g"))
     assert await store.noted("g", JournalSpan(), 10) == []
+
+
+async def test_samples_are_kept_once_a_step_and_go_with_their_group(store: Store) -> None:
+    await store.sample("g", "a group that is not there has no samples")
+    assert await store.sampled("g") == []
+    await created(store, "g")
+    await store.sample("g", "one")
+    await store.sample("g", "another one too soon")
+    assert [text for _, text in await store.sampled("g")] == ["one"]
+    assert await store.discard("g") == 0
+    assert await store.sampled("g") == []

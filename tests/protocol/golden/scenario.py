@@ -195,6 +195,7 @@ SOURCE_PAUSED = [
     get(7, "/v1/groups/checkout/alignment"),
     get(7, "/v1/groups/checkout/journal?limit=2&order=oldest"),
     get(7, "/v1/groups/checkout/journal?kind=rain"),
+    get(7, "/v1/groups/checkout/samples"),
     delete(8, f"{ORDERS}/pause"),
 ]
 GONE = [

@@ -11,7 +11,7 @@ from lockgate_spark.group.outage import Outage, Policy
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import accepting_only, wait_for
-from support.members import MINUTE, at, create, inspect, member
+from support.members import MINUTE, at, create, inspect, member, pause
 
 FAST = "100 milliseconds"
 
@@ -67,6 +67,26 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
         assert (orders.exchange(at(4_000)), orders.coordination) == (told, Coordination.TOLD)
     assert caplog.text.count("orders goes on without the group's ceiling") == 1
     assert "orders holds at the last ceiling, 1970-01-01T00:01:01.000Z, and proceeds after 1 min" in caplog.text
+
+
+def test_a_query_that_an_operator_has_paused_does_not_proceed_in_an_outage(topic: str) -> None:
+    clock = [0.0]
+    with (
+        CoordinatorProcess() as coordinator,
+        member(
+            coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds", on_outage="proceed", hold_for="1 minute"
+        ) as orders,
+    ):
+        create(coordinator.url, topic)
+        assert orders.exchange(at(1_000)) > MIN
+        pause(coordinator.url, topic)
+        clock[0] = 100.0  # the report is due again
+        assert (orders.exchange(at(2_000)), orders.coordination) == (MIN, Coordination.TOLD)
+        coordinator.kill()
+        clock[0] = 200.0
+        orders.exchange(at(3_000))
+        clock[0] = 270.0
+        assert (orders.exchange(at(3_000)), orders.coordination) == (MIN, Coordination.PROCEEDING)
 
 
 def test_a_query_that_never_reached_its_coordinator_proceeds_after_the_same_time() -> None:

@@ -35,6 +35,7 @@ RULES: Final = {
     "PUT /v1/groups/{group}": Rule(Role.ADMIN),
     "DELETE /v1/groups/{group}": Rule(Role.ADMIN),
     "GET /v1/groups/{group}/journal": Rule(Role.READ),
+    "GET /v1/groups/{group}/samples": Rule(Role.READ),
     "POST /v1/groups/{group}/watermarks": Rule(Role.REPORT),
     "GET /v1/groups/{group}/alignment": Rule(Role.READ),
     "GET /v1/groups/{group}/alignment/events": Rule(Role.READ),

@@ -1,4 +1,6 @@
-"""The journal of a group: its changes and operators' acts, as the store has kept them."""
+"""What the store has kept of a group's past: the journal of its changes and of operators' acts, and
+samples for charts.
+"""
 
 import json
 from typing import Annotated
@@ -7,13 +9,14 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.errors import InvalidMessage
+from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import GroupName, Limit, TheCoordinator
+from lockgate_coordinator.api.parts import Digits, GroupName, Limit, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
 from lockgate_coordinator.service.journal_pages import Question, journal_page
 from lockgate_coordinator.telemetry.changes import Kind
 
-router = APIRouter(prefix="/v1/groups/{group}/journal", tags=["groups"])
+router = APIRouter(prefix="/v1/groups/{group}", tags=["groups"])
 
 LINES = "application/x-ndjson"
 KINDS = frozenset(kind.value for kind in Kind)
@@ -36,7 +39,7 @@ JOURNAL: Responses = {
 }
 
 
-@router.get("", response_class=Response, **route("unknown-group", answers=JOURNAL))
+@router.get("/journal", response_class=Response, **route("unknown-group", answers=JOURNAL))
 async def journal(
     group: GroupName,
     coordinator: TheCoordinator,
@@ -58,6 +61,23 @@ async def journal(
         lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in found)
         return Response("".join(lines), media_type=LINES)
     return JSONResponse({"group": group, "items": found, "next": last})
+
+
+@router.get("/samples", **route("unknown-group", answers={200: answer("Samples by their time", "Samples")}))
+async def samples(
+    group: GroupName,
+    coordinator: TheCoordinator,
+    after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
+) -> Response:
+    """A few figures of the group over time, above `after` (ms). The older they are, the further
+    apart: every 10 seconds of the last 10 minutes, every minute of 3 hours, every 10 minutes of 2
+    days. There are none of a time in which nothing was heard.
+    """
+    found = await coordinator.sampled(group)
+    if not found:
+        await coordinator.look(group)
+    items = [{"at": at, **json.loads(text)} for at, text in found if after is None or at > after]
+    return JSONResponse({"group": group, "samples": items})
 
 
 def _kinds(text: str) -> frozenset[str]:

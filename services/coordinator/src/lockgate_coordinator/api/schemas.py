@@ -295,6 +295,18 @@ SCHEMAS: dict[str, Json] = {
         },
         {"source": NAME, "subtask": SUBTASK},
     ),
+    "Sample": record(
+        {
+            "at": TIME,
+            "group_watermark": TIME,
+            "max_desired_watermark": TIME,
+            "held_by": list_of(ref("HeldBy"), maxItems=3),
+            "sources": by_name(
+                record({"watermark": TIME, "state": TEXT, "readers": COUNT}, {"late_rows": COUNT, "rows_saved": COUNT})
+            ),
+        }
+    ),
+    "Samples": record({"group": NAME, "samples": list_of(ref("Sample"))}),
     "Journal": record({"group": NAME, "items": list_of(ref("JournalEntry"), maxItems=1000), "next": or_null(TEXT)}),
     "Caller": record(
         {

@@ -30,6 +30,7 @@ from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import AT_ONCE, CommitQueue, Committed, Look, PreconditionFailed, Reports
 from lockgate_coordinator.service.pulse import Pulse
+from lockgate_coordinator.service.sampler import Sampler
 from lockgate_coordinator.store import Loaded, Store
 from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan
 
@@ -88,7 +89,8 @@ class Coordinator:
         self._limits = limits
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
         self._pulse = pulse or Pulse()
-        self._queue = CommitQueue(store, self._announcer.announce, fast, self._pulse)
+        self._sampler = Sampler(store)
+        self._queue = CommitQueue(store, self._committed, fast, self._pulse)
 
     async def configure(
         self, name: str, config: GroupConfig, precondition: Precondition, act: str | None = None
@@ -130,6 +132,10 @@ class Coordinator:
 
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
+
+    async def sampled(self, name: str) -> list[tuple[int, str]]:
+        """The group's samples by their time, ms."""
+        return await self._store.sampled(name)
 
     async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
         """Entries of the group's journal, each with its id."""
@@ -275,7 +281,12 @@ class Coordinator:
     async def close(self) -> None:
         self.end_waiting()
         self._pulse.stop()
+        await self._sampler.close()
         await self._store.close()
+
+    def _committed(self, committed: Committed) -> None:
+        self._announcer.announce(committed)
+        self._sampler.seen(committed)
 
     async def _once(self, name: str, change: Callable[[Group, int], Group], act: str | None) -> WatermarkAlignmentEvent:
         """A change that a repetition would refuse or undo: the group remembers the act."""

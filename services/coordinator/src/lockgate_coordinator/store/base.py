@@ -49,6 +49,16 @@ JOURNAL_KEPT: Final = 1_000
 """How many entries of a group's journal are kept, the newest ones. Redis may keep some more."""
 
 
+SAMPLE_LEVELS: Final = ((10_000, 60), (60_000, 180), (600_000, 288))
+"""Samples are thinned out with age: each level has ms between two samples, and how many are kept.
+So there is one every ten seconds for 10 minutes, every minute for 3 hours, every ten minutes for 2
+days.
+"""
+
+SAMPLES_KEPT_MS: Final = 2 * 86_400_000
+"""How long the samples of a group are kept of which nothing is heard any more."""
+
+
 class StoreUnavailable(Exception):
     """The store does not answer, or refuses to write. A commit under way may have been stored or
     not.
@@ -150,6 +160,14 @@ class Store(Protocol):
         """
         ...
 
+    async def sample(self, name: str, text: str) -> None:
+        """Adds a sample to each of the group's `SAMPLE_LEVELS` whose newest one is old enough."""
+        ...
+
+    async def sampled(self, name: str) -> list[tuple[int, str]]:
+        """The samples of the group by their time, ms, each as fine as there is for that time."""
+        ...
+
     async def claim(self, name: str) -> int:
         """0: the group is claimed for `CLAIMED_MS`, and the cache holds its newest version. Else
         after how many ms to try again.
@@ -177,3 +195,14 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
+    """The samples of all levels, the finest first, as one series: of each level what is older than
+    the level before it.
+    """
+    found = list[tuple[int, str]]()
+    for level in levels:
+        begin = found[0][0] if found else None
+        found = [each for each in level if begin is None or each[0] < begin] + found
+    return found

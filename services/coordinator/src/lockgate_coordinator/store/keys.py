@@ -17,10 +17,13 @@ lockgate:{<group>}:claim     until when the group is claimed, in ms, and by whic
 lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
                              which they may claim next; expires
 lockgate:{<group>}:journal   stream: the group's journal, an entry each (JSON in `entry`); expires
+lockgate:{<group>}:samples:<level>
+                             stream: samples for charts, an entry each (JSON in `sample`); expires
 lockgate:ready               written by the readiness check, expires at once
 """
 
 from lockgate.group.readers import ReaderKey
+from lockgate_coordinator.store.base import SAMPLE_LEVELS
 
 GROUPS = "lockgate:groups"
 READY = "lockgate:ready"
@@ -41,6 +44,16 @@ def of_claim(group: str) -> tuple[str, str]:
 
 def journal(group: str) -> str:
     return f"lockgate:{{{group}}}:journal"
+
+
+def samples(group: str) -> tuple[str, ...]:
+    """Of each level."""
+    return tuple(f"lockgate:{{{group}}}:samples:{level}" for level in range(len(SAMPLE_LEVELS)))
+
+
+def all_of_group(group: str) -> tuple[str, ...]:
+    """All keys that go with the group: its own ones first."""
+    return (*of_group(group), journal(group), *samples(group))
 
 
 def state(group: str) -> str:

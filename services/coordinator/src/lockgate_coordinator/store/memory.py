@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from lockgate.group.group import Group
-from lockgate_coordinator.store.base import DONE_BEFORE, JOURNAL_KEPT, JournalSpan, Loaded
+from lockgate_coordinator.store.base import DONE_BEFORE, JOURNAL_KEPT, SAMPLE_LEVELS, JournalSpan, Loaded, finest
 
 
 def steady_clock() -> Callable[[], int]:
@@ -33,6 +33,7 @@ class MemoryStore:
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
         self._journals: dict[str, deque[tuple[tuple[int, int], str]]] = {}
+        self._samples: dict[str, list[deque[tuple[int, str]]]] = {}
         self._gone: dict[str, tuple[int, str]] = {}  # deleted groups: when, in that order, and by which act
 
     def cached(self, name: str) -> Loaded:
@@ -54,6 +55,7 @@ class MemoryStore:
         self._versions[loaded.name] = loaded.last_version
         self._groups.pop(loaded.name, None)
         self._journals.pop(loaded.name, None)
+        self._samples.pop(loaded.name, None)
         self._gone.pop(loaded.name, None)
         self._gone[loaded.name] = (self._clock(), act)
         self._forget_old_names()
@@ -96,6 +98,18 @@ class MemoryStore:
             if (after is None or place > after) and (before is None or place < before)
         )
         return list(islice(inside, limit))
+
+    async def sample(self, name: str, text: str) -> None:
+        if name not in self._groups:
+            return
+        levels = self._samples.setdefault(name, [deque(maxlen=most) for _, most in SAMPLE_LEVELS])
+        now_ms = self._clock()
+        for (step_ms, _), level in zip(SAMPLE_LEVELS, levels, strict=True):
+            if not level or now_ms - level[-1][0] >= step_ms:
+                level.append((now_ms, text))
+
+    async def sampled(self, name: str) -> list[tuple[int, str]]:
+        return finest(self._samples.get(name, ()))
 
     async def claim(self, name: str) -> int:
         return 0

@@ -26,10 +26,13 @@ from lockgate_coordinator.store.base import (
     CACHED_WITHIN_MS,
     CLAIMED_MS,
     JOURNAL_KEPT,
+    SAMPLE_LEVELS,
+    SAMPLES_KEPT_MS,
     JournalSpan,
     Loaded,
     StoreUnavailable,
     UnreadableGroup,
+    finest,
 )
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
 from lockgate_coordinator.store.formats import Newer
@@ -79,7 +82,7 @@ class RedisStore:
         self._numbers = count(1)
         self._clocks = ServerClocks(str(address), several=address.form is Form.CLUSTER)
         self._values, self._discard = (Script("since_version", step) for step in ("values", "discard"))
-        self._ready, self._note = Script("ready"), Script("note")
+        self._ready, self._note, self._sample = (Script(step) for step in ("ready", "note", "sample"))
         self._unreadable: set[str] = set()
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
 
@@ -128,7 +131,7 @@ class RedisStore:
         back if a successor was created meanwhile.
         """
         args: list[str | bytes | int] = [_mark(loaded), loaded.last_version, REMEMBERED_MS]
-        own = (*keys.of_group(loaded.name), keys.journal(loaded.name))
+        own = keys.all_of_group(loaded.name)
         done = await self._connections.run(self._delete, own, args)
         if done:
             await self._unlist(loaded.name)
@@ -139,7 +142,7 @@ class RedisStore:
         """Also takes a name off the list that has no group."""
         call = token_hex(8)
         args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call]
-        own = (*keys.of_group(name), keys.journal(name))
+        own = keys.all_of_group(name)
         readers = await self._connections.run(self._discard, own, args)
         self._groups.drop(name)
         self._unreadable.discard(name)
@@ -155,6 +158,19 @@ class RedisStore:
         command, *ends = ("XREVRANGE", high, low) if span.newest_first else ("XRANGE", low, high)
         found = await self._connections.command(command, keys.journal(name), *ends, "COUNT", limit)
         return [(str(id), str(fields["entry"])) for id, fields in found]
+
+    async def sample(self, name: str, text: str) -> None:
+        levels = [number for level in SAMPLE_LEVELS for number in level]
+        await self._connections.run(
+            self._sample, (keys.state(name), *keys.samples(name)), [text, SAMPLES_KEPT_MS, *levels]
+        )
+
+    async def sampled(self, name: str) -> list[tuple[int, str]]:
+        levels = list[list[tuple[int, str]]]()
+        for key in keys.samples(name):
+            found = await self._connections.command("XRANGE", key, "-", "+")
+            levels.append([(int(str(id).partition("-")[0]), str(fields["sample"])) for id, fields in found])
+        return finest(levels)
 
     async def claim(self, name: str) -> int:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)

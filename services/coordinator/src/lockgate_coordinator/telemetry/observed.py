@@ -12,7 +12,7 @@ from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan, Loaded, St
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
-STEPS = ("load", "commit", "delete", "discard", "noted", "claim", "names", "count", "ping")
+STEPS = ("load", "commit", "delete", "discard", "noted", "sampled", "claim", "names", "count", "ping")
 
 
 class ObservedStore:
@@ -75,6 +75,14 @@ class ObservedStore:
         """As the store's own."""
         with _Step(self, "noted"):
             return await self._store.noted(name, span, limit)
+
+    async def sample(self, name: str, text: str) -> None:
+        await self._store.sample(name, text)
+
+    async def sampled(self, name: str) -> list[tuple[int, str]]:
+        """As the store's own."""
+        with _Step(self, "sampled"):
+            return await self._store.sampled(name)
 
     async def claim(self, name: str) -> int:
         """As the store's own."""

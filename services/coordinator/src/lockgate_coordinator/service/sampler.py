@@ -1,0 +1,117 @@
+"""Samples of groups for charts: a few figures of each group now and then, kept in the store.
+
+A group is sampled when it is committed or looked at anyway, every ten seconds at most by each
+process; the store takes no sample that comes too soon after another process's. So a report costs a
+look into a dict more, and a group of which nothing is heard has no samples.
+"""
+
+import asyncio
+import json
+import logging
+from itertools import groupby
+from typing import Any
+
+from lockgate.group.readers import effective_watermark
+from lockgate.steps import AT_ONCE
+from lockgate.watermark import MAX
+from lockgate.wire.codec import alignment_to_json
+from lockgate.wire.fields import Json
+from lockgate_coordinator.service.census import state_of
+from lockgate_coordinator.service.commit_queue import Committed
+from lockgate_coordinator.store import Store, StoreUnavailable
+from lockgate_coordinator.store.base import SAMPLE_LEVELS
+
+SOURCES_SAMPLED = 50
+"""How many sources a sample has, by name."""
+
+HOLDERS_SAMPLED = 3
+
+STATES = ("lost", "passed_over", "paused", "waiting", "active", "registered", "parked", "idle", "finished")
+"""The state of a source is the first of these that one of its readers has."""
+
+STEP_MS = SAMPLE_LEVELS[0][0]
+MOST_GROUPS = 10_000
+
+log = logging.getLogger("lockgate")
+
+
+class Sampler:
+    """Samples the groups of `store`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sampled_at: dict[str, int] = {}
+        self._tasks = set[asyncio.Task[None]]()
+
+    def seen(self, committed: Committed) -> None:
+        """To be called on the event loop, with each outcome of a commit or a look."""
+        name, now_ms = committed.group.name, committed.now_ms
+        if 0 <= now_ms - self._sampled_at.get(name, -STEP_MS) < STEP_MS:
+            return
+        if len(self._sampled_at) >= MOST_GROUPS:
+            self._sampled_at.clear()
+        self._sampled_at[name] = now_ms
+        task = asyncio.get_running_loop().create_task(self._sample(committed))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Ends the samples under way."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _sample(self, committed: Committed) -> None:
+        try:
+            await self._store.sample(committed.group.name, json.dumps(await sample(committed), separators=(",", ":")))
+        except StoreUnavailable as error:
+            log.debug("group %s: no sample: %s", committed.group.name, error)
+
+
+async def sample(committed: Committed) -> Json:
+    """The figures of a group, for charts. Lets others run now and then."""
+    group, event = committed.group, alignment_to_json(committed.event)
+    sources: dict[str, Json] = {}
+    for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):
+        if len(sources) == SOURCES_SAMPLED:
+            break
+        figures = _Source(group.pause_of(source) is not None)
+        for number, key in enumerate(keys, 1):
+            figures.take(committed, key)
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)
+        sources[source] = figures.to_json()
+    return {
+        "group_watermark": event["group_watermark"],
+        "max_desired_watermark": event.get("would_be", event["max_desired_watermark"]),
+        "held_by": event["held_by"][:HOLDERS_SAMPLED],
+        "sources": sources,
+    }
+
+
+class _Source:
+    """The figures of one source, reader by reader."""
+
+    def __init__(self, paused: bool) -> None:
+        self._readers, self._watermark = 0, MAX
+        self._states = {"paused"} if paused else set[str]()
+        self._totals: dict[str, int] = {}
+
+    def take(self, committed: Committed, key: Any) -> None:
+        reader = committed.group.readers[key]
+        state = state_of(committed.group, reader, committed.now_ms)
+        self._readers += 1
+        self._states.add("waiting" if state == "active" and reader.held_since is not None else state)
+        if reader.reported is None:
+            return
+        self._watermark = min(self._watermark, effective_watermark(reader.reported))
+        facts = reader.reported.facts
+        if facts is None:
+            return
+        for name, value in (("late_rows", facts.late_rows), ("rows_saved", facts.rows_saved)):
+            if value is not None:
+                self._totals[name] = self._totals.get(name, 0) + value
+
+    def to_json(self) -> Json:
+        state = next(state for state in STATES if state in self._states)
+        return {"watermark": self._watermark, "state": state, "readers": self._readers, **self._totals}
