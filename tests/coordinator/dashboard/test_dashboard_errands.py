@@ -92,6 +92,8 @@ def test_an_admin_pauses_a_source_and_resumes_it(browser: Browser, coordinator: 
         expect(page.locator(".reason")).to_contain_text("admin has paused orders: <b>bad</b> deploy.")
         found = httpx.get(f"{coordinator.url}/v1/groups/pausing", headers=bearer("reader"), timeout=60).json()
         assert [(each["source"], each["by"]) for each in found["paused_sources"]] == [("orders", "admin")]
+        entry = page.get_by_role("list", name="Journal").get_by_role("listitem").first
+        expect(entry).to_contain_text("orders paused: an operator paused it (<b>bad</b> deploy)by admin")
         orders.get_by_role("button", name="Resume").click()
         page.get_by_role("dialog").get_by_role("button", name="Resume").click()
         expect(orders).to_contain_text("waits at the ceiling")

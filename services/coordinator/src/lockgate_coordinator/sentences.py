@@ -99,7 +99,9 @@ def _outlook(reader: Json) -> str:
     speed = f", at {_speed(pace)} event seconds a second: {late}"
     if pace <= 1000:
         return f"{speed}, and does not catch up at this pace"
-    return f"{speed}, and catches up in about {span(behind * 1000 // (pace - 1000))} if the pace stays"
+    left = behind * 1000 // (pace - 1000)
+    rough = left - left % 60_000 if left >= 60_000 else left  # an estimate has no seconds beside its minutes
+    return f"{speed}, and catches up in about {span(rough)} if the pace stays"
 
 
 def _speed(pace: int) -> str:

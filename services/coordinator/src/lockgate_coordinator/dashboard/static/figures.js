@@ -90,5 +90,5 @@ export class Figures {
   }
 }
 
-// One unit: an estimate has no seconds beside its hours.
-function rough(ms) { return span(ms).split(" ").slice(0, 2).join(" "); }
+// An estimate has no seconds beside its minutes.
+function rough(ms) { return span(ms < 60_000 ? ms - ms % 1000 : ms - ms % 60_000); }

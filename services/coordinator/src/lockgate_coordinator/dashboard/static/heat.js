@@ -179,7 +179,7 @@ export class HeatMap {
     const theme = colours.join();
     if (this.scaleOf === theme + this.limit) return;
     this.scaleOf = theme + this.limit;
-    fill(this.scale, h("i", { style: { background: colours[0] } }), h("span", {}, "read to its end"), h("span", {}, "0"), colours.slice(1).map((one, place) => h("i", {
+    fill(this.scale, h("i", { style: { background: colours[0] } }), h("span", {}, "at its end, or below"), h("span", {}, "0"), colours.slice(1).map((one, place) => h("i", {
       style: { background: one }, title: place < 5 ? `up to ${span(this.limit * (place + 1) / 5)}` : "above max_drift" })),
     h("span", {}, `max_drift ${span(this.limit)} lies where orange begins`));
   }

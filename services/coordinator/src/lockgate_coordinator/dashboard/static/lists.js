@@ -2,7 +2,7 @@
 import { evict, pauseSource, resumeSource } from "./acts.js";
 import { session } from "./api.js";
 import { cells, give, h, rows, say, table } from "./dom.js";
-import { STATES, age, ago, brief, clock, count, moment, pace, plural, span, stateOf } from "./words.js";
+import { STATES, age, ago, brief, clock, count, moment, pace, entryOf, entryWords, plural, span, stateOf } from "./words.js";
 
 const SHOWN = 25;
 const SOURCES = [
@@ -154,12 +154,13 @@ export class JournalList {
   draw(entries) {
     this.empty.hidden = entries.length > 0;
     this.list.hidden = !entries.length;
-    rows(this.list, entries, (entry) => entry.id, () => h("li", {}, h("time"), h("span", { dir: "auto" }), h("span", { class: "dim" })), (row, entry) => {
+    rows(this.list, entries, (entry) => entry.id, () => h("li", {}, h("time"), h("span", { dir: "auto" }, h("b"), " ", h("span")), h("span", { class: "dim" })), (row, entry) => {
       const [when, what, by] = row.children;
       say(when, clock(entry.at));
       give(when, "datetime", entry.at_iso);
       give(when, "title", moment(entry.at));
-      say(what, entry.reason ?? entry.kind.replaceAll("_", " "));
+      say(what.firstElementChild, entryOf(entry));
+      say(what.lastElementChild, entryWords(entry));
       say(by, entry.by ? `by ${entry.by}` : "");
     });
   }

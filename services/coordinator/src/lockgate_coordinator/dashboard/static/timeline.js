@@ -1,7 +1,7 @@
 // The state of each source over wall time, with the reason for it. A lane is one picture to a screen
 // reader; arrow keys go from state to state.
 import { fill, h, rows, say } from "./dom.js";
-import { STATES, clock, span } from "./words.js";
+import { STATES, clock, entryWords, span } from "./words.js";
 
 const MOST_LANES = 200;
 const NEAR_MS = 15_000;
@@ -29,7 +29,7 @@ export class Timeline {
         style: { left: `${100 * (one.from - from) / (to - from)}%`, width: `${100 * (one.to - one.from) / (to - from)}%` } },
       (one.to - one.from) / (to - from) > 0.03 ? STATES[one.state]?.glyph : "")),
       entries.filter((entry) => entry.source === name && entry.at >= from && entry.at <= to).slice(0, 60).map((entry) =>
-        h("b", { style: { left: `${100 * (entry.at - from) / (to - from)}%` } })));
+        h("b", { title: `${clock(entry.at)} ${entryWords(entry)}`, style: { left: `${100 * (entry.at - from) / (to - from)}%` } })));
     });
     say(this.axis.firstElementChild, clock(from));
     say(this.axis.lastElementChild, `${clock(to)} UTC`);
@@ -76,8 +76,9 @@ function segments(points, name, entries) {
     if (state && (last?.state !== state || last.gone)) found.push({ state, from: point.at, to: point.at, reason: null });
   }
   for (const one of found) {
-    const near = entries.filter((entry) => entry.reason && Math.abs(entry.at - one.from) < NEAR_MS);
-    one.reason = near.length ? near.reduce((a, b) => Math.abs(a.at - one.from) <= Math.abs(b.at - one.from) ? a : b).reason : null;
+    const near = entries.filter((entry) => Math.abs(entry.at - one.from) < NEAR_MS);
+    const cause = near.length ? near.reduce((a, b) => Math.abs(a.at - one.from) <= Math.abs(b.at - one.from) ? a : b) : null;
+    one.reason = cause && `${entryWords(cause)}${cause.by ? `, by ${cause.by}` : ""}`;
   }
   return found;
 }

@@ -99,3 +99,24 @@ export function worst(states) {
 }
 
 export const holderName = (held) => `${held.source}/${held.subtask}`;
+
+// An entry of the journal: whom it is of, and what happened, as the command line prints it.
+export function entryOf(entry) {
+  return entry.source === undefined ? "group" : entry.subtask === undefined ? entry.source : holderName(entry);
+}
+
+export function entryWords(entry) {
+  const kind = entry.kind.replace(/^(reader|source|group)_/, "").replaceAll("_", " ");
+  const more = [entry.details?.why, ...Object.entries(entry.details ?? {}).map(([name, value]) => TOLD[name]?.(value))].filter(Boolean);
+  return `${kind}: ${entry.reason}${more.length ? ` (${more.join("; ")})` : ""}`;
+}
+
+const valued = (name, value) => name.endsWith("_ms") && typeof value === "number" ? span(value) : Array.isArray(value) ? value.join(", ") || "none" : value ?? "none";
+
+const TOLD = {
+  held_by: (names) => names.length ? `held by ${names.join(", ")}` : "",
+  silent_ms: (ms) => ms ? `silent for ${span(ms)}` : "",
+  waited_ms: (ms) => `waited for ${span(ms)}`,
+  owner: (owner) => owner ? `owner ${owner}` : "",
+  changed: (changed) => Object.entries(changed).map(([name, { from, to }]) => `${name} ${valued(name, from)} → ${valued(name, to)}`).join(", "),
+};
