@@ -7,7 +7,6 @@ from rule_breaks.breaking import Break
 _Service = partial(Break, package="lockgate_coordinator")
 
 PAUSES = ("test_source_pauses.py",)
-CONTRACT = ("test_contract.py",)
 
 OPERATORS: tuple[Break, ...] = (
     Break(
@@ -50,7 +49,7 @@ OPERATORS: tuple[Break, ...] = (
         "store/memory.py",
         "        self._journals.pop(loaded.name, None)\n",
         "",
-        CONTRACT,
+        ("test_group_journal.py",),
     ),
     _Service(
         "an entry of the journal has a bound",
