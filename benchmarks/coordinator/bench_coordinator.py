@@ -8,6 +8,7 @@
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
     replicas  two processes over the same Redis on one group; one process, under the same load and
               half of it; two with a group each
+    beside    this checkout's service beside that of another one, `--beside CHECKOUT`; only if named
     fast      the service without each of its fast parts, beside the service with all of them; only
               if named
 
@@ -243,12 +244,15 @@ def ratio(found: Found, over: str, under: str) -> dict[str, float]:
 
 
 PARTS = ("reports", "batch", "sizes", "streams", "replicas")
-IF_NAMED = ("fast",)
+IF_NAMED = ("fast", "beside")
 
 
 def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
-    from fast_parts import bench_fast  # which takes its tools from here
+    from beside import bench_beside  # which take their tools from here
+    from fast_parts import bench_fast
 
+    if part == "beside":
+        return bench_beside(chosen.rounds, chosen.seconds, chosen.beside.resolve())
     if part == "streams":
         return bench_streams(chosen.rounds, chosen.seconds, chosen.subscribers)
     benches = {
@@ -278,10 +282,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each is measured, in turn (default 5)")
     parser.add_argument("--seconds", type=float, default=3.0, help="of load in each round (default 3)")
     parser.add_argument("--subscribers", type=int, default=1_000, help="of the streams (default 1,000)")
+    parser.add_argument("--beside", type=Path, help="another checkout, for the part beside")
     chosen = parser.parse_args()
     unknown = [part for part in chosen.parts if part not in (*PARTS, *IF_NAMED)]
     if unknown:
         parser.error(f"{unknown[0]!r} is none of {', '.join((*PARTS, *IF_NAMED))}")
+    if "beside" in chosen.parts and not (chosen.beside and (chosen.beside / "services/coordinator/src").is_dir()):
+        parser.error("the part beside needs --beside CHECKOUT, the folder of another checkout")
     OUT.parent.mkdir(parents=True, exist_ok=True)
     found = {}
     for part in chosen.parts or PARTS:
