@@ -1,4 +1,4 @@
-"""This checkout's service beside that of another one, report by report (`--beside CHECKOUT`).
+"""The service of this checkout beside that of another one, report by report (`--beside CHECKOUT`).
 
 The other service runs twice on memory: the ratio of a service to itself says what the machine adds.
 """
