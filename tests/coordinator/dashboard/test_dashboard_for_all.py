@@ -62,8 +62,9 @@ def test_axe_finds_nothing_on_any_page(browser: Browser, url: str, theme: str) -
 
 def test_a_hostile_owner_is_a_text_like_any_other(browser: Browser, url: str) -> None:
     with watched(browser, f"{url}/#/groups/shown", SECRETS["admin"]) as page:
-        expect(page.get_by_text(HOSTILE)).to_be_visible()
-        expect(page.get_by_text(RIGHT_TO_LEFT)).to_be_visible()
+        expect(page.get_by_text(HOSTILE, exact=True)).to_be_visible()
+        expect(page.get_by_role("list", name="Journal")).to_contain_text(f"(owner {HOSTILE})")
+        expect(page.get_by_text(RIGHT_TO_LEFT, exact=True)).to_be_visible()
         assert page.evaluate("window.harmed") is None
         page.get_by_label("Find a reader").fill(HOSTILE)
         expect(page.get_by_role("group", name="Readers and leases").locator("tbody tr")).to_have_count(1)
