@@ -184,9 +184,10 @@ def test_a_wrong_use_ends_with_2(args: tuple[str, ...]) -> None:
     assert "hunter2" not in said("http://127.0.0.1:1", *args, code=2)
 
 
-def test_watch_shows_what_changes_until_it_is_interrupted(http: httpx.Client) -> None:
+@pytest.mark.parametrize("words", [("groups", "--watch"), ("watch", "checkout")])
+def test_watch_shows_what_changes_until_it_is_interrupted(http: httpx.Client, words: tuple[str, ...]) -> None:
     screen, slave = pty.openpty()
-    command = [sys.executable, "-m", "lockgate_coordinator", "groups", "--watch", "--url", str(http.base_url)]
+    command = [sys.executable, "-m", "lockgate_coordinator", *words, "--url", str(http.base_url)]
     with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as watching:
         os.close(slave)
         _read_until(screen, b"orders/0")

@@ -266,6 +266,7 @@ def token_command(
 
 cli.command("groups")(commands.groups)
 cli.command("describe")(commands.describe)
+cli.command("watch")(commands.watch)
 cli.command("check")(looks.check)
 cli.command("journal")(looks.journal)
 cli.command("pause")(acts.pause)

@@ -80,6 +80,19 @@ def describe(
             raise client.with_near_names(fault, group, source) from fault
 
 
+def watch(
+    group: GroupArgument,
+    source: OfSource = None,
+    splits: Splits = False,
+    limit: Limit = 100,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+) -> None:
+    """Show one group as it changes, until Ctrl-C. An outage is shown, and ends by itself."""
+    describe(group, source, splits, limit, None, url, token_file, ca, as_json=False, watch=True)
+
+
 def evict(
     group: GroupArgument,
     source: SourceArgument,
