@@ -56,6 +56,7 @@ KNOWN_TO = {
         "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
         "httpx": ("lockgate_coordinator.operate.client",),
         "rich": ("lockgate_coordinator.operate",),
+        "yaml": ("lockgate_coordinator.operate.output",),
     },
     "lockgate_spark": {
         "pyspark": (

@@ -62,7 +62,7 @@ def test_a_configuration_is_shown_and_changed_key_by_key(http: httpx.Client) -> 
     text = said(url, "config", "set", "checkout", "--max-drift", "1h 30min", "--mode", "observe", "--yes")
     assert "max_drift_ms: 5 min -> 1 h 30 min" in text
     assert "mode: enforce -> observe" in text
-    config = json.loads(said(url, "config", "get", "checkout", "--json"))
+    config = json.loads(said(url, "config", "get", "checkout", "--output", "json"))
     assert (config["max_drift_ms"], config["mode"], config["lease_ms"]) == (5_400_000, "observe", 30_000)
     assert "already" in said(url, "config", "set", "checkout", "--mode", "observe")
 
@@ -84,7 +84,7 @@ def test_the_journal_tells_what_happened_the_newest_last(http: httpx.Client) -> 
     lines = said(url, "journal", "checkout").splitlines()
     assert lines[-1].endswith("source paused orders: an operator paused it (why night)")
     assert "group created" in lines[0]
-    (one,) = said(url, "journal", "checkout", "--kind", "source_paused", "--json").splitlines()
+    (one,) = said(url, "journal", "checkout", "--kind", "source_paused", "--output", "json").splitlines()
     assert json.loads(one)["details"]["why"] == "night"
 
 

@@ -10,11 +10,10 @@ from lockgate.duration import spoken
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate_coordinator.operate.client import Json
-from lockgate_coordinator.operate.commands import done, print_json
+from lockgate_coordinator.operate.commands import done
 from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.options import (
     DEFAULT_URL,
-    AsJson,
     Ca,
     GroupArgument,
     SourceArgument,
@@ -23,6 +22,7 @@ from lockgate_coordinator.operate.options import (
     Yes,
     asking,
 )
+from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
 
 Reason = Annotated[str, typer.Option("--reason", help="Why, for those who look at the group and at the query.")]
 
@@ -66,13 +66,13 @@ def get(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
-    as_json: AsJson = False,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Show a group's configuration."""
     with asking(url, token_file, ca) as client:
         found = config_to_json(client.configuration(group).config)
-    if as_json:
-        print_json(found)
+    if output is not Output.TABLE:
+        print_answer(found, output)
         return
     for key, value in found.items():
         typer.echo(f"{key:<19} {_said(key, value)}")

@@ -36,6 +36,9 @@ HINTS: Mapping[int, str] = {
     429: "too many requests with this token: try again in a moment",
 }
 
+PASSING = frozenset({429, 502, 503, 504})
+"""Answers that may be another one in a moment. A proxy gives 502 and 504 of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundConfig:
@@ -219,7 +222,7 @@ class CoordinatorClient:
             problem = answer.json()
             kind, detail = str(problem["type"]).removeprefix("urn:lockgate:"), str(problem["detail"])
         except (ValueError, LookupError, TypeError):
-            return Fault(
+            return (Unreachable if status in PASSING else Fault)(
                 f"{self._http.base_url} answers {status}, and not as a lockgate coordinator does: is --url right?"
             )
         if self._token:
@@ -229,7 +232,7 @@ class CoordinatorClient:
         if status == 404:
             return NotFound(detail, kind)
         text = f"{detail}: {HINTS[status]}" if status in HINTS else detail
-        return Unreachable(text) if status == 503 else Fault(text)
+        return Unreachable(text) if status in PASSING else Fault(text)
 
     def _version_text(self) -> str:
         """The service's name and version, if it has any."""

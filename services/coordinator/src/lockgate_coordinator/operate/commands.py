@@ -2,21 +2,16 @@
 refuses.
 """
 
-import json
-import time
 from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.text import Text
+from rich.console import Console, RenderableType
 
-from lockgate_coordinator.operate.client import CoordinatorClient, Json
-from lockgate_coordinator.operate.faults import NotFound, Unreachable
+from lockgate_coordinator.operate.client import CoordinatorClient
+from lockgate_coordinator.operate.faults import NotFound
 from lockgate_coordinator.operate.options import (
     DEFAULT_URL,
-    AsJson,
     Ca,
     GroupArgument,
     SourceArgument,
@@ -26,10 +21,9 @@ from lockgate_coordinator.operate.options import (
     Watch,
     asking,
 )
+from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
 from lockgate_coordinator.operate.tables import group_view, groups_table
-
-EVERY_S = 2.0
-"""How often --watch asks again."""
+from lockgate_coordinator.operate.watching import follow, live
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many readers to show.")]
 After = Annotated[
@@ -41,13 +35,17 @@ Splits = Annotated[bool, typer.Option("--splits", help="Show the readers' splits
 
 
 def groups(
-    url: Url = DEFAULT_URL, token_file: TokenFile = None, ca: Ca = None, as_json: AsJson = False, watch: Watch = False
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    output: OutputOption = Output.TABLE,
+    watch: Watch = False,
 ) -> None:
     """List the groups: their watermarks and ceilings, and the readers that hold them."""
-    _not_both(as_json, watch)
+    _not_both(output, watch)
     with asking(url, token_file, ca) as client:
-        if as_json:
-            print_json(client.groups())
+        if output is not Output.TABLE:
+            print_answer(client.groups(), output)
         else:
             _show(lambda width: groups_table(client.groups()), watch=watch)
 
@@ -61,18 +59,19 @@ def describe(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
-    as_json: AsJson = False,
+    output: OutputOption = Output.TABLE,
     watch: Watch = False,
 ) -> None:
     """Show one group: its rules, the readers that hold it, and each reader with its state, lease
     and the age of its last progress.
     """
-    _not_both(as_json, watch)
+    _not_both(output, watch)
     with asking(url, token_file, ca) as client:
         try:
-            if as_json:
-                print_json(
-                    client.group(group, limit, after) if source is None else client.source(group, source, limit, after)
+            if output is not Output.TABLE:
+                print_answer(
+                    client.group(group, limit, after) if source is None else client.source(group, source, limit, after),
+                    output,
                 )
                 return
             _show(lambda width: _described(client, group, source, splits, limit, after, width), watch=watch)
@@ -88,9 +87,20 @@ def watch(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one group as it changes, until Ctrl-C. An outage is shown, and ends by itself."""
-    describe(group, source, splits, limit, None, url, token_file, ca, as_json=False, watch=True)
+    """Show one group as it changes, until Ctrl-C or SIGTERM. Without a terminal, or as json or
+    yaml, print the group whenever its alignment changes. An outage is shown, and ends by itself.
+    """
+    console = _console()
+    with asking(url, token_file, ca) as client:
+        try:
+            if console.is_terminal and output is Output.TABLE:
+                live(console, lambda width: _described(client, group, source, splits, limit, None, width))
+            else:
+                follow(lambda: client.group(group, limit), output)
+        except NotFound as fault:
+            raise client.with_near_names(fault, group, source) from fault
 
 
 def evict(
@@ -118,7 +128,9 @@ def leave(
     group: GroupArgument,
     source: SourceArgument,
     subtask: SubtaskArgument,
-    epoch: Annotated[int, typer.Option("--epoch", min=1, help="The reader's epoch, as describe --json shows it.")],
+    epoch: Annotated[
+        int, typer.Option("--epoch", min=1, help="The reader's epoch, as describe shows it with --output json.")
+    ],
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
@@ -164,24 +176,17 @@ def _described(
 
 
 def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
-    console = Console(highlight=False, soft_wrap=False)
-    if watch and not console.is_terminal:
-        raise typer.BadParameter("--watch needs a terminal: leave it out, or use --json")
-    shown = view(console.width)
+    console = _console()
     if not watch:
-        console.print(shown)
+        console.print(view(console.width))
         return
-    with Live(shown, console=console, auto_refresh=False, screen=True) as live:
-        try:
-            while True:
-                time.sleep(EVERY_S)
-                try:
-                    shown = view(console.width)
-                    live.update(shown, refresh=True)
-                except Unreachable as fault:  # --watch has to show outages, too
-                    live.update(Group(shown, Text(f"{time.strftime('%H:%M:%S')} {fault}", style="red")), refresh=True)
-        except KeyboardInterrupt:
-            return
+    if not console.is_terminal:
+        raise typer.BadParameter("--watch needs a terminal: leave it out, or call lockgate watch GROUP")
+    live(console, view)
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
 
 
 def done(client: CoordinatorClient, act: Callable[[], None], message: str, group: str, source: str | None) -> None:
@@ -193,11 +198,6 @@ def done(client: CoordinatorClient, act: Callable[[], None], message: str, group
     typer.echo(message)
 
 
-def print_json(answer: Json) -> None:
-    """An answer for programs."""
-    typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-
-
-def _not_both(as_json: bool, watch: bool) -> None:
-    if as_json and watch:
-        raise typer.BadParameter("--json prints once: leave --watch out, or call it again and again")
+def _not_both(output: Output, watch: bool) -> None:
+    if output is not Output.TABLE and watch:
+        raise typer.BadParameter(f"--output {output.value} prints once: leave --watch out, or call it again and again")

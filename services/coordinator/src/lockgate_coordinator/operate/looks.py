@@ -10,7 +10,8 @@ from lockgate.duration import spoken
 from lockgate_coordinator.operate.client import CoordinatorClient, Json
 from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.faults import NotFound
-from lockgate_coordinator.operate.options import DEFAULT_URL, AsJson, Ca, GroupArgument, TokenFile, Url, asking
+from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, GroupArgument, TokenFile, Url, asking
+from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, print_item
 from lockgate_coordinator.sentences import holder, moment
 
 FOLLOW_S = 2.0
@@ -32,10 +33,10 @@ def journal(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
-    as_json: AsJson = False,
+    output: OutputOption = Output.TABLE,
 ) -> None:
-    """What has happened in a group, and which operator did it; the newest entry last. With --json
-    one entry a line.
+    """What has happened in a group, and which operator did it; the newest entry last. As json
+    one entry a line, as yaml one entry a document.
     """
     after = "" if since is None else str(max(0, round(time.time() * 1000) - milliseconds(since)))
     with asking(url, token_file, ca) as client:
@@ -46,7 +47,7 @@ def journal(
         try:
             while True:
                 for item in items:
-                    typer.echo(json.dumps(item, ensure_ascii=False) if as_json else line(item))
+                    typer.echo(line(item)) if output is Output.TABLE else print_item(item, output)
                 after = items[-1]["id"] if items else after
                 if not follow:
                     return
@@ -76,6 +77,7 @@ def check(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Whether a group is well, for cron and probes. Exit status 0: it is. 1: it is not, and each
     reason is a line. 2: the call is wrong. 3: the coordinator or the group is not there.
@@ -88,11 +90,14 @@ def check(
     except typer.Exit as ended:
         raise typer.Exit(NO_ANSWER) from ended
     reasons = findings(found, readers, most, patience)
-    for reason in reasons:
-        typer.echo(f"{group}: {reason}")
+    if output is not Output.TABLE:
+        print_answer({"group": group, "well": not reasons, "reasons": reasons, "readers": len(readers)}, output)
+    elif reasons:
+        typer.echo("\n".join(f"{group}: {reason}" for reason in reasons))
+    else:
+        typer.echo(f"{group} is well: {len(readers)} readers")
     if reasons:
         raise typer.Exit(NOT_WELL)
-    typer.echo(f"{group} is well: {len(readers)} readers")
 
 
 def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for: int | None) -> list[str]:

@@ -63,7 +63,6 @@ TokenFile = Annotated[
 Ca = Annotated[
     Path | None, typer.Option("--ca", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the service's answer as JSON, for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the answer again every two seconds, until Ctrl-C.")]
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name)]

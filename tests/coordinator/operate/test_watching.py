@@ -1,0 +1,150 @@
+"""`lockgate watch` in a process of its own: with and without a terminal, over outages, to its
+end.
+"""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+import yaml
+
+from lockgate.watermark import MAX
+from lockgate_coordinator.operate.client import CoordinatorClient
+from lockgate_coordinator.operate.faults import Unreachable
+from lockgate_testbed.coordinator import CoordinatorProcess
+from support.answers import Answer, serving
+from support.lockgate_command import fault
+
+T = 1_767_225_600_000
+GROUP = "/v1/groups/checkout"
+LEAVES_THE_SCREEN = b"\x1b[?1049l"
+
+
+@pytest.fixture(scope="module")
+def coordinator() -> Iterator[CoordinatorProcess]:
+    with CoordinatorProcess() as started:
+        yield started
+
+
+@pytest.fixture
+def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
+    """A group with one reader of orders, at `T`."""
+    with httpx.Client(base_url=coordinator.url, timeout=60) as client:
+        client.delete(GROUP)
+        begin(client)
+        yield client
+
+
+def begin(http: httpx.Client) -> None:
+    http.put(GROUP, json={"max_drift_ms": 300_000}).raise_for_status()
+    http.post(f"{GROUP}/sources/orders/readers", json={"subtask": 0}).raise_for_status()
+    move(http, T)
+
+
+def move(http: httpx.Client, watermark: int) -> None:
+    """A report of the reader, with no new registration in between."""
+    (reader,) = http.get(f"{GROUP}/sources/orders").json()["readers"]
+    report = {"subtask": 0, "epoch": reader["epoch"], "watermark": watermark}
+    http.post(f"{GROUP}/sources/orders/watermarks", json=report).raise_for_status()
+
+
+@contextmanager
+def watching(url: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """The command with its output and errors in one pipe."""
+    command = [sys.executable, "-m", "lockgate_coordinator", "watch", "checkout", "--url", url, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def next_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip("\n")
+
+
+def test_without_a_terminal_each_change_is_a_line(http: httpx.Client) -> None:
+    with watching(str(http.base_url)) as process:
+        assert "watermark 2026-01-01T00:00:00Z, ceiling 2026-01-01T00:05:00Z, drift 0 s." in next_line(process)
+        move(http, T + 60_000)
+        line = next_line(process)  # the looks between the two have printed nothing
+        assert "The group is held by reader orders/0 at 2026-01-01T00:01:00Z" in line
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_for_programs_each_change_is_an_answer(http: httpx.Client) -> None:
+    with watching(str(http.base_url), "--output", "json") as process:
+        assert json.loads(next_line(process))["alignment"]["group_watermark"] == T
+        move(http, T + 60_000)
+        assert json.loads(next_line(process))["alignment"]["group_watermark"] == T + 60_000
+    with watching(str(http.base_url), "--output", "yaml") as process:
+        assert (next_line(process), yaml.safe_load(next_line(process))) == ("---", {"group": "checkout"})
+
+
+def test_an_outage_is_told_once_and_ends_by_itself() -> None:
+    with CoordinatorProcess() as first, httpx.Client(base_url=first.url, timeout=60) as http:
+        begin(http)
+        port = int(first.url.rpartition(":")[2])
+        with watching(first.url) as process:
+            assert "00:00:00Z, ceiling" in next_line(process)
+            first.kill()
+            assert "gives no answer" in next_line(process)
+            with CoordinatorProcess(port=port) as second, httpx.Client(base_url=second.url, timeout=60) as anew:
+                begin(anew)
+                assert next_line(process).endswith("answers again")
+                move(anew, T + 60_000)
+                while "00:01:00Z, ceiling" not in (line := next_line(process)):
+                    assert "watermark none yet" in line  # a look amid the new group's first steps
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_view_and_leaves_the_terminal_as_it_was(http: httpx.Client, ending: signal.Signals) -> None:
+    screen, slave = pty.openpty()
+    command = [sys.executable, "-m", "lockgate_coordinator", "watch", "checkout", "--url", str(http.base_url)]
+    with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as process:
+        os.close(slave)
+        seen = _read(screen, b"orders/0")
+        process.send_signal(ending)
+        seen += _read(screen, None)
+        assert process.wait(20) == 0
+    os.close(screen)
+    assert LEAVES_THE_SCREEN in seen
+    assert b"Traceback" not in seen
+
+
+def test_a_group_that_is_not_there_is_refused_with_near_names(http: httpx.Client) -> None:
+    assert "groups that are there: checkout" in fault(str(http.base_url), "watch", "chekout")
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_what_a_proxy_answers_for_a_coordinator_that_is_away_may_pass(status: int) -> None:
+    with (
+        serving(Answer(status, b"<html>", "text/html")) as url,
+        CoordinatorClient(url) as client,
+        pytest.raises(Unreachable, match=f"answers {status}"),
+    ):
+        client.group("checkout", MAX)
+
+
+def _read(screen: int, text: bytes | None) -> bytes:
+    """What the command writes, up to `text`, or to its end."""
+    seen = b""
+    while text is None or text not in seen:
+        try:
+            more = os.read(screen, 65_536)
+        except OSError:  # Linux says so at the end of a terminal
+            more = b""
+        if not more:
+            assert text is None, seen
+            return seen
+        seen += more
+    return seen
