@@ -121,3 +121,19 @@ def test_a_high_log_level_does_not_end_the_record_of_acts() -> None:
         logger.setLevel(before[0])
         root.setLevel(before[1])
         root.handlers[:] = before[2]
+
+
+async def test_the_journal_has_the_operator_s_name_at_acts_alone(operator: httpx.AsyncClient) -> None:
+    await operator.put(GROUP, json={})
+    await operator.post(READER, json={"subtask": 0})
+    await operator.put(f"{GROUP}/sources/orders/pause", json={})
+    await operator.delete(f"{READER}/0", params={"force": "true"})
+    items: list[dict[str, Any]] = []
+    while len(items) < 4:  # they are written after the answer
+        items = (await operator.get(f"{GROUP}/journal")).json()["items"]
+    assert {item["kind"]: item["by"] for item in items} == {
+        "group_created": "anna",
+        "reader_registered": None,
+        "source_paused": "anna",
+        "reader_evicted": "anna",
+    }

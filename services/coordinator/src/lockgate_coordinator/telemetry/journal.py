@@ -54,7 +54,7 @@ class Journal:
         self._totals = totals
         self._evicting: set[tuple[str, ReaderKey]] = set()
         self._expiring: set[tuple[str, ReaderKey]] = set()
-        self._operators: dict[str, str | None] = {}
+        self._operators: dict[str, list[str | None]] = {}
 
     def committed(self, loaded: Loaded, group: Group) -> Steps[None]:
         """Records that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
@@ -81,13 +81,16 @@ class Journal:
     @contextmanager
     def acting(self, group: str, by: str | None) -> Iterator[None]:
         """Inside this context an operator acts on the group. `by`: the name of the operator's
-        token. Of two who act at once the later one's name is kept.
+        token. Of two who act at the same moment the journal has the later one's name.
         """
-        self._operators[group] = by
+        acting = self._operators.setdefault(group, [])
+        acting.append(by)
         try:
             yield
         finally:
-            self._operators.pop(group, None)
+            acting.remove(by)
+            if not acting:
+                self._operators.pop(group, None)
 
     @contextmanager
     def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
@@ -118,7 +121,8 @@ class Journal:
             if written < LINES_OF_ONE_COMMIT:
                 written += 1
                 _write_line(change)
-                self.kept.keep(change, self._operators.get(group) if change.kind in ACTS else None)
+                acting = self._operators.get(group) if change.kind in ACTS else None
+                self.kept.keep(change, acting[-1] if acting else None)
             else:
                 beyond[change.kind] += 1
         if beyond:
