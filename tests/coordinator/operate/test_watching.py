@@ -100,10 +100,19 @@ def test_an_outage_is_told_once_and_ends_by_itself() -> None:
             assert "gives no answer" in next_line(process)
             with CoordinatorProcess(port=port) as second, httpx.Client(base_url=second.url, timeout=60) as anew:
                 begin(anew)
-                assert next_line(process).endswith("answers again")
+                assert next_line(process).endswith("shows the group again")
                 move(anew, T + 60_000)
                 while "00:01:00Z, ceiling" not in (line := next_line(process)):
                     assert "watermark none yet" in line  # a look amid the new group's first steps
+
+
+def test_a_group_that_goes_and_comes_back_is_watched_on(http: httpx.Client) -> None:
+    with watching(str(http.base_url)) as process:
+        assert "watermark 2026" in next_line(process)
+        http.delete(GROUP).raise_for_status()
+        assert "lockgate asks again" in next_line(process)
+        begin(http)
+        assert next_line(process).endswith("shows the group again")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

@@ -63,7 +63,7 @@ def follow(look: Callable[[], Json], output: Output) -> None:
             try:
                 found = look()
                 if away:
-                    typer.echo("lockgate: the coordinator answers again", err=True)
+                    typer.echo("lockgate: the coordinator shows the group again", err=True)
                 away = False
             except PASSING as fault:
                 if not away:
