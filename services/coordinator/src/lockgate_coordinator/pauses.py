@@ -37,6 +37,8 @@ class InTurn:
         """The result of the steps. Work before the first pause has no turn: it must be short."""
         try:
             next(steps)
+            # A lock that nobody holds lets no other request run, and the caller has worked already.
+            await asyncio.sleep(0)
             while True:
                 async with self._lock:
                     next(steps)
