@@ -59,11 +59,12 @@ def tireless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture(autouse=True)
-def plain_log_texts(caplog: pytest.LogCaptureFixture) -> None:
+def plain_log_texts(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """PySpark's own loggers make JSON of whatever their handlers get, and pytest has one handler
-    for all tests. So `caplog.text` would be JSON in each test after one that has met such a logger.
+    for all tests. `caplog.text` would be JSON in each test beside or after such a logger.
     """
     caplog.handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    monkeypatch.setattr(caplog.handler, "setFormatter", lambda formatter: None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,10 +3,12 @@ produced.
 """
 
 import struct
+import time
 
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
+from py4j.protocol import Py4JJavaError
 
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
@@ -312,3 +314,12 @@ def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_t
     assert struct.unpack(">4q", log.requests._jvm.highest()) == (1, at(10), -1, -1)
     positions = {f"{topic}-0": 0, f"{topic}-gone-0": 0}
     assert log.heads(positions, {**ends, f"{topic}-gone-0": 5}) == heads(topic, p0=(0, 0))
+
+
+def test_a_look_up_that_nobody_answers_in_time_is_asked_once_more_by_a_new_client(open_log: Open) -> None:
+    log = open_log(bootstrap__servers="127.0.0.1:9", default__api__timeout__ms="1000", request__timeout__ms="1000")
+    log.set_splits({"topic-0": 5})
+    begun = time.monotonic()
+    with pytest.raises(Py4JJavaError, match="TimeoutException"):
+        log.requests.begins()
+    assert time.monotonic() - begun >= 2.0, "two clients wait for a second each"

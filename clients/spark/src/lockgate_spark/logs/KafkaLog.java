@@ -31,7 +31,7 @@ public class KafkaLog {
     private static final long GONE_MS = 1000L; // so long without a record, and it is asked whether the splits are still there
 
     private final Map params;
-    private final Admin admin;
+    private Admin admin;
     private final IsolationLevel isolation;
     private KafkaConsumer consumer;
     private UnsafeProjection expression;
@@ -143,8 +143,22 @@ public class KafkaLog {
         }
     }
 
-    /** A split that has gone since it was found is answered (-1, -1): what that means is for the next plan. */
+    /**
+     * A split that has gone since it was found is answered (-1, -1): what that means is for the next plan. Where nobody answers in time, a new
+     * client asks once more, as Spark's own reader of offsets does: a client whose last news of the cluster named no broker asks none again.
+     */
     private byte[] listOffsets(OffsetSpec spec, IsolationLevel level) throws Exception {
+        try {
+            return askOffsets(spec, level);
+        } catch (ExecutionException refused) {
+            if (!(refused.getCause() instanceof org.apache.kafka.common.errors.TimeoutException)) throw refused;
+            admin.close(Duration.ZERO);
+            admin = Admin.create(params);
+            return askOffsets(spec, level);
+        }
+    }
+
+    private byte[] askOffsets(OffsetSpec spec, IsolationLevel level) throws Exception {
         Map wanted = new HashMap();
         for (int i = 0; i < splits.length; i++) wanted.put(splits[i], spec);
         ListOffsetsResult result = admin.listOffsets(wanted, new ListOffsetsOptions(level));
