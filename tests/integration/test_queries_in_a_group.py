@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import (
@@ -25,6 +26,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.answers import wait_for
+from support.browser import CHROMIUM, MISSING, chromium, watched
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream, stop_all
 
 RECORDS = 8_000
@@ -137,6 +139,26 @@ def test_a_query_that_an_operator_has_paused_reads_nothing_says_who_and_loses_no
     assert query.plans == []
     assert inspect(coordinator.url, "g")["sources"][0]["readers"][0]["state"] == "active"
     httpx.delete(pause).raise_for_status()
+    assert query.finish().counted == RECORDS
+
+
+@pytest.mark.long
+def test_a_query_that_is_paused_in_the_browser_waits_and_reads_all_once_it_is_resumed_there(
+    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    create(coordinator.url, "g", expected_sources=["orders"])
+    query = member(spark, kafka, day, coordinator.url, budget=RECORDS // 20).start(tmp_path, name="orders")
+    query.wait_until(lambda query: len(query.plans) > 0)
+    with chromium() as browser, watched(browser, f"{coordinator.url}/#/groups/g") as page:
+        for act in ("Pause", "Resume"):
+            page.get_by_role("button", name=act).click()
+            page.get_by_role("dialog").get_by_role("button", name=act).click()
+            if act == "Pause":
+                wait_for(lambda: query.query is not None and "has paused it" in status(query.query).sentence)
+                expect(page.get_by_role("group", name="Sources")).to_contain_text("paused by an operator")
+                assert query.running
     assert query.finish().counted == RECORDS
 
 

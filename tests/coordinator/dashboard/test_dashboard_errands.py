@@ -139,6 +139,37 @@ def test_a_change_over_another_ones_change_is_refused_in_words(
         expect(page.get_by_role("alert")).to_contain_text("Somebody else has changed the configuration")
 
 
+def test_an_admin_forgets_a_group_by_typing_its_name(browser: Browser, coordinator: CoordinatorProcess) -> None:
+    shop(coordinator.url, "forgotten")
+    address = f"{coordinator.url}/v1/groups/forgotten"
+    with watched(browser, f"{coordinator.url}/#/groups/forgotten", SECRETS["admin"]) as page:
+        page.get_by_role("button", name="Forget").click()
+        dialog = page.get_by_role("dialog", name="Forget this group?")
+        dialog.get_by_label("Type the group's name").fill("another")
+        dialog.get_by_role("button", name="Forget").click()
+        expect(dialog).to_contain_text("the name differs")
+        assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 200
+        dialog.get_by_label("Type the group's name").fill("forgotten")
+        dialog.get_by_role("button", name="Forget").click()
+        expect(page.get_by_text("forgotten is forgotten.")).to_be_visible()
+        expect(page.get_by_label("Find a group")).to_be_visible()
+    assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 404
+
+
+def test_the_chart_tells_watermark_and_ceiling_as_they_move(browser: Browser, coordinator: CoordinatorProcess) -> None:
+    _, payments = shop(coordinator.url, "charted")
+    with watched(browser, f"{coordinator.url}/#/groups/charted", SECRETS["reader"]) as page:
+        chart = page.get_by_role("img", name=re.compile("^Event time over wall time"))
+        expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:05:00"))
+        payments.report(T0 + 3 * MINUTE)
+        expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
+        chart.focus()
+        page.keyboard.press("Home")
+        expect(chart).not_to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
+        page.keyboard.press("End")
+        expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
+
+
 def test_an_admin_of_other_groups_is_refused_nicely(browser: Browser, coordinator: CoordinatorProcess) -> None:
     shop(coordinator.url, "foreign")
     with watched(browser, f"{coordinator.url}/#/groups/foreign", SECRETS["boss"]) as page:

@@ -204,11 +204,13 @@ def test_a_wait_of_ten_seconds_is_one_change_with_its_holders_and_so_is_its_end(
     assert recorded.reports("b", 1_000, later_ms=HOLD_MS - 2) == []
     (began,) = recorded.reports("b", 1_000)
     assert (began.kind, began.source) == (Kind.HOLD_BEGAN, "b")
-    assert began.details == {"since": since, "held_by": ["a/0"]}
+    ceiling = 5 + recorded.group.config.max_drift_ms
+    assert began.details == {"since": since, "ceiling": ceiling, "held_by": ["a/0"]}
     assert recorded.reports("b", 1_000, later_ms=HOLD_MS) == []
     recorded.reports("a", 2_000)
     (ended,) = recorded.reports("b", 1_001)
     assert (ended.kind, ended.details["waited_ms"]) == (Kind.HOLD_ENDED, recorded.now_ms - since)
+    assert ended.details["ceiling"] == ceiling + 996, "the ceiling under which it reads on"
 
 
 def test_a_shorter_wait_is_no_change() -> None:

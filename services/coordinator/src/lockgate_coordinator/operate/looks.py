@@ -136,6 +136,6 @@ def _is_told(value: object) -> bool:
 def _shown(key: str, value: object) -> str:
     if key.endswith("_ms") and isinstance(value, int):
         return spoken(value)
-    if key in ("since", "watermark") and isinstance(value, int):
+    if key in ("since", "watermark", "ceiling") and isinstance(value, int):
         return moment(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)

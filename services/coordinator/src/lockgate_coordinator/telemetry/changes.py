@@ -117,7 +117,7 @@ def changes(
         yield from _of_pauses(before, after)
     for key, old, new in readers:
         if old is not None and new is not None and old.held_since is not None:
-            for kind, reason, details in _of_holds(before, old, new, old.held_since):
+            for kind, reason, details in _of_holds(before, after, old, new, old.held_since):
                 yield Change(kind, after.name, *key, reason, details)
         if old is None or new is None or not _is_ordinary(old, new):
             for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted, expired):
@@ -323,15 +323,22 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
         )
 
 
-def _of_holds(before: Group | None, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
-    """A wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it ends. Only
-    reports are looked at: a reader that waits reports every third of a lease at least.
+def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
+    """A wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it ends, each
+    with the ceiling (event time in ms). Only reports are looked at: a reader that waits reports
+    every third of a lease at least.
     """
+    ceiling = after.max_desired_watermark
     was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since
     if goes_on and not was_long and new.heard_at - since >= HOLD_MS:
-        yield Kind.HOLD_BEGAN, "it waits at the ceiling", {"since": since, "held_by": _holders(before)}
+        yield (
+            Kind.HOLD_BEGAN,
+            "it waits at the ceiling",
+            {"since": since, "ceiling": ceiling, "held_by": _holders(before)},
+        )
     elif was_long and not goes_on:
-        yield Kind.HOLD_ENDED, "it reads on, or is lost", {"since": since, "waited_ms": new.heard_at - since}
+        details = {"since": since, "ceiling": ceiling, "waited_ms": new.heard_at - since}
+        yield Kind.HOLD_ENDED, "it reads on, or is lost", details
 
 
 def _holders(group: Group | None) -> list[str]:

@@ -116,6 +116,7 @@ const valued = (name, value) => name.endsWith("_ms") && typeof value === "number
 const TOLD = {
   held_by: (names) => names.length ? `held by ${names.join(", ")}` : "",
   silent_ms: (ms) => ms ? `silent for ${span(ms)}` : "",
+  ceiling: (at) => `ceiling ${moment(at)}`,
   waited_ms: (ms) => `waited for ${span(ms)}`,
   owner: (owner) => owner ? `owner ${owner}` : "",
   changed: (changed) => Object.entries(changed).map(([name, { from, to }]) => `${name} ${valued(name, from)} → ${valued(name, to)}`).join(", "),
