@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,9 @@ bench-session: $(READY) ## what a query's place in a group costs: CPU and reques
 
 bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
 	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)
+
+bench-simulate: $(READY) ## the advisor: 10,000 splits and 24 hours under native Spark and seven drifts
+	@$(BIN)/python benchmarks/core/bench_simulate.py $(ARGS)
 
 bench-coordinator: $(READY) ## the service beside a bare app, a bare loop over sockets, a parser alone; Redis beside memory
 	@$(BIN)/python benchmarks/coordinator/bench_coordinator.py $(ARGS)

@@ -22,11 +22,17 @@ ARROWS = {
 }
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
-    "lockgate_coordinator": {"wire", "group"},
+    "lockgate_coordinator": {"wire", "group", "simulate"},
     "lockgate_spark": {"wire", "plan"},
     "lockgate_testbed": set[str](),
 }
-BETWEEN_ROOMS = {"wire": set[str](), "group": {"wire"}, "plan": set[str](), "flink": set[str]()}
+BETWEEN_ROOMS = {
+    "wire": set[str](),
+    "group": {"wire"},
+    "plan": set[str](),
+    "simulate": {"wire", "group", "plan"},
+    "flink": set[str](),
+}
 # An extra of the core: its column forms need them, and its event-by-event forms do not.
 COLUMNS = {"numpy", "pyarrow"}
 
@@ -56,7 +62,7 @@ KNOWN_TO = {
         "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
         "httpx": ("lockgate_coordinator.operate.client",),
         "rich": ("lockgate_coordinator.operate",),
-        "yaml": ("lockgate_coordinator.operate.output",),
+        "yaml": ("lockgate_coordinator.operate.output", "lockgate_coordinator.operate.workloads"),
     },
     "lockgate_spark": {
         "pyspark": (

@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer
@@ -24,7 +25,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-LANGUAGES = {"python", "bash", "json", "toml", "properties", "text"}
+LANGUAGES = {"python", "bash", "json", "toml", "yaml", "properties", "text"}
 NOT_RUN = {
     "README.md": ["needs Docker; the test creates the topic in a Kafka of its own"],
     "docs/guide/groups.md": ["a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"],
@@ -118,8 +119,14 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_of_a_page_is_there_with_its_options(line: str) -> None:
+def test_a_command_of_a_page_is_there_with_its_options(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command, *arguments = shlex.split(line, comments=True)
+    if command == "lockgate":
+        monkeypatch.chdir(tmp_path)
+        for file in (each for each in arguments if each.endswith((".yaml", ".json"))):
+            Path(file).touch()
     {"pip": installs, "make": makes, "lockgate": takes, "curl": runs}[command](arguments)
 
 

@@ -20,11 +20,14 @@ from examples.demo.history import Batch
 from examples.demo.summary import broken_claims
 
 from lockgate.plan.model import Limit
+from lockgate.simulate.fleet import aligned as aligned_outcome
+from lockgate.simulate.fleet import native as native_outcome
 from lockgate_spark import BatchAlignment
 from lockgate_testbed import jars
 from lockgate_testbed.errors import Missing
 from lockgate_testbed.java import java
 from lockgate_testbed.skew import HOUR_MS, T0_MS, SkewedTopic
+from support.simulated import demo_workload
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 # in the environment of all that a demo starts, so that what it leaves behind is found
@@ -174,6 +177,7 @@ def test_the_demo_keeps_its_claims_and_leaves_nothing_behind(tmp_path: Path, pro
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert left_behind(tmp_path) == []
     check_claims(summary, records=RECORDS)
+    check_against_simulation(summary)
     assert what_it_loads((tmp_path / "report.html").read_text(encoding="utf-8")) == []
 
 
@@ -193,6 +197,17 @@ def test_a_signal_stops_everything_that_was_started(tmp_path: Path, line: str, s
     assert process.returncode == 128 + signum, printed
     assert "Traceback" not in printed, printed
     assert left_behind(tmp_path) == []
+
+
+def check_against_simulation(summary: dict[str, Any]) -> None:
+    """What the advisor would have said of these queries is what they came to."""
+    workload = demo_workload(summary["records"])
+    for measured, simulated in (
+        (summary["native"], native_outcome(workload)),
+        (summary["aligned"], aligned_outcome(workload, summary["max_drift_ms"])),
+    ):
+        assert simulated.lost == pytest.approx(measured["rows_lost"], rel=0.1)
+        assert simulated.peak_drift_ms == pytest.approx(measured["peak_drift_ms"], rel=0.1)
 
 
 def check_claims(summary: dict[str, Any], records: int) -> None:

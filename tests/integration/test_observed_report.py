@@ -10,7 +10,9 @@ import pyspark.sql.functions as F
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from typer.testing import CliRunner
 
+from lockgate_coordinator.__main__ import cli
 from lockgate_spark import Alignment, align, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -94,6 +96,12 @@ def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
     assert sum(found["rows"]["dropped_by_operator"].values()) == dropped(native.query)
     assert sum(split["lost"] for split in found["splits"]) == sum(m["lost"] for m in found["timeline"]) == truth
     assert f"{truth:,} of {RECORDS:,} rows" in caplog.text
+    # The simulation knows of the run what the report tells, and comes to the same loss.
+    simulated = ["simulate", str(tmp_path / "report/lockgate-observed.json"), "--observed", "--window", window]
+    told = json.loads(CliRunner().invoke(cli, [*simulated, "--output", "json"]).stdout)
+    assert told["native"]["rows"] == RECORDS
+    assert told["native"]["lost"] == pytest.approx(truth, rel=0.1)
+    assert [outcome["lost"] for outcome in told["aligned"] if outcome["max_drift_ms"] <= 600_000] == [0] * 6
 
 
 def test_what_the_report_says_alignment_would_keep_an_aligned_run_does_keep(

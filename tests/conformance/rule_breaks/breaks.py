@@ -11,6 +11,7 @@ from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
 from rule_breaks.operators import OPERATORS
 from rule_breaks.reports import REPORTS
+from rule_breaks.simulation import SIMULATION
 from rule_breaks.sources import SOURCES
 from rule_breaks.spark_client import SPARK_CLIENT
 from rule_breaks.standing_still import STANDING_STILL
@@ -29,4 +30,5 @@ BREAKS: tuple[Break, ...] = (
     *DASHBOARDS,
     *FACTS,
     *OPERATORS,
+    *SIMULATION,
 )

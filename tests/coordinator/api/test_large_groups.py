@@ -75,7 +75,7 @@ async def test_forty_readers_with_as_many_attributes_as_may_be_are_answered_in_f
         answer = await api.post(f"{GROUP}/sources/a/readers", json={"subtask": subtask, "attributes": attributes})
         assert answer.status_code == 201
     assert (await readers_in_pages(api, GROUP))[0] == list(range(40))
-    assert [item["group"] for item in (await api.get("/v1/groups")).json()["items"]] == ["g"]
+    assert "g" in [item["group"] for item in (await api.get("/v1/groups")).json()["items"]]
     assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await api.get("/metrics")).text
     assert (await api.delete(GROUP)).status_code == 204
 
@@ -99,7 +99,7 @@ async def test_forty_readers_of_eight_mebibytes_of_an_older_release_are_answered
         found, longest = await readers_in_pages(restarted, GROUP)
         assert found == list(range(40))
         assert longest < 9 * MIB, "one reader a page"
-        assert [item["group"] for item in (await restarted.get("/v1/groups")).json()["items"]] == ["g"]
+        assert "g" in [item["group"] for item in (await restarted.get("/v1/groups")).json()["items"]]
         assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await restarted.get("/metrics")).text
         assert max(sizes, default=0) < 10 * MIB, "no command of Redis answers with more than one record and one part"
         assert (await restarted.delete(GROUP)).status_code == 204

@@ -15,7 +15,7 @@ from lockgate_coordinator.access.token_file import NAME, valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.limits import Limits
-from lockgate_coordinator.operate import acts, commands, looks, transfer
+from lockgate_coordinator.operate import acts, advising, commands, looks, transfer
 from lockgate_coordinator.server import ListenError, run, serve
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
@@ -269,6 +269,8 @@ cli.command("describe")(commands.describe)
 cli.command("watch")(commands.watch)
 cli.command("check")(looks.check)
 cli.command("journal")(looks.journal)
+cli.command("advise")(advising.advise)
+cli.command("simulate")(advising.simulate)
 cli.command("pause")(acts.pause)
 cli.command("resume")(acts.resume)
 cli.add_typer(acts.config, name="config")

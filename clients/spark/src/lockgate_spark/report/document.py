@@ -38,6 +38,7 @@ def document(found: Findings) -> dict[str, object]:
         },
         "kept_by_alignment": {"least": would.least, "most": would.most, "why": would.why},
         "batches": {"read": found.batches, "ahead_of_plan": found.ahead, "offsets_ahead": found.offsets_ahead},
+        "busy_ms": round(found.busy_s * 1000),
         "watermark_delay_ms": found.shape.delay_ms,
         "max_drift_ms": found.max_drift_ms,
         "most_apart_ms": found.apart_ms,
@@ -53,7 +54,7 @@ def document(found: Findings) -> dict[str, object]:
             }
             for each in found.sources
         ],
-        "splits": [asdict(each) for each in found.splits],
+        "splits": [{**asdict(each), "first": _moment(each.first), "last": _moment(each.last)} for each in found.splits],
         "timeline": [
             {
                 "at": _iso(each.at),
@@ -71,6 +72,10 @@ def document(found: Findings) -> dict[str, object]:
 def text(found: Findings) -> str:
     """The JSON as a file has it."""
     return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
+
+
+def _moment(event_time: int | None) -> str | None:
+    return None if event_time is None else _iso(event_time / 1000)
 
 
 def _iso(seconds: float) -> str:

@@ -85,7 +85,8 @@ class QueryShape:
 @dataclass(frozen=True, slots=True)
 class SplitFindings:
     """One split. `offsets`: how many were read. `ahead_ms`: the most that its first unread record
-    was above the lowest one of all splits.
+    was above the lowest one of all splits. `first`, `last`: event times (ms) of its first record,
+    and of its last one by the density of those before; None where no plan has seen it.
     """
 
     source: int
@@ -94,6 +95,8 @@ class SplitFindings:
     late: int
     lost: int
     ahead_ms: int
+    first: int | None = None
+    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,22 @@ class _Split:
     late: int = 0
     lost: int = 0
     ahead_ms: int = 0
+    first: int | None = None  # event time (ms) of its first record
+    newest: int | None = None  # event time (ms) below its last batch's first record
+    before: int = 0  # offsets that were read up to there
+
+    def look(self, watermark: int, read: int) -> None:
+        """Before `read` offsets more are read, the first of them above `watermark` (ms)."""
+        if self.first is None:
+            self.first = watermark + 1
+        self.newest, self.before = watermark, self.offsets - read
+
+    @property
+    def last(self) -> int | None:
+        """The event time (ms) of its last record, at the density of those before its last batch."""
+        if self.first is None or self.newest is None or self.newest < self.first or not self.before:
+            return self.first
+        return self.first + (self.newest - self.first) * self.offsets // self.before
 
 
 @dataclass(slots=True)
@@ -71,6 +87,7 @@ class Observation:
     in_group: bool = False
     shape: QueryShape = field(default_factory=QueryShape)
     _splits: dict[Key, _Split] = field(default_factory=lambda: defaultdict(_Split))
+    _reads: dict[Key, int] = field(default_factory=dict)  # the offsets of its last batch
     _sources: dict[int, _Source] = field(default_factory=lambda: defaultdict(_Source))
     _moments: list[Moment] = field(default_factory=list)
     _merge: int = 1  # so many batches go into one moment
@@ -101,6 +118,7 @@ class Observation:
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
             for split, offsets in read.items():
                 self._splits[source, split].offsets += offsets
+                self._reads[source, split] = offsets
             total, mine = sum(read.values()), self._sources[source]
             mine.budget, mine.offsets, mine.largest = budget, mine.offsets + total, max(mine.largest, total)
             if total:
@@ -124,6 +142,7 @@ class Observation:
         for split in unread:
             mine = self._splits[split.source, split.split]
             mine.ahead_ms = max(mine.ahead_ms, split.watermark - lowest)
+            mine.look(split.watermark + split.disorder, self._reads.get((split.source, split.split), 0))
         return max((split.watermark - lowest for split in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
@@ -204,7 +223,9 @@ class Observation:
                 failed_plans=beside.failed_plans,
                 in_group=self.in_group,
                 splits=tuple(
-                    SplitFindings(source, split, mine.offsets, mine.late, mine.lost, mine.ahead_ms)
+                    SplitFindings(
+                        source, split, mine.offsets, mine.late, mine.lost, mine.ahead_ms, mine.first, mine.last
+                    )
                     for (source, split), mine in sorted(self._splits.items())
                 ),
                 sources=tuple(

@@ -1,0 +1,6 @@
+"""Queries in virtual time: what a range of `max_drift` would give, by the planner and the group's
+rule themselves.
+
+Used by `lockgate simulate` and `lockgate advise`. The theory is in `lockgate.simulate.fleet`, and
+for users in `docs/guide/advisor.md`.
+"""

@@ -1,0 +1,240 @@
+"""The queries of one group in virtual time.
+
+**The model.** Each query plans, reads, and plans again, as in Spark. A plan is a real one: the
+query's draft (`lockgate.plan.draft`) gives its watermark and its reach, these are a report to the
+group (`lockgate.group.commands`), the group's rule (`lockgate.group.alignment`) gives the ceiling,
+and the draft is cut there. A batch takes `overhead_ms` and the time of its records. What a batch
+has read counts when it is done, as in Spark's progress. A query that may read nothing looks again
+when the ceiling has moved, or after `POLL_MS`.
+
+**What is left out.** Reports and announcements take `ANNOUNCE_MS`. Nothing fails, no lease ends,
+brokers answer at once. Records of a split are in order of event time; the disorder of a query only
+lowers its watermark.
+
+Two queries of one group read side by side at full speed: they do not share a machine.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from lockgate import watermark
+from lockgate.errors import InvalidValue
+from lockgate.group import commands
+from lockgate.group.alignment import evaluate
+from lockgate.group.group import Group, create
+from lockgate.simulate.readers import AlignedReader, NativeReader, VirtualReader
+from lockgate.simulate.workload import Workload
+from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+
+R = TypeVar("R", bound=VirtualReader)
+
+POLL_MS = 1_000
+ANNOUNCE_MS = 50
+LEASE_MS = 10**15
+MOST_STEPS = 2_000_000
+"""Of plans in one simulation. A workload that takes more is described wrongly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a workload came to. `max_drift_ms`: None for native Spark.
+
+    `peak_drift_ms`: within a query, at the end of any batch: the highest less the lowest event time
+    last read, over splits that were read from and have something left. `peak_lead_ms`: between
+    queries, as a batch begins: the event time that it reads up to less that of another query's
+    first unread record. `state_rows`: the most rows at once in open windows, the sum over the
+    queries. `seconds`: until the last query was done. `longest_wait_ms`: from a live record's
+    append to the end of its batch.
+    """
+
+    max_drift_ms: int | None
+    rows: int
+    lost: int
+    peak_drift_ms: int
+    peak_lead_ms: int
+    state_rows: int
+    seconds: float
+    batches: int
+    longest_wait_ms: int
+
+    @property
+    def rows_per_second(self) -> float:
+        """Of all queries together."""
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+
+def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> Outcome:
+    """The outcome of the workload under Spark as it is. `progress` is told the share that is done,
+    0 to 1.
+    """
+    readers = [NativeReader(query.in_kinds(), workload.begin) for query in workload.queries]
+    timeline = _Timeline(workload, readers, progress)
+    for reader, now in timeline:
+        ends = reader.batch(now)
+        if ends is None:
+            timeline.look_again(reader, now)
+        else:
+            timeline.reads(reader, ends, now)
+    return timeline.outcome(None)
+
+
+def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> Outcome:
+    """The outcome of the workload under alignment with this `max_drift` (ms). Raises
+    `InvalidValue` where it is not above a query's disorder.
+    """
+    for query in workload.queries:
+        if max_drift <= query.disorder_ms:
+            raise InvalidValue(
+                "max_drift", f"must be greater than the disorder of query {query.name}, {query.disorder_ms} ms"
+            )
+    readers = [AlignedReader(query.in_kinds(), workload.begin, max_drift) for query in workload.queries]
+    timeline = _Timeline(workload, readers, progress)
+    group = _Group(workload, max_drift)
+    for reader, now in timeline:
+        draft = reader.draft(now)
+        watermarks = draft.reported_watermarks()
+        ceiling, moved = group.report(reader, min(watermarks.values()), draft.reach if workload.joint else None, now)
+        if moved:
+            timeline.wake_waiting(reader, now + ANNOUNCE_MS)
+        plan = draft.plan(ceiling)
+        if plan.offsets:
+            timeline.reads(reader, reader.ends_of(plan), now)
+        elif reader.is_done:
+            if group.finish(reader, now):
+                timeline.wake_waiting(reader, now + ANNOUNCE_MS)
+            timeline.ends(reader, now)
+        else:
+            timeline.look_again(reader, now)
+    return timeline.outcome(max_drift)
+
+
+class _Group:
+    """The group of the fleet: the coordinator's commands and rule, without a coordinator."""
+
+    def __init__(self, workload: Workload, max_drift: int) -> None:
+        # A query may have any name, a source may not.
+        self._names = {query.name: f"query-{number}" for number, query in enumerate(workload.queries)}
+        config = GroupConfig(
+            max_drift_ms=max_drift,
+            lease_ms=LEASE_MS,
+            catch_up=CatchUp.JOINT if workload.joint else CatchUp.STRICT,
+            expected_sources=tuple(self._names.values()),
+        )
+        self._group: Group = create("simulated", config, workload.begin)
+        self._epochs: dict[str, int] = {}
+        for name in self._names.values():
+            self._group = commands.register(self._group, name, ReaderRegistrationEvent(subtask=0), workload.begin)
+            self._epochs[name] = self._group.readers[(name, 0)].epoch
+
+    def report(self, reader: VirtualReader, at: int, reach: int | None, now: int) -> tuple[int, bool]:
+        """The ceiling after a report, and whether the report has moved it."""
+        name = self._names[reader.load.name]
+        event = ReportedWatermarkEvent(subtask=0, epoch=self._epochs[name], watermark=at, reach=reach)
+        return self._after(commands.report(self._group, name, event, now), now)
+
+    def finish(self, reader: VirtualReader, now: int) -> bool:
+        """The reader holds no other any more. Whether that has moved the ceiling."""
+        name = self._names[reader.load.name]
+        event = ReportedWatermarkEvent(
+            subtask=0, epoch=self._epochs[name], watermark=watermark.MAX, idle=True, finished=True
+        )
+        return self._after(commands.report(self._group, name, event, now), now)[1]
+
+    def _after(self, group: Group, now: int) -> tuple[int, bool]:
+        before = self._group.revision
+        self._group, event = evaluate(group, now)
+        return event.max_desired_watermark, event.revision != before
+
+
+class _Timeline(Generic[R]):
+    """Who acts when. Iterating gives each reader that is to plan, with the time (wall clock, ms).
+    Each of them is then told what it does: `reads`, `look_again` or `ends`.
+    """
+
+    def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
+        self._workload, self._readers, self._progress = workload, readers, progress
+        self._now = workload.begin
+        self._numbers = {reader.load.name: number for number, reader in enumerate(readers)}
+        self._batches: dict[int, Mapping[str, int]] = {}
+        self._began: dict[int, int] = {}
+        self._drift = self._lead = self._read = self._serial = 0
+        self._events: list[tuple[int, int, int]] = []
+        self._due: dict[int, int] = {}
+        for number in range(len(readers)):
+            self._at(number, self._now)
+
+    def __iter__(self) -> Iterator[tuple[R, int]]:
+        for step in range(MOST_STEPS):
+            if not self._events:
+                self._progress(1.0)
+                return
+            now, serial, number = heapq.heappop(self._events)
+            if self._due.get(number) != serial:
+                continue  # it was woken earlier
+            del self._due[number]
+            self._now, reader = now, self._readers[number]
+            batch = self._batches.pop(number, None)
+            if batch is not None:
+                self._commit(reader, batch)
+                due = self._began[number] + reader.load.trigger_ms
+                if now < due:
+                    self._at(number, due)
+                    continue
+            if not step % 64:
+                self._progress(self._read / max(1, self._workload.records))
+            yield reader, now
+        raise InvalidValue("workload", f"it takes more than {MOST_STEPS:,} plans: give larger batches or a trigger")
+
+    def reads(self, reader: R, ends: Mapping[str, int], now: int) -> None:
+        """The reader begins a batch up to these offsets."""
+        number = self._numbers[reader.load.name]
+        self._batches[number], self._began[number] = ends, now
+        unread = [first for each in self._readers if each is not reader and (first := each.first_unread()) is not None]
+        self._lead = max([self._lead, *(reader.highest_in(ends) - first for first in unread)])
+        self._at(number, now + max(1, round(reader.seconds(ends) * 1000)))
+
+    def look_again(self, reader: R, now: int) -> None:
+        """The reader has nothing to read for now, or has read all."""
+        if reader.is_done:
+            self.ends(reader, now)
+        else:
+            self._at(self._numbers[reader.load.name], now + max(POLL_MS, reader.load.trigger_ms))
+
+    def ends(self, reader: R, now: int) -> None:
+        """The reader has read all that there will be."""
+        reader.tally.done_at = now
+
+    def wake_waiting(self, but: R, at: int) -> None:
+        """The ceiling has moved: readers that only wait plan again at this time."""
+        for number, reader in enumerate(self._readers):
+            if reader is not but and number in self._due and number not in self._batches:
+                self._at(number, at)
+
+    def outcome(self, max_drift: int | None) -> Outcome:
+        """The sum of all readers."""
+        tallies = [reader.tally for reader in self._readers]
+        done = max(tally.done_at for tally in tallies if tally.done_at is not None)
+        return Outcome(
+            max_drift_ms=max_drift,
+            rows=sum(tally.rows for tally in tallies),
+            lost=sum(tally.lost for tally in tallies),
+            peak_drift_ms=self._drift,
+            peak_lead_ms=self._lead,
+            state_rows=sum(tally.state_rows for tally in tallies),
+            seconds=(done - self._workload.begin) / 1000,
+            batches=sum(tally.batches for tally in tallies),
+            longest_wait_ms=max(tally.longest_wait_ms for tally in tallies),
+        )
+
+    def _at(self, number: int, time: int) -> None:
+        self._serial += 1
+        self._due[number] = self._serial
+        heapq.heappush(self._events, (time, self._serial, number))
+
+    def _commit(self, reader: R, batch: Mapping[str, int]) -> None:
+        before = reader.tally.rows
+        reader.read(batch, self._now)
+        self._read += reader.tally.rows - before
+        self._drift = max(self._drift, reader.drift())

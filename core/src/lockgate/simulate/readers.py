@@ -1,0 +1,209 @@
+"""One query in virtual time: where it stands in its splits, and what Spark does with the rows.
+
+`NativeReader` shares a batch's budget as Spark does, `AlignedReader` reads what `lockgate.plan`
+plans. Both count late rows by Spark's rule. The watermark of a batch comes from all batches before
+it, and closes windows when the batch ends. A row is late, and lost, whose window was closed by the
+batch before (`watermarkPropagator`: late events go by the watermark of one batch earlier).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lockgate.plan.draft import Draft
+from lockgate.plan.model import Backlog, Bounds, Head, Plan
+from lockgate.plan.search import Curve
+from lockgate.simulate.workload import QueryLoad, SplitLoad
+from lockgate.watermark import MIN
+
+
+class VirtualLog:
+    """The unread part of each split's log, for the planner: a `lockgate.plan.model.SplitLog`."""
+
+    def __init__(self, splits: Mapping[str, SplitLoad], positions: Mapping[str, int], ends: Mapping[str, int]) -> None:
+        self._splits, self._positions, self._ends = splits, positions, ends
+
+    @property
+    def read_budget_spent(self) -> bool:
+        """Never: to ask costs nothing here."""
+        return False
+
+    def heads(self) -> Mapping[str, Head]:
+        """The first unread record of each split."""
+        return {
+            name: Head(position, self._splits[name].time(position))
+            for name, position in self._positions.items()
+            if position < self._ends[name]
+        }
+
+    def first_after(self, event_time: int) -> Mapping[str, Head]:
+        """For each split its first unread record above `event_time` (ms)."""
+        found = {}
+        for name, split in self._splits.items():
+            offset = max(self._positions[name], split.up_to(event_time))
+            if offset < self._ends[name]:
+                found[name] = Head(offset, split.time(offset))
+        return found
+
+    def highest(self) -> Mapping[str, int]:
+        """The highest event time (ms) below each split's end."""
+        return {name: split.time(self._ends[name] - 1) for name, split in self._splits.items() if self._ends[name] > 0}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of a query's rows. `state_rows`: the most rows at once whose window was open;
+    `longest_wait_ms`: from a live record's append to the end of its batch.
+    """
+
+    rows: int = 0
+    lost: int = 0
+    batches: int = 0
+    state_rows: int = 0
+    longest_wait_ms: int = 0
+    done_at: int | None = None
+
+
+class VirtualReader:
+    """A query between two batches. `positions`: the next offset of each split. `watermark`: that of
+    Spark, in ms.
+    """
+
+    def __init__(self, load: QueryLoad, begin: int) -> None:
+        self.load, self.tally = load, Tally()
+        self.splits = {split.name: split for split in load.splits}
+        self.positions = dict.fromkeys(self.splits, 0)
+        self.watermark = MIN
+        self._closed = MIN  # windows that end at or below this watermark are closed
+        self._begin = begin
+        self._highest = MIN
+
+    def ends(self, now: int) -> dict[str, int]:
+        """The end of each split's log at `now` (wall clock, ms)."""
+        return {name: split.end_at(now) for name, split in self.splits.items()}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has read all that will ever be there."""
+        return all(self.positions[name] >= split.records for name, split in self.splits.items())
+
+    def seconds(self, ends: Mapping[str, int]) -> float:
+        """How long a batch up to these offsets takes."""
+        rows = sum(ends.values()) - sum(self.positions.values())
+        return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
+
+    def read(self, ends: Mapping[str, int], now: int) -> None:
+        """A batch up to these offsets, which is done at `now` (wall clock, ms)."""
+        cutoff = self._cutoff(self._closed)
+        for name, end in ends.items():
+            split, position = self.splits[name], self.positions[name]
+            if end <= position:
+                continue
+            self.tally.rows += end - position
+            self.tally.lost += max(0, min(end, split.up_to(cutoff - 1)) - position)
+            self._highest = max(self._highest, split.time(end - 1))
+            if split.lag_ms is not None:
+                appended = split.time(position) + split.lag_ms
+                self.tally.longest_wait_ms = max(self.tally.longest_wait_ms, now - max(appended, self._begin))
+            self.positions[name] = end
+        self.tally.batches += 1
+        self._closed = self.watermark
+        kept = sum(max(0, end - self.splits[name].up_to(cutoff - 1)) for name, end in self.positions.items())
+        self.tally.state_rows = max(self.tally.state_rows, kept)
+        self.watermark = max(self.watermark, self._highest - self.load.delay_ms)
+
+    def _cutoff(self, watermark: int) -> int:
+        """Rows below this event time (ms) are late under the watermark."""
+        if watermark == MIN:
+            return MIN
+        window = self.load.window_ms
+        return watermark // window * window if window else watermark + 1
+
+    def drift(self) -> int:
+        """The highest less the lowest event time (ms) last read, over the splits that were read
+        from and have something left.
+        """
+        times = [
+            split.time(self.positions[name] - 1)
+            for name, split in self.splits.items()
+            if 0 < self.positions[name] < split.records
+        ]
+        return max(times) - min(times) if times else 0
+
+    def first_unread(self) -> int | None:
+        """The lowest event time (ms) of an unread record; None where all are read."""
+        heads = (
+            split.time(self.positions[name])
+            for name, split in self.splits.items()
+            if self.positions[name] < split.records
+        )
+        return min(heads, default=None)
+
+    def highest_in(self, ends: Mapping[str, int]) -> int:
+        """The highest event time (ms) that a batch up to these offsets reads."""
+        return max(self.splits[name].time(end - 1) for name, end in ends.items() if end > self.positions[name])
+
+
+class NativeReader(VirtualReader):
+    """Spark as it is. It shares a batch's budget among the splits by what is unread in each
+    (`KafkaMicroBatchStream.rateLimit`).
+    """
+
+    def batch(self, now: int) -> dict[str, int] | None:
+        """Where the next batch ends; None where nothing is there."""
+        ends = self.ends(now)
+        unread = {name: end - self.positions[name] for name, end in ends.items()}
+        total = sum(unread.values())
+        if not total:
+            return None
+        budget = self.load.budget
+        if budget is None or total <= budget:
+            return ends
+        # at least one record of each split that has any, as Spark takes them
+        return {
+            name: min(end, self.positions[name] + (max(1, budget * unread[name] // total) if unread[name] else 0))
+            for name, end in ends.items()
+        }
+
+
+class AlignedReader(VirtualReader):
+    """A query that reads what `lockgate.plan` plans, under `bounds`."""
+
+    def __init__(self, load: QueryLoad, begin: int, max_drift: int) -> None:
+        super().__init__(load, begin)
+        self._bounds = Bounds(
+            max_drift=max_drift, idle_timeout=load.idle_timeout_ms, disorder=min(load.disorder_ms, max_drift - 1)
+        )
+        self._learned: Curve | None = None
+        self._caught_up: dict[str, int] = {}
+
+    def draft(self, now: int) -> Draft[str]:
+        """How far the query would get alone at `now` (wall clock, ms)."""
+        ends = self.ends(now)
+        backlogs = {}
+        for name, end in ends.items():
+            if self.positions[name] < end:
+                self._caught_up.pop(name, None)
+            else:
+                self._caught_up.setdefault(name, now)
+            backlogs[name] = Backlog(
+                source=0,
+                position=self.positions[name],
+                end=end,
+                known_until=now,
+                caught_up_since=self._caught_up.get(name),
+                lag_bound=self._lag_bound(name),
+            )
+        log = VirtualLog(self.splits, dict(self.positions), ends)
+        draft = Draft.of(backlogs, log, self._bounds, {0: self.load.budget}, self._learned)
+        self._learned = draft.curve
+        return draft
+
+    def _lag_bound(self, name: str) -> int | None:
+        """What a live split's producer has shown; as in the planner never below the drift."""
+        lag = self.splits[name].lag_ms
+        return None if lag is None else max(lag, self._bounds.max_drift)
+
+    @staticmethod
+    def ends_of(plan: Plan[str]) -> dict[str, int]:
+        """Where a planned batch ends."""
+        return {name: split.end for name, split in plan.splits.items()}

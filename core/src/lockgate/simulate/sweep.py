@@ -1,0 +1,70 @@
+"""A workload under native Spark and a range of `max_drift`, and which of them to take.
+
+**The advice.** Of the drifts under which no row is lost, one reads fastest, and under one no live
+record waits longer than it must. The advice is the smallest drift that comes near to both
+(`FAST_ENOUGH`): a smaller drift leaves more of the delay for producers that are later than they
+were. Where every drift loses rows, there is no advice but a longer watermark delay.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lockgate.errors import InvalidValue
+from lockgate.simulate.fleet import Outcome, aligned, native
+from lockgate.simulate.workload import Workload
+
+FAST_ENOUGH = 0.95
+DEFAULT_SHARES = (1, 2, 5, 10, 20, 60)
+"""The drifts that are tried where none are given: the shortest delay by each of these numbers, and
+twice the delay, which is too much.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """The outcomes of one workload: native Spark, and each `max_drift`, the smallest first."""
+
+    native: Outcome
+    aligned: tuple[Outcome, ...]
+
+    @property
+    def advised(self) -> Outcome | None:
+        """The outcome of the `max_drift` to take; None where each loses rows."""
+        whole = [outcome for outcome in self.aligned if not outcome.lost]
+        fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
+        freshest = min((outcome.longest_wait_ms for outcome in whole), default=0)
+        return next(
+            (
+                outcome
+                for outcome in whole
+                if outcome.rows_per_second >= FAST_ENOUGH * fastest
+                and outcome.longest_wait_ms * FAST_ENOUGH <= freshest
+            ),
+            None,
+        )
+
+
+def default_drifts(workload: Workload) -> tuple[int, ...]:
+    """The drifts (ms) to try, by the shortest watermark delay and above the disorder."""
+    delay = min(query.delay_ms for query in workload.queries)
+    disorder = max(query.disorder_ms for query in workload.queries)
+    drifts = {delay // share for share in DEFAULT_SHARES} | {2 * delay}
+    return tuple(sorted(drift for drift in drifts if drift > disorder)) or (disorder + 1,)
+
+
+def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
+    """The outcomes of native Spark and of each drift (ms). `progress` is told the share that is
+    done, 0 to 1. Raises `InvalidValue` where no drift is given, or one is not above the disorder.
+    """
+    if not drifts:
+        raise InvalidValue("max_drift", "give at least one")
+    ordered = sorted(set(drifts))
+    runs = len(ordered) + 1
+
+    def part(done: int) -> Callable[[float], None]:
+        return lambda share: progress((done + share) / runs)
+
+    return Sweep(
+        native=native(workload, part(0)),
+        aligned=tuple(aligned(workload, drift, part(number)) for number, drift in enumerate(ordered, 1)),
+    )

@@ -1,0 +1,225 @@
+"""The workload of a simulation: queries, their splits, and what each split holds.
+
+A split's log is described, not listed: stretches of records that are evenly apart in event time.
+So a split of a million records costs as much as one of ten.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from lockgate.errors import InvalidValue
+
+MOST_KINDS = 64
+"""How many splits of a query are simulated one by one. With more, those of one span count as one,
+and then those whose spans are nearly equal.
+"""
+
+
+class Stretch(NamedTuple):
+    """`records` of a split, evenly apart from event time `first` up to `end` (exclusive), in ms."""
+
+    records: int
+    first: int
+    end: int
+
+    def time(self, number: int) -> int:
+        """The event time (ms) of its record with this number, from 0 on."""
+        return self.first + number * (self.end - self.first) // self.records
+
+    def up_to(self, event_time: int) -> int:
+        """How many of its records have an event time at or below `event_time` (ms)."""
+        if event_time < self.first:
+            return 0
+        width = self.end - self.first
+        if event_time >= self.end or width == 0:
+            return self.records
+        # the first record whose event time is above: number · width // records > event_time - first
+        return min(self.records, -(-(event_time - self.first + 1) * self.records // width))
+
+
+@dataclass(frozen=True, slots=True)
+class SplitLoad:
+    """The log of one split: stretches in order of event time. `lag_ms`: each record is appended so
+    long after its event time; None: all records are there at the start.
+
+    Raises `InvalidValue` for stretches that are empty or go back in event time.
+    """
+
+    name: str
+    stretches: tuple[Stretch, ...]
+    lag_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        before = None
+        for stretch in self.stretches:
+            if stretch.records < 1:
+                raise InvalidValue(f"split {self.name}", f"a stretch must hold a record, not {stretch.records}")
+            if stretch.end < stretch.first or (before is not None and stretch.first < before):
+                raise InvalidValue(f"split {self.name}", "event time must not go back from one stretch to the next")
+            before = stretch.end
+        if self.lag_ms is not None and self.lag_ms < 0:
+            raise InvalidValue(f"split {self.name}", f"the lag must be 0 or more, not {self.lag_ms} ms")
+
+    @property
+    def records(self) -> int:
+        """How many records the log holds in the end."""
+        return sum(stretch.records for stretch in self.stretches)
+
+    def time(self, offset: int) -> int:
+        """The event time (ms) of the record at an offset that the log holds."""
+        for stretch in self.stretches:
+            if offset < stretch.records:
+                return stretch.time(offset)
+            offset -= stretch.records
+        raise InvalidValue(f"split {self.name}", f"it holds no record at {offset} beyond its end")
+
+    def up_to(self, event_time: int) -> int:
+        """How many records have an event time at or below `event_time` (ms)."""
+        return sum(stretch.up_to(event_time) for stretch in self.stretches)
+
+    def end_at(self, wall: int) -> int:
+        """The log's end at a wall clock (ms)."""
+        return self.records if self.lag_ms is None else self.up_to(wall - self.lag_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLoad:
+    """One query: what it reads, how fast, and what Spark's watermark does with it.
+
+    `budget`: records a batch (`maxOffsetsPerTrigger`); None: no limit. `records_per_second`, and
+    `overhead_ms` for each batch: how fast it reads. `trigger_ms`: the least time from one batch's
+    begin to the next. `delay_ms`: of `withWatermark`. `window_ms`: the length of its windows; 0: a
+    row is late by itself. `idle_timeout_ms`, `disorder_ms`: as in `Alignment`.
+    """
+
+    name: str
+    splits: tuple[SplitLoad, ...]
+    records_per_second: float
+    delay_ms: int
+    budget: int | None = None
+    overhead_ms: int = 1_000
+    trigger_ms: int = 0
+    window_ms: int = 0
+    idle_timeout_ms: int = 60_000
+    disorder_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.splits:
+            raise InvalidValue(f"query {self.name}", "it reads no split: give it one")
+        if self.records_per_second <= 0:
+            raise InvalidValue(f"query {self.name}: records_per_second", "must be above 0")
+        if self.budget is not None and self.budget < 1:
+            raise InvalidValue(f"query {self.name}: max_offsets_per_trigger", f"must be above 0, not {self.budget}")
+        for field in ("delay_ms", "overhead_ms", "trigger_ms", "window_ms", "idle_timeout_ms", "disorder_ms"):
+            if getattr(self, field) < 0:
+                raise InvalidValue(f"query {self.name}: {field}", f"must be 0 or more, not {getattr(self, field)}")
+
+    @property
+    def records(self) -> int:
+        """How many records it reads in the end."""
+        return sum(split.records for split in self.splits)
+
+    def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
+        """The same load in `most` splits or little more: one in the place of all that cover the
+        same event time with the same lag.
+
+        A plan cuts all splits at one event time, and Spark shares a batch by what is unread. So
+        splits of one span advance alike, whatever their density, and their sum advances with them.
+        That is exact up to single records: the drift between two records that follow each other in
+        sparse splits is lost.
+        """
+        if len(self.splits) <= most:
+            return self
+        parts, kinds = most, _merged(self.splits)
+        while len(kinds) > most and parts > 1:
+            parts //= 2
+            kinds = _merged(map(_Grid.over(self.splits, parts).rounded, self.splits))
+        return replace(self, splits=tuple(kinds))
+
+
+def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
+    found: dict[object, SplitLoad] = {}
+    for split in splits:
+        if len(split.stretches) == 1:
+            kind: object = (split.stretches[0].first, split.stretches[0].end, split.lag_ms)
+        else:
+            kind = (split.stretches, split.lag_ms, split.name) if split.stretches else (split.lag_ms,)
+        other = found.get(kind)
+        if other is None:
+            found[kind] = split
+        elif split.stretches:
+            (stretch,), (more,) = other.stretches, split.stretches
+            both = Stretch(stretch.records + more.records, stretch.first, stretch.end)
+            found[kind] = SplitLoad(other.name, (both,), split.lag_ms)
+    return list(found.values())
+
+
+class _Grid(NamedTuple):
+    """Where the ends of spans and the lags (ms) are rounded to: outwards, but not beyond all."""
+
+    first: int
+    end: int
+    step: int
+    lag_step: int
+
+    @classmethod
+    def over(cls, splits: Iterable[SplitLoad], parts: int) -> "_Grid":
+        filled = [split for split in splits if split.stretches]
+        first = min(split.stretches[0].first for split in filled)
+        end = max(split.stretches[-1].end for split in filled)
+        lag = max(split.lag_ms or 0 for split in filled)
+        return cls(first, end, max(1, -(-(end - first) // parts)), max(1, -(-lag // parts)))
+
+    def rounded(self, split: SplitLoad) -> SplitLoad:
+        if not split.stretches:
+            return split
+        first = self.first + (split.stretches[0].first - self.first) // self.step * self.step
+        end = min(self.end, self.first - (self.first - split.stretches[-1].end) // self.step * self.step)
+        lag = None if split.lag_ms is None else -(-split.lag_ms // self.lag_step) * self.lag_step
+        return SplitLoad(split.name, (Stretch(split.records, first, end),), lag)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The queries of one group. `joint`: the group's catch-up is `joint`, else `strict`.
+    `start_ms`: the wall clock at which all queries start; None: once every record that is not live
+    is there and no producer can be behind.
+    """
+
+    queries: tuple[QueryLoad, ...]
+    joint: bool = True
+    start_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [query.name for query in self.queries]
+        if not names:
+            raise InvalidValue("workload", "it has no query")
+        if len(set(names)) < len(names):
+            raise InvalidValue("workload", "two of its queries have the same name")
+
+    @property
+    def records(self) -> int:
+        """How many records all queries read in the end."""
+        return sum(query.records for query in self.queries)
+
+    @property
+    def begin(self) -> int:
+        """The wall clock (ms) at which the queries start."""
+        if self.start_ms is not None:
+            return self.start_ms
+        live = [
+            split.stretches[0].first
+            for query in self.queries
+            for split in query.splits
+            if split.lag_ms is not None and split.stretches
+        ]
+        if live:
+            return min(live)
+        ends = [
+            split.stretches[-1].end + query.idle_timeout_ms
+            for query in self.queries
+            for split in query.splits
+            if split.stretches
+        ]
+        return max(ends, default=0) + 1

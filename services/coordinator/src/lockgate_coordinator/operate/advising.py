@@ -1,0 +1,205 @@
+"""The commands that tell what a `max_drift` would give: `simulate` a workload, `advise` a group."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from lockgate.duration import spoken
+from lockgate.errors import InvalidValue
+from lockgate.simulate.fleet import Outcome
+from lockgate.simulate.sweep import Sweep, default_drifts, sweep
+from lockgate.simulate.workload import Workload
+from lockgate_coordinator.operate.client import Json
+from lockgate_coordinator.operate.durations import milliseconds
+from lockgate_coordinator.operate.faults import Fault, NotFound
+from lockgate_coordinator.operate.group_loads import Given, load_of, look
+from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, GroupArgument, TokenFile, Url, asking
+from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
+from lockgate_coordinator.operate.workloads import read_observed, read_workload
+
+READERS = 1_000
+LOOK_S = 1.0  # between two moves of the bar
+
+Drifts = Annotated[
+    str | None,
+    typer.Option(
+        "--max-drift",
+        help="The drifts to try, commas between: 1min,5min,20min. [default: by the watermark delay]",
+        show_default=False,
+    ),
+]
+Window = Annotated[
+    str, typer.Option("--window", help="The length of the query's windows; 0s: none, rows are late by themselves.")
+]
+
+
+def simulate(
+    workload: Annotated[
+        Path, typer.Argument(metavar="WORKLOAD", exists=True, dir_okay=False, help="A workload in YAML.")
+    ],
+    observed: Annotated[
+        bool, typer.Option("--observed", help="The file is the report in JSON of a run in mode observe.")
+    ] = False,
+    window: Window = "0s",
+    max_drift: Drifts = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """What native Spark and a range of max_drift give for a workload: rows lost, drift, rows in
+    state, speed. It runs the planner and the group's rule themselves, in virtual time.
+    """
+    try:
+        _tell(read_observed(workload, milliseconds(window)) if observed else read_workload(workload), max_drift, output)
+    except Fault as fault:
+        typer.echo(f"lockgate: {fault}", err=True)
+        raise typer.Exit(1) from fault
+
+
+def advise(
+    group: GroupArgument,
+    delay: Annotated[str, typer.Option("--delay", help="The watermark delay of the queries.")] = "10min",
+    window: Window = "0s",
+    max_drift: Drifts = None,
+    watch_for: Annotated[str, typer.Option("--watch-for", help="How long the group is watched first.")] = "1min",
+    batch_overhead: Annotated[str, typer.Option("--batch-overhead", help="What a batch takes beside its rows.")] = "1s",
+    trigger: Annotated[str, typer.Option("--trigger", help="The trigger interval of the queries.")] = "0s",
+    records_per_second: Annotated[
+        float | None,
+        typer.Option("--records-per-second", min=1, help="How fast each query reads. [default: as it does now]"),
+    ] = None,
+    url: Url = DEFAULT_URL,
+    token_file: TokenFile = None,
+    ca: Ca = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Watch a group for a minute, then tell which max_drift to take: what native Spark and a range
+    of drifts give for what its queries have still to read.
+    """
+    given = Given(
+        delay_ms=milliseconds(delay),
+        window_ms=milliseconds(window),
+        overhead_ms=milliseconds(batch_overhead),
+        trigger_ms=milliseconds(trigger),
+        records_per_second=records_per_second,
+    )
+    seconds = milliseconds(watch_for) / 1000
+    with asking(url, token_file, ca) as client:
+        try:
+            found = client.group(group, READERS)
+        except NotFound as fault:
+            raise client.with_near_names(fault, group) from fault
+        names = [each["source"] for each in found["sources"]]
+
+        def page(source: str, after: str | None) -> Json:
+            return client.source(group, source, READERS, after)
+
+        first = look(page, names)
+        with _progress(f"watching {group}", output) as advance:
+            _wait(seconds, advance)
+        loaded = load_of(group, found["config"], first, look(page, names), given)
+        _tell(loaded.workload, max_drift, output, loaded.assumed, found["config"]["max_drift_ms"])
+
+
+def _wait(seconds: float, advance: Callable[[float], None]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        advance(1 - left / seconds)
+        time.sleep(min(LOOK_S, left))
+
+
+def _tell(
+    workload: Workload, drifts: str | None, output: Output, assumed: list[str] | None = None, now_ms: int | None = None
+) -> None:
+    tried = default_drifts(workload) if drifts is None else tuple(milliseconds(each) for each in drifts.split(","))
+    try:
+        with _progress("simulating", output) as advance:
+            found = sweep(workload, tried, advance)
+    except InvalidValue as error:
+        raise Fault(f"{error}") from error
+    sentences = told(workload, found, now_ms)
+    if output is not Output.TABLE:
+        advised = found.advised
+        answer = {
+            "native": asdict(found.native),
+            "aligned": [asdict(outcome) for outcome in found.aligned],
+            "advised_max_drift_ms": None if advised is None else advised.max_drift_ms,
+            "advice": sentences,
+            "assumed": assumed or [],
+        }
+        print_answer(answer, output)
+        return
+    console = Console(highlight=False)
+    console.print(_table(workload, found))
+    for sentence in sentences:
+        console.print(sentence)
+    for sentence in assumed or []:
+        console.print(f"Assumed: {sentence}", style="dim")
+
+
+def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
+    """The advice in sentences. `now_ms`: the `max_drift` that the group has."""
+    native, advised = found.native, found.advised
+    sentences = [
+        f"Native Spark loses {native.lost:,} of {native.rows:,} rows."
+        if native.lost
+        else f"Native Spark loses none of {native.rows:,} rows."
+    ]
+    if advised is None or advised.max_drift_ms is None:
+        least = min(found.aligned, key=lambda outcome: outcome.lost)
+        sentences.append(
+            f"Every max_drift that was tried loses rows, {spoken(least.max_drift_ms or 0)} the fewest with "
+            f"{least.lost:,}. Make the watermark delay longer, or try smaller drifts."
+        )
+        return sentences
+    speed = advised.rows_per_second / native.rows_per_second if native.rows_per_second else 1.0
+    sentences.append(
+        f"Take max_drift {spoken(advised.max_drift_ms)}: it loses no row, at {speed:.0%} of native Spark's speed."
+    )
+    if now_ms is not None and now_ms != advised.max_drift_ms:
+        sentences.append(f"The group has {spoken(now_ms)} now.")
+    delay = min(query.delay_ms for query in workload.queries)
+    if advised.max_drift_ms > delay:
+        sentences.append(f"It is above the watermark delay of {spoken(delay)}: other data may lose rows under it.")
+    return sentences
+
+
+def _table(workload: Workload, found: Sweep) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    live = any(split.lag_ms is not None for query in workload.queries for split in query.splits)
+    between = len(workload.queries) > 1
+    table.add_column("max_drift")
+    for head in ("rows lost", "drift", *(["between queries"] if between else []), "rows in state", "speed", "batches"):
+        table.add_column(head, justify="right")
+    if live:
+        table.add_column("longest wait", justify="right")
+    for outcome in (found.native, *found.aligned):
+        advised = outcome is found.advised
+        cells = [_name(outcome), f"{outcome.lost:,}", spoken(outcome.peak_drift_ms)]
+        cells += [spoken(outcome.peak_lead_ms)] if between else []
+        speed = outcome.rows_per_second / found.native.rows_per_second if found.native.rows_per_second else 1.0
+        cells += [f"{outcome.state_rows:,}", f"{speed:.0%}", f"{outcome.batches:,}"]
+        cells += [spoken(outcome.longest_wait_ms)] if live else []
+        table.add_row(*cells, style="bold" if advised else "red" if outcome.lost else None)
+    return table
+
+
+def _name(outcome: Outcome) -> str:
+    return "native" if outcome.max_drift_ms is None else spoken(outcome.max_drift_ms)
+
+
+@contextmanager
+def _progress(title: str, output: Output) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error, where that is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    shown = console.is_terminal and output is Output.TABLE
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+        task = progress.add_task(title, total=1.0)
+        yield lambda share: progress.update(task, completed=share)

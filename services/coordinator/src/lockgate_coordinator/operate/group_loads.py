@@ -1,0 +1,185 @@
+"""The workload of a living group, from two looks at its readers some time apart.
+
+A coordinator knows where each split stands, not what its log holds. Two looks give the rest: how
+far a split's watermark has risen for the offsets that were read, and how much its producer has
+appended. What had to be assumed is told in sentences.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from lockgate.duration import spoken
+from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
+from lockgate.watermark import MAX, MIN
+from lockgate_coordinator.operate.faults import Fault
+
+LIVE_MS = 3_600_000
+"""For so long producers that append go on, in the simulation."""
+
+SPAN_MS = 3_600_000
+"""Over so much event time unread records lie where nothing tells."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLook:
+    """All readers of a group at one moment. `now`: the coordinator's clock in ms. `readers`: those
+    of each source, with their splits.
+    """
+
+    now: int
+    readers: dict[str, list[Json]]
+
+    def splits(self, source: str) -> dict[str, Json]:
+        """The splits of a source that tell where they stand."""
+        return {
+            name: split
+            for reader in self.readers.get(source, [])
+            for name, split in reader["splits"].items()
+            if split.get("position") is not None and split.get("end") is not None and MIN < split["watermark"] < MAX
+        }
+
+
+@dataclass(slots=True)
+class GroupLoad:
+    """The workload of a group, and what had to be assumed for it."""
+
+    workload: Workload
+    assumed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the coordinator cannot know of the queries, in ms and records."""
+
+    delay_ms: int
+    window_ms: int
+    overhead_ms: int
+    trigger_ms: int
+    records_per_second: float | None
+
+
+def look(source: Callable[[str, str | None], Json], names: list[str]) -> GroupLook:
+    """Looks at all readers. `source`: a page of one source's readers, after a subtask."""
+    readers, now = dict[str, list[Json]](), 0
+    for name in names:
+        readers[name], after = [], None
+        while True:
+            page = source(name, after)
+            readers[name] += page["readers"]
+            now = page["now"]
+            if page["next"] is None:
+                break
+            after = str(page["next"])
+    return GroupLook(now, readers)
+
+
+def load_of(group: str, config: Json, first: GroupLook, second: GroupLook, given: Given) -> GroupLoad:
+    """The workload of the group as of the second look. Raises `Fault` where no reader tells
+    positions.
+    """
+    queries, assumed = list[QueryLoad](), list[str]()
+    for name in second.readers:
+        if second.splits(name):
+            queries.append(_query(name, first, second, given, assumed))
+        else:
+            assumed.append(f"{name} reports no splits with positions, so it is left out.")
+    if not queries:
+        raise Fault(f"no reader of group {group} reports splits with positions: there is nothing to simulate")
+    assumed.append(
+        f"The watermark delay is {spoken(given.delay_ms)} and windows have {spoken(given.window_ms)}: "
+        "--delay and --window set them."
+    )
+    joint = config.get("catch_up", "joint") == "joint"
+    return GroupLoad(Workload(queries=tuple(queries), joint=joint, start_ms=second.now), assumed)
+
+
+def _query(name: str, first: GroupLook, second: GroupLook, given: Given, assumed: list[str]) -> QueryLoad:
+    before, after = first.splits(name), second.splits(name)
+    density = _densities(before, after)
+    if not density:
+        assumed.append(
+            f"No split of {name} has moved between the two looks, so the unread records of each are taken to lie "
+            f"evenly up to now, or over {spoken(SPAN_MS)}. Call again while the query reads."
+        )
+    usual = median(density.values()) if density else None
+    lag = max((_lag(reader) for reader in second.readers[name]), default=0)
+    splits = [
+        split
+        for split_name, found in after.items()
+        if (
+            split := _split(
+                split_name, before.get(split_name), found, density.get(split_name, usual), lag, first.now, second.now
+            )
+        )
+    ]
+    rows = sum(after[each]["position"] - before[each]["position"] for each in after if each in before)
+    seconds = (second.now - first.now) / 1000
+    batches = sum(_batches(name, first, second))
+    rate = given.records_per_second
+    if rate is None:
+        rate = 100_000.0
+        if rows > 0 and seconds > 0:
+            rate = rows / max(0.05 * seconds, seconds - batches * given.overhead_ms / 1000)
+            assumed.append(f"{name} reads {rate:,.0f} records a second, as between the two looks.")
+        else:
+            assumed.append(f"{name} has read nothing between the two looks: {rate:,.0f} records a second are assumed.")
+    return QueryLoad(
+        name=name,
+        splits=tuple(splits) or (SplitLoad("none", ()),),
+        records_per_second=rate,
+        delay_ms=given.delay_ms,
+        window_ms=given.window_ms,
+        overhead_ms=given.overhead_ms,
+        trigger_ms=given.trigger_ms,
+        budget=max(1, rows // batches) if rows > 0 and batches > 0 else None,
+    )
+
+
+def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
+    """Records a ms of event time, of each split that was read between the looks."""
+    found = {}
+    for name, split in after.items():
+        if name in before:
+            rows = split["position"] - before[name]["position"]
+            risen = split["watermark"] - before[name]["watermark"]
+            if rows > 0 and risen > 0:
+                found[name] = rows / risen
+    return found
+
+
+def _split(
+    name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
+) -> SplitLoad | None:
+    """The unread records of a split, and an hour more where its producer appends."""
+    unread = max(0, after["end"] - after["position"])
+    begin = after["watermark"] + 1
+    newest = now - lag
+    stretches = []
+    if unread:
+        until = newest if newest > begin else begin + SPAN_MS
+        if density:
+            until = begin + max(1, min(until - begin, round(unread / density)))
+        stretches.append(Stretch(unread, begin, until))
+    appended = 0 if before is None or now <= then else after["end"] - before["end"]
+    hourly = appended * LIVE_MS // max(1, now - then)
+    if hourly <= 0:
+        return SplitLoad(name, tuple(stretches)) if stretches else None
+    begin = max([newest, *(stretch.end for stretch in stretches)])
+    return SplitLoad(name, (*stretches, Stretch(hourly, begin, begin + LIVE_MS)), max(0, now - begin))
+
+
+def _lag(reader: Json) -> int:
+    return ((reader.get("facts") or {}).get("producer_lag_ms")) or 0
+
+
+def _batches(name: str, first: GroupLook, second: GroupLook) -> Iterator[int]:
+    """How many batches each reader has ended between the looks."""
+    before = {reader["subtask"]: reader for reader in first.readers.get(name, [])}
+    for reader in second.readers[name]:
+        old = before.get(reader["subtask"])
+        if old is not None and old["batch_id"] is not None and reader["batch_id"] is not None:
+            yield max(0, reader["batch_id"] - old["batch_id"])

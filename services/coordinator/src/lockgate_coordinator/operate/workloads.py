@@ -1,0 +1,166 @@
+"""Workloads for a simulation: as a file describes them, or as a run in mode observe has seen them.
+
+Raises `Fault` for a text that is no workload, with the place of the fault.
+"""
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import yaml
+from typer import BadParameter
+
+from lockgate.errors import InvalidValue
+from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
+from lockgate_coordinator.operate.durations import milliseconds
+from lockgate_coordinator.operate.faults import Fault
+
+OBSERVED = "lockgate-observed"
+
+
+class SplitText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}):
+    """`count` splits that are alike: `records` in each, evenly from `from` to `to`. `lag`: they are
+    appended so long after their event time; without it all are there at the start.
+    """
+
+    records: int
+    from_: datetime
+    to: datetime
+    count: int = 1
+    lag: str | None = None
+
+
+class QueryText(msgspec.Struct, forbid_unknown_fields=True):
+    """One query, by the words of `Alignment` and of Spark."""
+
+    delay: str
+    splits: list[SplitText]
+    records_per_second: float = 100_000.0
+    max_offsets_per_trigger: int | None = None
+    batch_overhead: str = "1s"
+    trigger: str = "0s"
+    window: str = "0s"
+    idle_timeout: str = "1min"
+    disorder: str = "0s"
+
+
+class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
+    """The queries of one group. `start`: the wall clock at which they begin."""
+
+    queries: dict[str, QueryText]
+    catch_up: Literal["joint", "strict"] = "joint"
+    start: datetime | None = None
+
+
+def read_workload(path: Path) -> Workload:
+    """The workload that a YAML or JSON file describes."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = msgspec.convert(found, WorkloadText)
+        return Workload(
+            queries=tuple(_query(name, query) for name, query in text.queries.items()),
+            joint=text.catch_up == "joint",
+            start_ms=None if text.start is None else _ms(text.start),
+        )
+    except yaml.YAMLError as error:
+        raise Fault(f"{path} is no YAML: {error}") from error
+    except (msgspec.ValidationError, InvalidValue, BadParameter) as error:
+        raise Fault(f"{path} describes no workload: {error}") from error
+
+
+def _query(name: str, text: QueryText) -> QueryLoad:
+    return QueryLoad(
+        name=name,
+        splits=tuple(
+            SplitLoad(
+                f"{number}-{copy}",
+                (Stretch(split.records, _ms(split.from_), _ms(split.to)),) if split.records else (),
+                None if split.lag is None else milliseconds(split.lag),
+            )
+            for number, split in enumerate(text.splits)
+            for copy in range(split.count)
+        ),
+        records_per_second=text.records_per_second,
+        delay_ms=milliseconds(text.delay),
+        budget=text.max_offsets_per_trigger,
+        overhead_ms=milliseconds(text.batch_overhead),
+        trigger_ms=milliseconds(text.trigger),
+        window_ms=milliseconds(text.window),
+        idle_timeout_ms=milliseconds(text.idle_timeout),
+        disorder_ms=milliseconds(text.disorder),
+    )
+
+
+class ObservedSplit(msgspec.Struct):
+    """Of a split in the report of a run in mode observe."""
+
+    source: int
+    split: str
+    offsets: int
+    first: datetime | None = None
+    last: datetime | None = None
+
+
+class ObservedSource(msgspec.Struct):
+    """Of a source in such a report."""
+
+    source: int
+    max_offsets_per_trigger: int | None = None
+    largest_batch: int = 0
+
+
+class ObservedRun(msgspec.Struct):
+    """The fields that a simulation needs of such a report."""
+
+    schema: str
+    query: dict[str, str | None]
+    watermark_delay_ms: int | None
+    disorder_ms: int
+    batches: dict[str, int]
+    busy_ms: int
+    sources: list[ObservedSource]
+    splits: list[ObservedSplit]
+
+
+def read_observed(path: Path, window_ms: int) -> Workload:
+    """The workload of a run in mode observe, by its report in JSON. `window_ms`: the length of the
+    query's windows, which the report does not know.
+    """
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)
+    except msgspec.DecodeError as error:
+        raise Fault(f"{path} is no report of a run in mode observe, or of an older release: {error}") from error
+    if run.schema != OBSERVED:
+        raise Fault(f"{path} is no report of a run in mode observe: its schema is {run.schema!r}, not {OBSERVED!r}")
+    if run.watermark_delay_ms is None:
+        raise Fault(f"{path}: the query has no watermark, so no row is late, and there is nothing to simulate")
+    splits = tuple(
+        SplitLoad(f"{each.source}/{each.split}", (Stretch(each.offsets, _ms(each.first), _ms(each.last) + 1),))
+        for each in run.splits
+        if each.offsets and each.first is not None and each.last is not None
+    )
+    rows, batches = sum(split.records for split in splits), max(1, run.batches["read"])
+    if not rows:
+        raise Fault(f"{path}: the run has read no record whose event time it knows")
+    budgets = [each.max_offsets_per_trigger or each.largest_batch for each in run.sources]
+    return Workload(
+        queries=(
+            QueryLoad(
+                name=run.query.get("name") or "query",
+                splits=splits,
+                # The report has the time of all batches together, and no part of it as fixed.
+                records_per_second=rows / max(0.001, run.busy_ms / 1000),
+                overhead_ms=0,
+                delay_ms=run.watermark_delay_ms,
+                budget=sum(budgets) if all(budgets) else max(1, rows // batches),
+                window_ms=window_ms,
+                disorder_ms=run.disorder_ms,
+            ),
+        )
+    )
+
+
+def _ms(at: datetime) -> int:
+    """As epoch ms. A time without a zone is UTC."""
+    return round((at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp() * 1000)

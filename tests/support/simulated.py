@@ -1,0 +1,25 @@
+"""The demo's topic as a workload to simulate."""
+
+from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
+from lockgate_testbed.skew import HOUR_MS, SkewedTopic
+
+
+def splits_of(topic: SkewedTopic) -> tuple[SplitLoad, ...]:
+    return tuple(
+        SplitLoad(f"{topic.name}-{partition}", (Stretch(count, *topic.span_ms(partition)),) if count else ())
+        for partition, count in enumerate(topic.counts())
+    )
+
+
+def demo_workload(records: int) -> Workload:
+    """Acts one and two of `make demo`: a windowed count in batches of a tenth of the topic."""
+    topic = SkewedTopic("orders", records=records, empty=True, late_start_hours=6.0)
+    query = QueryLoad(
+        name="count",
+        splits=splits_of(topic),
+        records_per_second=200_000.0,
+        delay_ms=600_000,
+        window_ms=HOUR_MS,
+        budget=max(1, records // 10),
+    )
+    return Workload(queries=(query,))
