@@ -66,6 +66,7 @@ KNOWN_TO = {
     },
     "lockgate_spark": {
         "pyspark": (
+            "lockgate_spark.packages",
             *WAYS_IN,
             "lockgate_spark.jvm",
             "lockgate_spark.gates.foreach_batch",
@@ -82,7 +83,7 @@ KNOWN_TO = {
 # The floors of the client, lowest first: its rooms, and the modules at its root.
 CLIENT_LAYERS = (
     {"errors", "event_times", "query_watermark", "running"},
-    {"duration"},
+    {"duration", "packages"},
     {"config"},
     {"conf"},
     {"logs", "group"},

@@ -20,6 +20,7 @@ from lockgate_spark.errors import (
 )
 from lockgate_spark.gate import gate
 from lockgate_spark.group.outage import Coordination
+from lockgate_spark.packages import packages
 from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -49,6 +50,7 @@ __all__ = [
     "align_all",
     "alignment_of",
     "gate",
+    "packages",
     "report_progress",
     "slice_of",
     "status",

@@ -25,6 +25,7 @@ from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.jvm.stream import Table
 from lockgate_spark.jvm.zone import check_zone
+from lockgate_spark.packages import CONNECTORS
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
@@ -34,7 +35,7 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
-TESTED = ("4.0", "4.1", "4.2", "4.3")
+TESTED = tuple(CONNECTORS)
 """Spark versions whose internals the proxies are known to fit."""
 
 _SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"

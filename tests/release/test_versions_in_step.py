@@ -1,0 +1,69 @@
+"""One version of all packages, from the file VERSION; what each package carries."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from support.imports import CHECKOUT
+
+
+@pytest.fixture(scope="module")
+def releases() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("release_version", CHECKOUT / "release/version.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def copy(tmp_path: Path, releases: ModuleType) -> Path:
+    for package in releases.EVERYWHERE:
+        (tmp_path / package).mkdir(parents=True)
+        shutil.copy(CHECKOUT / package / "pyproject.toml", tmp_path / package)
+    shutil.copy(CHECKOUT / "VERSION", tmp_path)
+    return tmp_path
+
+
+def test_every_package_and_what_it_needs_of_ours_is_at_the_version_of_the_file(releases: ModuleType) -> None:
+    wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
+    declared = releases.declared()
+    assert len(declared["clients/spark"]) == 2, "its own, and that of lockgate"
+    assert {found for each in declared.values() for found in each} == {wanted}
+    assert {version(f"lockgate{name}") for name in ("", "-coordinator", "-spark")} == {wanted}
+
+
+def test_a_new_version_is_written_everywhere(releases: ModuleType, copy: Path) -> None:
+    releases.write("0.2.0rc1", copy)
+    assert {found for each in releases.declared(copy).values() for found in each} == {"0.2.0rc1"}
+    assert (copy / "VERSION").read_text(encoding="utf-8") == "0.2.0rc1\n"
+
+
+def test_what_is_no_version_changes_nothing(releases: ModuleType, copy: Path) -> None:
+    with pytest.raises(SystemExit, match=r"'0\.2' is no version"):
+        releases.write("0.2", copy)
+    assert (copy / "VERSION").read_text() == (CHECKOUT / "VERSION").read_text()
+
+
+def test_a_package_that_is_behind_is_named(releases: ModuleType, copy: Path, tmp_path: Path) -> None:
+    shutil.copytree(CHECKOUT / "release", tmp_path / "release")
+    behind = copy / "core/pyproject.toml"
+    behind.write_text(releases.OWN.sub('version = "0.0.9"', behind.read_text()))
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "release/version.py")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "core/pyproject.toml has 0.0.9" in done.stdout
+
+
+def test_each_package_carries_the_licence() -> None:
+    text = (CHECKOUT / "LICENSE").read_text(encoding="utf-8")
+    for package in ("core", "services/coordinator", "clients/spark"):
+        assert (CHECKOUT / package / "LICENSE").read_text(encoding="utf-8") == text
