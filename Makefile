@@ -11,10 +11,10 @@ BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 PACKAGES := core services/coordinator clients/spark testbed
 TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
-SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks)
+SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format dist long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,11 @@ lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_spark -p lockgate_testbed
+
+dist: $(READY) ## wheels and sdists of what is released, in build/dist, each checked; VERSION has the version
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine
+	@$(BIN)/python release/version.py
+	@$(BIN)/python release/dist.py
 
 format: $(READY) ## let ruff lay out and mend what it can
 	@$(BIN)/ruff check --fix $(SOURCES)
