@@ -84,6 +84,17 @@ def test_describe_says_in_a_sentence_who_holds(http: httpx.Client) -> None:
     assert "Everybody waits for the first report of refunds" in text
 
 
+def test_describe_shows_what_the_queries_tell(http: httpx.Client) -> None:
+    lines = said(str(http.base_url), "describe", "checkout").splitlines()
+    assert not any("rows saved" in line for line in lines), "no query has told anything"
+    facts = {"late_rows": 12, "rows_saved": 3_000, "pace": 1_500, "producer_lag_ms": 5_000}
+    retained = {"retained_until": 2_000_000_000_000, "retention_split": "orders-7"}
+    reporting(http, "orders", 0, T, facts={**facts, **retained})
+    lines = said(str(http.base_url), "describe", "checkout", width=160).splitlines()
+    assert any(re.match(r"orders/0 +12 +3,000 +1\.5× +5 s +[\d,]+ d .*\(orders-7\)", line) for line in lines)
+    assert sum("orders/1" in line for line in lines) == 1, "a query that tells nothing has no row"
+
+
 def test_describe_shows_who_is_parked_and_for_how_long(http: httpx.Client) -> None:
     reporting(http, "hourly", 0, T, park_ms=7_200_000)
     lines = said(str(http.base_url), "describe", "checkout").splitlines()

@@ -16,7 +16,21 @@ Json = dict[str, Any]
 WIDE = 110
 """From this width on readers have a column with their owners."""
 
-NUMBERS = frozenset({"drift", "held", "readers", "lease", "progress", "batch", "position"})
+NUMBERS = frozenset(
+    {
+        "drift",
+        "held",
+        "readers",
+        "lease",
+        "progress",
+        "batch",
+        "position",
+        "late rows",
+        "rows saved",
+        "drain speed",
+        "producers lag",
+    }
+)
 WHOLE = frozenset({"watermark", "ceiling"})
 """Columns whose values stay on one line. A duration may break between its two units."""
 
@@ -65,6 +79,9 @@ def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int
     why = [Text(group["reason"])] if group.get("reason") else []
     parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), *why, Text()]
     parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
+    told = [(source, reader) for source, reader in readers if reader.get("facts")]
+    if told:
+        parts += [Text(), _facts(told)]
     if splits:
         parts += [Text(), _splits(readers)]
     return Group(*parts, *_more(group, sources))
@@ -108,6 +125,27 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
         ]
         table.add_row(*cells, *([reader["owner"]] if owned else []))
     return table
+
+
+def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
+    """What the readers' queries tell beside their watermarks."""
+    table = _table("reader", "late rows", "rows saved", "drain speed", "producers lag", "retention left")
+    for source, reader in readers:
+        facts = reader["facts"]
+        left = span(facts["retention_left_ms"])
+        table.add_row(
+            f"{source}/{reader['subtask']}",
+            _count(facts["late_rows"]),
+            _count(facts["rows_saved"]),
+            "–" if facts["pace"] is None else f"{facts['pace'] / 1000:,.3g}×",
+            span(facts["producer_lag_ms"]),
+            left if facts["retention_split"] is None else f"{left} ({facts['retention_split']})",
+        )
+    return table
+
+
+def _count(rows: int | None) -> str:
+    return "–" if rows is None else f"{rows:,}"
 
 
 def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
