@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from lockgate_coordinator.__main__ import cli
 from lockgate_coordinator.operate import advising
 from lockgate_coordinator.operate.faults import Fault
-from lockgate_coordinator.operate.group_loads import Given, GroupLook, load_of
+from lockgate_coordinator.operate.group_loads import Given, GroupLook, load_of, paces_of
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.http_readers import HttpReader
 
@@ -134,6 +134,21 @@ def test_two_looks_give_density_speed_and_batches() -> None:
     assert loaded.workload.begin == NOW
 
 
+def test_a_source_that_waited_reads_as_fast_as_its_history_shows() -> None:
+    first, second = looks(reader({"a": (T0, 0, 9_000)}, 1), reader({"a": (T0 + HOUR, 1_000, 9_000)}, 2))
+
+    def sample(at: int, watermark: int) -> dict[str, Any]:
+        return {"at": at, "sources": {"orders": {"watermark": watermark}}}
+
+    history = [sample(0, T0 - 9 * HOUR), sample(1_000, T0 - 2 * HOUR), sample(2_000, T0 - HOUR), sample(12_000, T0)]
+    assert paces_of(history) == {"orders": 7 * HOUR / 1_000}
+    paces = paces_of(history, since=500)
+    assert paces == {"orders": HOUR / 1_000}, "what was before the last configuration does not count"
+    loaded = load_of("g", {}, first, second, GIVEN, paces)
+    assert loaded.workload.queries[0].records_per_second == pytest.approx(1_000)
+    assert "orders reads 1,000 records a second, by the fastest rise of its watermark in the samples." in loaded.assumed
+
+
 def test_producers_that_append_go_on_for_an_hour_with_their_lag() -> None:
     lag = 5 * MINUTE
     first, second = looks(
@@ -150,6 +165,7 @@ def test_a_group_that_stands_still_is_told_to_be_assumed() -> None:
     still = reader({"a": (T0, 0, 9_000)}, batch=1)
     loaded = load_of("g", {}, *looks(still, still), GIVEN)
     assert "No split of orders has moved" in " ".join(loaded.assumed)
+    assert "orders reads 100,000 records a second, for nothing tells." in loaded.assumed
     assert loaded.workload.queries[0].splits[0].stretches[0].end == NOW
     with pytest.raises(Fault, match="no reader of group g reports splits with positions"):
         load_of("g", {}, *looks(reader({}, 1), reader({}, 2)), GIVEN)

@@ -20,7 +20,7 @@ from lockgate.simulate.workload import Workload
 from lockgate_coordinator.operate.client import Json
 from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.faults import Fault, NotFound
-from lockgate_coordinator.operate.group_loads import Given, load_of, look
+from lockgate_coordinator.operate.group_loads import Given, load_of, look, paces_of
 from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, GroupArgument, TokenFile, Url, asking
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
 from lockgate_coordinator.operate.workloads import read_observed, read_workload
@@ -93,9 +93,14 @@ def advise(
     with asking(url, token_file, ca) as client:
         try:
             found = client.group(group, READERS)
+            configured = client.journal(group, limit=1, kind="group_configured", order="newest")
         except NotFound as fault:
             raise client.with_near_names(fault, group) from fault
-        names = [each["source"] for each in found["sources"]]
+        names, more = [each["source"] for each in found["sources"]], found["next"]
+        while more is not None:
+            further = client.group(group, READERS, more)
+            names += [each["source"] for each in further["sources"] if each["source"] not in names]
+            more = further["next"]
 
         def page(source: str, after: str | None) -> Json:
             return client.source(group, source, READERS, after)
@@ -103,7 +108,8 @@ def advise(
         first = look(page, names)
         with _progress(f"watching {group}", output) as advance:
             _wait(seconds, advance)
-        loaded = load_of(group, found["config"], first, look(page, names), given)
+        paces = paces_of(client.samples(group), configured[0]["at"] if configured else 0)
+        loaded = load_of(group, found["config"], first, look(page, names), given, paces)
         _tell(loaded.workload, max_drift, output, loaded.assumed, found["config"]["max_drift_ms"])
 
 

@@ -129,6 +129,11 @@ class CoordinatorClient:
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
+    def samples(self, group: str) -> list[Json]:
+        """The samples of the group, the oldest first."""
+        found: list[Json] = self._send("GET", f"/v1/groups/{group}/samples").json()["samples"]
+        return found
+
     def forget(self, group: str) -> None:
         self._send("DELETE", f"/v1/groups/{group}")
 

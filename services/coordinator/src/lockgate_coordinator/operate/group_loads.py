@@ -1,12 +1,14 @@
-"""The workload of a living group, from two looks at its readers some time apart.
+"""The workload of a living group, from two looks at its readers some time apart, and its history.
 
 A coordinator knows where each split stands, not what its log holds. Two looks give the rest: how
 far a split's watermark has risen for the offsets that were read, and how much its producer has
-appended. What had to be assumed is told in sentences.
+appended. A source that waits for others shows in its history how fast it reads where nothing holds
+it. What had to be assumed is told in sentences.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -17,6 +19,9 @@ from lockgate_coordinator.operate.faults import Fault
 
 LIVE_MS = 3_600_000
 """For so long producers that append go on, in the simulation."""
+
+USUAL_RATE = 100_000.0
+"""Records a second of a query of which nothing tells."""
 
 SPAN_MS = 3_600_000
 """Over so much event time unread records lie where nothing tells."""
@@ -77,14 +82,36 @@ def look(source: Callable[[str, str | None], Json], names: list[str]) -> GroupLo
     return GroupLook(now, readers)
 
 
-def load_of(group: str, config: Json, first: GroupLook, second: GroupLook, given: Given) -> GroupLoad:
-    """The workload of the group as of the second look. Raises `Fault` where no reader tells
-    positions.
+def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
+    """By source, the fastest rise of its watermark between two samples after `since` (ms), in ms of
+    event time a ms of the clock: so fast the source reads where nothing holds it.
+    """
+    paces = dict[str, float]()
+    for before, after in pairwise(each for each in samples if each["at"] >= since):
+        passed = after["at"] - before["at"]
+        for name, later in after["sources"].items():
+            earlier = before["sources"].get(name)
+            if earlier is None or passed <= 0 or not MIN < earlier["watermark"] <= later["watermark"] < MAX:
+                continue
+            paces[name] = max(paces.get(name, 0.0), (later["watermark"] - earlier["watermark"]) / passed)
+    return paces
+
+
+def load_of(
+    group: str,
+    config: Json,
+    first: GroupLook,
+    second: GroupLook,
+    given: Given,
+    paces: Mapping[str, float] | None = None,
+) -> GroupLoad:
+    """The workload of the group as of the second look. `paces`: as of `paces_of`. Raises `Fault`
+    where no reader tells positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:
         if second.splits(name):
-            queries.append(_query(name, first, second, given, assumed))
+            queries.append(_query(name, first, second, given, (paces or {}).get(name), assumed))
         else:
             assumed.append(f"{name} reports no splits with positions, so it is left out.")
     if not queries:
@@ -97,7 +124,9 @@ def load_of(group: str, config: Json, first: GroupLook, second: GroupLook, given
     return GroupLoad(Workload(queries=tuple(queries), joint=joint, start_ms=second.now), assumed)
 
 
-def _query(name: str, first: GroupLook, second: GroupLook, given: Given, assumed: list[str]) -> QueryLoad:
+def _query(
+    name: str, first: GroupLook, second: GroupLook, given: Given, pace: float | None, assumed: list[str]
+) -> QueryLoad:
     before, after = first.splits(name), second.splits(name)
     density = _densities(before, after)
     if not density:
@@ -121,12 +150,12 @@ def _query(name: str, first: GroupLook, second: GroupLook, given: Given, assumed
     batches = sum(_batches(name, first, second))
     rate = given.records_per_second
     if rate is None:
-        rate = 100_000.0
-        if rows > 0 and seconds > 0:
-            rate = rows / max(0.05 * seconds, seconds - batches * given.overhead_ms / 1000)
-            assumed.append(f"{name} reads {rate:,.0f} records a second, as between the two looks.")
-        else:
-            assumed.append(f"{name} has read nothing between the two looks: {rate:,.0f} records a second are assumed.")
+        busy = max(0.05 * seconds, seconds - batches * given.overhead_ms / 1000)
+        now = rows / busy if rows > 0 and busy > 0 else 0.0
+        unheld = 0.0 if pace is None or usual is None else 1000 * pace * sum(density.get(each, usual) for each in after)
+        rate = max(now, unheld) or USUAL_RATE
+        why = "as between the two looks" if now >= unheld else "by the fastest rise of its watermark in the samples"
+        assumed.append(f"{name} reads {rate:,.0f} records a second, {why if now or unheld else 'for nothing tells'}.")
     return QueryLoad(
         name=name,
         splits=tuple(splits) or (SplitLoad("none", ()),),
