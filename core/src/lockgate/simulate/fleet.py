@@ -38,7 +38,7 @@ MOST_STEPS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """What a workload came to. `max_drift_ms`: None for native Spark.
 
     `peak_drift_ms`: within a query, at the end of any batch: the highest less the lowest event time
@@ -65,7 +65,7 @@ class Outcome:
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
 
-def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> Outcome:
+def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
     """The outcome of the workload under Spark as it is. `progress` is told the share that is done,
     0 to 1.
     """
@@ -80,7 +80,7 @@ def native(workload: Workload, progress: Callable[[float], None] = lambda _: Non
     return timeline.outcome(None)
 
 
-def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> Outcome:
+def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
     """The outcome of the workload under alignment with this `max_drift` (ms). Raises
     `InvalidValue` where it is not above a query's disorder.
     """
@@ -212,11 +212,11 @@ class _Timeline(Generic[R]):
             if reader is not but and number in self._due and number not in self._batches:
                 self._at(number, at)
 
-    def outcome(self, max_drift: int | None) -> Outcome:
+    def outcome(self, max_drift: int | None) -> RunOutcome:
         """The sum of all readers."""
         tallies = [reader.tally for reader in self._readers]
         done = max(tally.done_at for tally in tallies if tally.done_at is not None)
-        return Outcome(
+        return RunOutcome(
             max_drift_ms=max_drift,
             rows=sum(tally.rows for tally in tallies),
             lost=sum(tally.lost for tally in tallies),

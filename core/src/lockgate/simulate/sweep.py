@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lockgate.errors import InvalidValue
-from lockgate.simulate.fleet import Outcome, aligned, native
+from lockgate.simulate.fleet import RunOutcome, aligned, native
 from lockgate.simulate.workload import Workload
 
 FAST_ENOUGH = 0.95
@@ -24,11 +24,11 @@ twice the delay, which is too much.
 class Sweep:
     """The outcomes of one workload: native Spark, and each `max_drift`, the smallest first."""
 
-    native: Outcome
-    aligned: tuple[Outcome, ...]
+    native: RunOutcome
+    aligned: tuple[RunOutcome, ...]
 
     @property
-    def advised(self) -> Outcome | None:
+    def advised(self) -> RunOutcome | None:
         """The outcome of the `max_drift` to take; None where each loses rows."""
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)

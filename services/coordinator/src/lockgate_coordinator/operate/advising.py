@@ -14,7 +14,7 @@ from rich.table import Table
 
 from lockgate.duration import spoken
 from lockgate.errors import InvalidValue
-from lockgate.simulate.fleet import Outcome
+from lockgate.simulate.fleet import RunOutcome
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import Workload
 from lockgate_coordinator.operate.client import Json
@@ -196,7 +196,7 @@ def _table(workload: Workload, found: Sweep) -> Table:
     return table
 
 
-def _name(outcome: Outcome) -> str:
+def _name(outcome: RunOutcome) -> str:
     return "native" if outcome.max_drift_ms is None else spoken(outcome.max_drift_ms)
 
 
