@@ -1,5 +1,7 @@
 """The demo's topic as a workload to simulate."""
 
+from dataclasses import replace
+
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 
@@ -9,6 +11,13 @@ def splits_of(topic: SkewedTopic) -> tuple[SplitLoad, ...]:
         SplitLoad(f"{topic.name}-{partition}", (Stretch(count, *topic.span_ms(partition)),) if count else ())
         for partition, count in enumerate(topic.counts())
     )
+
+
+def demo_group(records: int, batches_of_slow: int) -> Workload:
+    """Act three: the same count twice in a strict group, one of them in small batches."""
+    (fast,) = demo_workload(records).queries
+    slow = replace(fast, name="slow", budget=max(1, records // batches_of_slow), delay_ms=HOUR_MS)
+    return Workload(queries=(replace(fast, delay_ms=HOUR_MS), slow), joint=False)
 
 
 def demo_workload(records: int) -> Workload:

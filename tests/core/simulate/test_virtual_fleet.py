@@ -12,7 +12,7 @@ from lockgate.simulate.readers import NativeReader
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
 from lockgate.watermark import MIN
-from support.simulated import demo_workload
+from support.simulated import demo_group, demo_workload
 
 MINUTE, HOUR = 60_000, 3_600_000
 
@@ -33,6 +33,12 @@ def test_the_simulation_gives_the_figures_that_the_demo_measured(
     plain, level = native(workload), aligned(workload, 10 * MINUTE)
     assert (plain.rows, plain.lost, plain.peak_drift_ms) == (records, lost, native_drift)
     assert (level.rows, level.lost, level.peak_drift_ms) == (records, 0, aligned_drift)
+
+
+def test_the_fast_query_of_the_demo_s_third_act_is_as_far_ahead_as_the_demo_measured() -> None:
+    outcome = aligned(demo_group(2_000_000, batches_of_slow=50), HOUR)
+    assert outcome.lost == 0
+    assert outcome.peak_lead_ms == pytest.approx(3_600_000, rel=0.001), "two_queries.peak_drift_ms of the same summary"
 
 
 @st.composite
@@ -84,6 +90,17 @@ def test_a_drift_within_the_delay_loses_no_row_and_reads_all(load: QueryLoad, sh
     workload = Workload(queries=(load,))
     outcome = aligned(workload, max(1, load.delay_ms // share))
     assert (outcome.rows, outcome.lost) == (load.records, 0)
+
+
+@given(loads("a"), loads("b"))
+@settings(max_examples=12)
+def test_a_group_without_a_bound_takes_as_long_as_its_queries_alone(one: QueryLoad, other: QueryLoad) -> None:
+    begin = 20 * HOUR
+    alone = [aligned(Workload(queries=(each,), start_ms=begin), 1_000 * HOUR).seconds for each in (one, other)]
+    both = aligned(Workload(queries=(one, other), start_ms=begin), 1_000 * HOUR).seconds
+    # A reader that has to wait for the other one's first report looks again at its next trigger.
+    triggers = (one.trigger_ms + other.trigger_ms) / 1_000
+    assert both == pytest.approx(max(alone), abs=triggers + 2.0)
 
 
 @given(loads("a"), loads("b"), st.integers(10, 60))
