@@ -162,6 +162,7 @@ class _Timeline(Generic[R]):
         self._drift = self._lead = self._read = self._serial = 0
         self._events: list[tuple[int, int, int]] = []
         self._due: dict[int, int] = {}
+        self._waiting: set[int] = set()  # readers that had nothing to read when they looked last
         for number in range(len(readers)):
             self._at(number, self._now)
 
@@ -174,6 +175,7 @@ class _Timeline(Generic[R]):
             if self._due.get(number) != serial:
                 continue  # it was woken earlier
             del self._due[number]
+            self._waiting.discard(number)
             self._now, reader = now, self._readers[number]
             batch = self._batches.pop(number, None)
             if batch is not None:
@@ -200,7 +202,9 @@ class _Timeline(Generic[R]):
         if reader.is_done:
             self.ends(reader, now)
         else:
-            self._at(self._numbers[reader.load.name], now + max(POLL_MS, reader.load.trigger_ms))
+            number = self._numbers[reader.load.name]
+            self._waiting.add(number)
+            self._at(number, now + max(POLL_MS, reader.load.trigger_ms))
 
     def ends(self, reader: R, now: int) -> None:
         """The reader has read all that there will be."""
@@ -209,7 +213,7 @@ class _Timeline(Generic[R]):
     def wake_waiting(self, but: R, at: int) -> None:
         """The ceiling has moved: readers that only wait plan again at this time."""
         for number, reader in enumerate(self._readers):
-            if reader is not but and number in self._due and number not in self._batches:
+            if reader is not but and number in self._waiting:
                 self._at(number, at)
 
     def outcome(self, max_drift: int | None) -> RunOutcome:
