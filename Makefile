@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format dist long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format dist audit long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,10 @@ dist: $(READY) ## wheels and sdists of what is released, in build/dist, each che
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine
 	@$(BIN)/python release/version.py
 	@$(BIN)/python release/dist.py
+
+audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 pip-audit==2.10.1
+	@$(BIN)/python release/audit.py
 
 format: $(READY) ## let ruff lay out and mend what it can
 	@$(BIN)/ruff check --fix $(SOURCES)

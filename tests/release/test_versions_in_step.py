@@ -1,6 +1,7 @@
 """One version of all packages, from the file VERSION; what each package carries."""
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 from support.imports import CHECKOUT
 
@@ -28,7 +30,8 @@ def copy(tmp_path: Path, releases: ModuleType) -> Path:
     for package in releases.EVERYWHERE:
         (tmp_path / package).mkdir(parents=True)
         shutil.copy(CHECKOUT / package / "pyproject.toml", tmp_path / package)
-    shutil.copy(CHECKOUT / "VERSION", tmp_path)
+    for file in ("VERSION", "CITATION.cff"):
+        shutil.copy(CHECKOUT / file, tmp_path)
     return tmp_path
 
 
@@ -44,6 +47,7 @@ def test_a_new_version_is_written_everywhere(releases: ModuleType, copy: Path) -
     releases.write("0.2.0rc1", copy)
     assert {found for each in releases.declared(copy).values() for found in each} == {"0.2.0rc1"}
     assert (copy / "VERSION").read_text(encoding="utf-8") == "0.2.0rc1\n"
+    assert "\nversion: 0.2.0rc1\n" in (copy / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_what_is_no_version_changes_nothing(releases: ModuleType, copy: Path) -> None:
@@ -61,6 +65,26 @@ def test_a_package_that_is_behind_is_named(releases: ModuleType, copy: Path, tmp
     )
     assert done.returncode == 1
     assert "core/pyproject.toml has 0.0.9" in done.stdout
+
+
+def test_what_is_cited_is_this_version() -> None:
+    wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
+    assert f"\nversion: {wanted}\n" in (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_forge_s_files_can_be_read_and_call_what_is_there() -> None:
+    targets = re.findall(r"(?m)^([a-z-]+):", (CHECKOUT / "Makefile").read_text(encoding="utf-8"))
+    for file in sorted((CHECKOUT / ".github").rglob("*.yml")):
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        for job in found.get("jobs", {}).values():
+            for step in job["steps"]:
+                command = step.get("run", "")
+                assert command != ".ci/run" or (CHECKOUT / command).exists()
+                if command.startswith("make "):
+                    called = [
+                        word for word in command.split()[1:] if "=" not in word and "{" not in word and word != "}}"
+                    ]
+                    assert set(called) <= {*targets, "matrix.spark"}, file
 
 
 def test_each_package_carries_the_licence() -> None:
