@@ -14,7 +14,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format dist audit long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format dist audit helm-test long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,12 @@ dist: $(READY) ## wheels and sdists of what is released, in build/dist, each che
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine
 	@$(BIN)/python release/version.py
 	@$(BIN)/python release/dist.py
+
+helm-test: $(READY) ## the Helm chart: lint, the recorded manifests, Kubernetes' schemas; builds Helm where there is none
+	@command -v helm >/dev/null || [ -x build/bin/helm ] || { command -v go >/dev/null || { echo "no helm, and no Go to build it with" >&2; exit 1; }; \
+	  echo "building Helm …"; GOBIN=$(CURDIR)/build/bin go install helm.sh/helm/v3/cmd/helm@v3.19.2; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt kubernetes-validate==1.37.0
+	@$(BIN)/python -m pytest -m long tests/deploy $(ARGS)
 
 audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 pip-audit==2.10.1

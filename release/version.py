@@ -12,11 +12,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("core", "services/coordinator", "clients/spark")
+ELSEWHERE = ("CITATION.cff", "deploy/helm/lockgate/Chart.yaml")
 EVERYWHERE = (*PACKAGES, "testbed")
 
 OWN = re.compile(r'(?m)^version = "([^"]+)"$')
 NEEDED = re.compile(r'"(lockgate(?:-[a-z]+)?)==([^"]+)"')
-CITED = re.compile(r"(?m)^version: .+$")
+CITED = re.compile(r"(?m)^(version|appVersion): .+$")
 SEMANTIC = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 
 
@@ -37,9 +38,8 @@ def write(version: str, root: Path = ROOT) -> None:
         path = root / package / "pyproject.toml"
         text = OWN.sub(f'version = "{version}"', path.read_text(encoding="utf-8"))
         path.write_text(NEEDED.sub(rf'"\1=={version}"', text), encoding="utf-8")
-    citation = root / "CITATION.cff"
-    if citation.exists():
-        citation.write_text(CITED.sub(f"version: {version}", citation.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in (root / each for each in ELSEWHERE):
+        path.write_text(CITED.sub(rf"\1: {version}", path.read_text(encoding="utf-8")), encoding="utf-8")
     (root / "VERSION").write_text(f"{version}\n", encoding="utf-8")
 
 

@@ -30,8 +30,9 @@ def copy(tmp_path: Path, releases: ModuleType) -> Path:
     for package in releases.EVERYWHERE:
         (tmp_path / package).mkdir(parents=True)
         shutil.copy(CHECKOUT / package / "pyproject.toml", tmp_path / package)
-    for file in ("VERSION", "CITATION.cff"):
-        shutil.copy(CHECKOUT / file, tmp_path)
+    for file in ("VERSION", *releases.ELSEWHERE):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CHECKOUT / file, tmp_path / file)
     return tmp_path
 
 
@@ -47,7 +48,9 @@ def test_a_new_version_is_written_everywhere(releases: ModuleType, copy: Path) -
     releases.write("0.2.0rc1", copy)
     assert {found for each in releases.declared(copy).values() for found in each} == {"0.2.0rc1"}
     assert (copy / "VERSION").read_text(encoding="utf-8") == "0.2.0rc1\n"
-    assert "\nversion: 0.2.0rc1\n" in (copy / "CITATION.cff").read_text(encoding="utf-8")
+    for file in releases.ELSEWHERE:
+        assert "\nversion: 0.2.0rc1\n" in (copy / file).read_text(encoding="utf-8"), file
+    assert "\nappVersion: 0.2.0rc1\n" in (copy / "deploy/helm/lockgate/Chart.yaml").read_text(encoding="utf-8")
 
 
 def test_what_is_no_version_changes_nothing(releases: ModuleType, copy: Path) -> None:
@@ -67,9 +70,10 @@ def test_a_package_that_is_behind_is_named(releases: ModuleType, copy: Path, tmp
     assert "core/pyproject.toml has 0.0.9" in done.stdout
 
 
-def test_what_is_cited_is_this_version() -> None:
+def test_the_chart_and_the_citation_are_of_this_version(releases: ModuleType) -> None:
     wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
-    assert f"\nversion: {wanted}\n" in (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
+    for file in releases.ELSEWHERE:
+        assert f"\nversion: {wanted}\n" in (CHECKOUT / file).read_text(encoding="utf-8"), file
 
 
 def test_the_forge_s_files_can_be_read_and_call_what_is_there() -> None:
