@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from lockgate import watermark
+from lockgate.duration import spoken
 from lockgate.errors import InvalidValue
 from lockgate.group import commands
 from lockgate.group.alignment import evaluate
@@ -87,7 +88,7 @@ def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None
     for query in workload.queries:
         if max_drift <= query.disorder_ms:
             raise InvalidValue(
-                "max_drift", f"must be greater than the disorder of query {query.name}, {query.disorder_ms} ms"
+                "max_drift", f"must be greater than the disorder of query {query.name}, {spoken(query.disorder_ms)}"
             )
     readers = [AlignedReader(query.in_kinds(), workload.begin, max_drift) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)
