@@ -4,7 +4,8 @@ VENV    ?= .venv
 RECORDS ?= 2000000
 STORE   ?= memory://
 VERSIONS ?=
-WORKERS  ?= 3
+# Test processes: one a processor, from 3 (some wait for Spark) to 6 (each has a JVM of up to 2 GB).
+WORKERS  ?= $(shell n=$$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 3); echo $$((n < 3 ? 3 : n > 6 ? 6 : n)))
 ARGS    ?=
 
 BIN      := $(VENV)/bin
