@@ -4,8 +4,8 @@ VENV    ?= .venv
 RECORDS ?= 2000000
 STORE   ?= memory://
 VERSIONS ?=
-# Test processes: one a processor, from 3 (some wait for Spark) to 6 (each has a JVM of up to 2 GB).
-WORKERS  ?= $(shell n=$$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 3); echo $$((n < 3 ? 3 : n > 6 ? 6 : n)))
+# Test processes: half as many again as processors, for some wait for Spark; from 3 to 6, for each has a JVM of up to 2 GB.
+WORKERS  ?= $(shell n=$$(( ($$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2) * 3 + 1) / 2 )); echo $$((n < 3 ? 3 : n > 6 ? 6 : n)))
 ARGS    ?=
 
 BIN      := $(VENV)/bin

@@ -26,6 +26,7 @@ from lockgate_testbed.process import PORTS_OF, share_of_ports
 from lockgate_testbed.prometheus import prometheus_binary
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.spark import session
+from support.authorities import read_once
 from support.long_first import seconds
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ settings.load_profile("unhurried")
 MARKS = {"kafka": "kafka", "redis_server": "redis", "promtool": "prometheus"}
 
 
+read_once()
 # A test's JVM does not live long enough for the optimizing compiler to pay: without it the tests on
 # Spark take a third less processor time.
 os.environ.setdefault(OPTIONS, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

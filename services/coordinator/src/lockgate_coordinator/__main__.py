@@ -16,9 +16,7 @@ from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, dige
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.operate import acts, advising, commands, looks, transfer
-from lockgate_coordinator.server import ListenError, run, serve
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
-from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 from lockgate_coordinator.telemetry import logs
 from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
 
@@ -233,6 +231,10 @@ def serve_command(
             ),
             host,
         )
+    # The web framework takes most of a second to import, and no other command needs it.
+    from lockgate_coordinator.server import ListenError, run, serve
+    from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
+
     try:
         run(serve(host, port, open_store(store, fast=settings.fast), settings, tls))
     except StoreUnavailable as error:
