@@ -19,6 +19,12 @@ def refused(*args: str) -> str:
     return line
 
 
+def test_only_serve_loads_the_web_framework_and_the_store() -> None:
+    loaded = "import sys, lockgate_coordinator.__main__; print({'fastapi', 'uvicorn', 'redis'} & sys.modules.keys())"
+    ended = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "set()\n"
+
+
 def test_port_0_takes_a_free_port_and_prints_its_url() -> None:
     with subprocess.Popen([*COMMAND, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
