@@ -26,6 +26,7 @@ from lockgate_testbed.process import PORTS_OF, share_of_ports
 from lockgate_testbed.prometheus import prometheus_binary
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.spark import session
+from lockgate_testbed.spark_connect import ConnectServer, client_python
 from support.authorities import read_once
 from support.long_first import seconds
 
@@ -113,6 +114,16 @@ def _broker() -> KafkaBroker:
 def redis_server() -> Iterator[RedisServer]:
     """A Redis for all tests; flush it, or use keys of your own."""
     with _or_left_out(RedisServer) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def connect_server() -> Iterator[ConnectServer]:
+    """A plain Spark Connect server, in a process of its own, and a Python without a JVM for its
+    clients (`lockgate_testbed.spark_connect.client`).
+    """
+    _or_left_out(client_python)
+    with _or_left_out(ConnectServer) as server:
         yield server
 
 

@@ -23,7 +23,8 @@ from lockgate_testbed import jars, topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
-from lockgate_testbed.spark_cluster import StandaloneCluster, spark_home
+from lockgate_testbed.spark_cluster import StandaloneCluster
+from lockgate_testbed.spark_programs import spark_home
 
 pytestmark = pytest.mark.long
 

@@ -5,6 +5,7 @@ TestbedError
 └── Missing              something that the machine has to bring
     ├── JavaMissing      no Java 17 or newer
     ├── JarsUnavailable  neither Maven nor Ivy could bring the jars
+    ├── ClientUnavailable  pip could not bring a Python for clients of Spark Connect
     ├── RedisMissing     no redis-server on the PATH
     └── PrometheusMissing  no prometheus or promtool on the PATH
 """
@@ -30,6 +31,10 @@ class JavaMissing(Missing):
 
 class JarsUnavailable(Missing):
     """Neither Maven nor Ivy could bring the jars."""
+
+
+class ClientUnavailable(Missing):
+    """Pip could not make a Python for clients of Spark Connect."""
 
 
 class RedisMissing(Missing):

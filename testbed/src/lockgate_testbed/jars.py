@@ -74,7 +74,7 @@ def resolve(wanted: JarSet, cache: Path | None = None) -> list[Path]:
     """
     folder = (cache or cache_dir()) / wanted.name
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _only_one(folder.with_name(f"{wanted.name}.lock")):
+    with only_one(folder.with_name(f"{wanted.name}.lock")):
         if not _complete(folder, wanted):
             _download(wanted, folder)
     return sorted(folder.glob("*.jar"))
@@ -112,8 +112,8 @@ def _ways() -> Iterator[tuple[str, Callable[[JarSet, tuple[str, ...], Path], str
 
 
 @contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
-    # A demo and a test run may start together on a fresh checkout.
+def only_one(lock: Path) -> Iterator[None]:
+    """One process at a time: a demo and a test run may start together on a fresh checkout."""
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

@@ -150,6 +150,19 @@ class Child:
             raise
         return self
 
+    def wait(self, timeout_s: float) -> str:
+        """Its output, once it has ended by itself. Raises `ChildFailed` if it ended with an error
+        or still runs after `timeout_s` seconds; it is gone then.
+        """
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise self._failed(f"had not ended after {timeout_s:g} s") from None
+        if code:
+            raise self._failed(f"ended with exit code {code}")
+        return self.output()
+
     def stop(self, timeout_s: float = 20.0) -> None:
         """SIGTERM, then SIGKILL after `timeout_s` seconds; no error if it has ended already."""
         if self.alive:

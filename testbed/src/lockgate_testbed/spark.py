@@ -41,12 +41,15 @@ def session(
     # time-out.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app_name).master(f"local[{cores}]")
-    for key, value in {**_defaults(cores, plain_files), **(conf or {})}.items():
+    for key, value in {**defaults(cores, plain_files), **(conf or {})}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _defaults(cores: int, plain_files: bool) -> dict[str, str]:
+def defaults(cores: int, plain_files: bool = False) -> dict[str, str]:
+    """Spark's conf on this machine, with the Kafka connector on the driver's classpath. Raises
+    `JarsUnavailable`.
+    """
     found = [*jars.kafka_connector(), *(jars.plain_files() if plain_files else ())]
     classpath = os.pathsep.join(str(jar) for jar in found)
     return {

@@ -2,13 +2,10 @@
 two workers, each a process.
 """
 
-import importlib.util
-import os
-from pathlib import Path
-
 from lockgate_testbed.java import java
 from lockgate_testbed.process import Child, free_ports
 from lockgate_testbed.server import Server
+from lockgate_testbed.spark_programs import spark_home
 
 READY_WITHIN_S = 60.0
 WORKERS = 2
@@ -71,11 +68,3 @@ class StandaloneCluster(Server):
         ]
         env = {"SPARK_HOME": str(spark_home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
         return Child(f"Spark's {name}", command, self.data / f"{name}.log", env)
-
-
-def spark_home() -> Path:
-    """The folder of the installed PySpark, with `bin` and `jars`."""
-    found = importlib.util.find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    return Path(os.path.realpath(found.origin)).parent
