@@ -21,7 +21,7 @@ from support.imports import CHECKOUT
 RUN = {"python", "bash"}
 AT_ONCE = {"README.md"}  # the other pages take half a minute each, and run with the long suites
 BEGAN = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
-PARTITIONS, ORDERS = 4, 500
+PARTITIONS, ORDERS = 4, 5_000
 
 
 def name(page: Path) -> str:
@@ -66,9 +66,9 @@ def filled(kafka: KafkaBroker, request: pytest.FixtureRequest) -> Iterator[Kafka
 
 
 def a_record(column: str, number: int) -> tuple[int, int, bytes | None, bytes]:
-    """One in ten seconds in each partition; the last partition is an hour behind."""
+    """One a second in each partition; the last partition is 6 hours behind."""
     partition = number % PARTITIONS
-    event_time = BEGAN + timedelta(seconds=10 * (number // PARTITIONS), hours=-1 if partition == PARTITIONS - 1 else 0)
+    event_time = BEGAN + timedelta(seconds=number // PARTITIONS, hours=-6 if partition == PARTITIONS - 1 else 0)
     value = json.dumps({"id": number, column: event_time.isoformat()})
     return partition, int(event_time.timestamp() * 1000), None, value.encode()
 
