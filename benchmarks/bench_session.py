@@ -19,11 +19,12 @@ from pathlib import Path
 
 import httpx
 
-from lockgate.wire.events import SplitReport, SplitState
-from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.group.group_session import GroupSession
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.source_status import SourceStatus
+from lockgate.wire.events import CatchUp, SplitReport, SplitState
+from lockgate_client.config import Coordinator
+from lockgate_client.group.agreement import Agreement
+from lockgate_client.group.group_session import GroupSession
+from lockgate_client.group.membership import Membership
+from lockgate_client.group.source_status import SourceStatus
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.progress import progress_bar
 
@@ -74,9 +75,8 @@ def measure(url: str, pid: int, kind: str, splits: int, seconds: float) -> dict[
     """One case: percent of a core and requests a second."""
     transport = Counting()
     coordinator = Coordinator(url, group=f"{kind}-{splits}", timeout="30 seconds")
-    membership = Membership(
-        GroupSession(coordinator, transport), Alignment(coordinator=coordinator), "bench", "bench", "1"
-    )
+    agreement = Agreement(coordinator.group, 300_000, False, 0, CatchUp.JOINT)
+    membership = Membership(GroupSession(coordinator, transport), coordinator, agreement, "bench", "bench", "1")
     made = plans(kind, splits)
     membership.exchange(next(made))
     spent_s, ahead = 0.0, [next(made) for _ in range(int(seconds * PLANS_A_SECOND))] if kind != "batch" else []

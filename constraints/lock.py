@@ -24,7 +24,7 @@ STEPS: dict[str, list[str]] = {
     "spark": ["pyspark"],
     "producer": ["confluent-kafka"],
 }
-PACKAGES = {"coordinator": "services/coordinator", "client": "clients/spark"}
+PACKAGES = {"coordinator": "services/coordinator", "client": "clients/http"}
 
 
 def requirements(package: str) -> list[str]:

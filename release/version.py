@@ -1,4 +1,4 @@
-"""The version of the three packages, from one place: the file VERSION.
+"""The version of all packages, from one place: the file VERSION.
 
     python release/version.py          # is each package at that version?
     python release/version.py 0.2.0    # writes it to VERSION and into each package
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("core", "services/coordinator", "clients/spark")
+PACKAGES = ("core", "services/coordinator", "clients/http", "clients/spark")
 ELSEWHERE = ("CITATION.cff", "deploy/helm/lockgate/Chart.yaml")
 EVERYWHERE = (*PACKAGES, "testbed")
 

@@ -27,10 +27,11 @@ RUN PYTHONPATH=/src/testbed LOCKGATE_CACHE=/opt/jars /opt/spark/bin/python -c "f
 FROM spark AS client
 
 COPY core /src/core
+COPY clients/http /src/client
 COPY clients/spark /src/spark
 # In a folder of its own: what changes often is then a small layer.
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/client.txt --target /opt/lockgate \
- && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/spark \
+ && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/client /src/spark \
  && pip install --no-index --no-deps --target /opt/lockgate /src/wheels/*.whl
 
 

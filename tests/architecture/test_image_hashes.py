@@ -34,7 +34,7 @@ def test_each_package_of_an_image_has_hashes_and_the_version_of_the_tests(file: 
     assert others == {}
 
 
-@pytest.mark.parametrize(("file", "package"), [("coordinator", "services/coordinator"), ("client", "clients/spark")])
+@pytest.mark.parametrize(("file", "package"), [("coordinator", "services/coordinator"), ("client", "clients/http")])
 def test_an_image_has_all_that_its_package_depends_on(file: str, package: str) -> None:
     project = tomllib.loads((ROOT / package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [re.match(r"[A-Za-z0-9._-]+", each)[0].lower() for each in project["dependencies"]]  # type: ignore[index]

@@ -2,6 +2,7 @@
 
 services/coordinator   __main__ → server → app → api → service → store  ─┐
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
+clients/http           group → calls → config                           ─┤
 clients/spark          align | gate | progress → gates → jvm → planning  ─┘
                          → report → telemetry → group | logs → config
 
@@ -18,11 +19,13 @@ from support.imports import SOURCES, Import, When, imports_in, imports_of, insid
 ARROWS = {
     "lockgate": {"lockgate"},
     "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
-    "lockgate_spark": {"lockgate", "lockgate_spark"},
+    "lockgate_client": {"lockgate", "lockgate_client"},
+    "lockgate_spark": {"lockgate", "lockgate_client", "lockgate_spark"},
 }
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
     "lockgate_coordinator": {"wire", "group", "simulate"},
+    "lockgate_client": {"wire"},
     "lockgate_spark": {"wire", "plan"},
     "lockgate_testbed": set[str](),
 }
@@ -73,29 +76,34 @@ KNOWN_TO = {
             "lockgate_spark.telemetry.batch_slice",
         ),
         "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
+    },
+    "lockgate_client": {
         "httpx": (
-            "lockgate_spark.group.connection",
-            "lockgate_spark.group.client",
-            "lockgate_spark.group.group_session",
+            "lockgate_client.calls.connection",
+            "lockgate_client.calls.client",
+            "lockgate_client.group.group_session",
         ),
     },
 }
-# The floors of the client, lowest first: its rooms, and the modules at its root.
-CLIENT_LAYERS = (
-    {"errors", "event_times", "query_watermark", "running"},
-    {"duration", "packages"},
-    {"config"},
-    {"conf"},
-    {"logs", "group"},
-    {"telemetry"},
-    {"report"},
-    {"planning"},
-    {"jvm"},
-    {"gates"},
-    {"align"},
-    {"gate", "progress", "status"},
-    {"__init__"},
-)
+# The floors of a client, lowest first: its rooms, and the modules at its root.
+FLOORS = {
+    "lockgate_client": ({"errors"}, {"duration"}, {"config"}, {"calls"}, {"group"}, {"__init__"}),
+    "lockgate_spark": (
+        {"errors", "event_times", "query_watermark", "running"},
+        {"packages"},
+        {"config"},
+        {"conf"},
+        {"logs", "group"},
+        {"telemetry"},
+        {"report"},
+        {"planning"},
+        {"jvm"},
+        {"gates"},
+        {"align"},
+        {"gate", "progress", "status"},
+        {"__init__"},
+    ),
+}
 APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other
 LAYERS: tuple[set[str], ...] = (
     {"fast.redis_link", "fast.group_cache", "fast.decoding"},
@@ -195,23 +203,25 @@ def test_inside_the_coordinator_imports_point_down() -> None:
 
 
 def client_room(module: str) -> str:
-    """The room of a module of the client, or its name if it is at the client's root."""
+    """The room of a module of a client, or its name if it is at the client's root."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
 def client_floor(module: str) -> int:
-    """How high a module of the client is; an error for one that has no floor."""
-    return next(number for number, rooms in enumerate(CLIENT_LAYERS) if client_room(module) in rooms)
+    """How high a module of a client is; an error for one that has no floor."""
+    return next(number for number, rooms in enumerate(FLOORS[root(module)]) if client_room(module) in rooms)
 
 
-def test_each_module_of_the_client_has_one_floor_and_no_floor_is_empty() -> None:
-    rooms = [room for floor in CLIENT_LAYERS for room in floor]
+@pytest.mark.parametrize("package", FLOORS)
+def test_each_module_of_a_client_has_one_floor_and_no_floor_is_empty(package: str) -> None:
+    rooms = [room for floor in FLOORS[package] for room in floor]
 
-    assert sorted(rooms) == sorted({client_room(m) for m in modules() if root(m) == "lockgate_spark"})
+    assert sorted(rooms) == sorted({client_room(m) for m in modules() if root(m) == package})
 
 
-def test_inside_the_client_imports_point_down() -> None:
-    between = [i for i in imports_of("lockgate_spark") if root(i.imported) == "lockgate_spark"]
+@pytest.mark.parametrize("package", FLOORS)
+def test_inside_a_client_imports_point_down(package: str) -> None:
+    between = [i for i in imports_of(package) if root(i.imported) == package]
 
     assert [i for i in between if client_floor(i.imported) > client_floor(i.importer)] == []
     assert [i for i in between if APART.get(client_room(i.importer)) == client_room(i.imported)] == []

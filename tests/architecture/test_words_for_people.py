@@ -15,6 +15,7 @@ import pytest
 from support.imports import CHECKOUT
 
 FOLDERS = (
+    "clients/http/src/lockgate_client",
     "clients/spark/src/lockgate_spark",
     "services/coordinator/src/lockgate_coordinator",
     "core/src/lockgate/group",

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from lockgate_client.calls.client import CoordinatorClient
 from lockgate_coordinator.operate.client import CoordinatorClient as OperatorClient
 from lockgate_spark import Coordinator
-from lockgate_spark.group.client import CoordinatorClient
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.link import Link
 from lockgate_testbed.redis import RedisServer

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
+from lockgate_client.calls.client import CoordinatorClient
 from lockgate_spark import Alignment, Coordinator, align
-from lockgate_spark.group.client import CoordinatorClient
 from lockgate_spark.jvm.watermarks import source_index
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess

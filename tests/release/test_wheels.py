@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.kafka]
 CARRIED = {
     "lockgate": ["py.typed"],
     "lockgate_coordinator": ["py.typed", "commit.lua", "index.html", "uPlot.iife.js", "uPlot.min.css"],
+    "lockgate_client": ["py.typed"],
     "lockgate_spark": ["py.typed", "KafkaLog.java", "StandIn.java"],
 }
 CONNECTOR = re.compile(r'"spark\.jars\.packages", "[^"]+"')

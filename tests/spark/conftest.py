@@ -1,30 +1,5 @@
-"""One coordinator for all tests of the client, and a group of its own for each."""
+"""The fixtures of the clients' tests."""
 
-from collections.abc import Iterator
+from support.a_group import group, peer, url
 
-import pytest
-
-from lockgate_spark.group.membership import Membership
-from lockgate_testbed.coordinator import CoordinatorProcess
-from support.members import at, create, member
-
-
-@pytest.fixture(scope="session")
-def url() -> Iterator[str]:
-    with CoordinatorProcess() as coordinator:
-        yield coordinator.url
-
-
-@pytest.fixture
-def group(url: str, topic: str) -> str:
-    """Strict, and so slow that nothing happens by itself."""
-    create(url, topic)
-    return topic
-
-
-@pytest.fixture
-def peer(url: str, group: str) -> Iterator[Membership]:
-    """Somebody else in the group, who stands at 0; so the ceiling is a minute."""
-    with member(url, group, "peer") as peer:
-        peer.exchange(at(0))
-        yield peer
+__all__ = ["group", "peer", "url"]

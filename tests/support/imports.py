@@ -11,6 +11,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCES = {
     "lockgate": CHECKOUT / "core/src",
     "lockgate_coordinator": CHECKOUT / "services/coordinator/src",
+    "lockgate_client": CHECKOUT / "clients/http/src",
     "lockgate_spark": CHECKOUT / "clients/spark/src",
     "lockgate_testbed": CHECKOUT / "testbed/src",
 }

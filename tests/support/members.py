@@ -9,10 +9,13 @@ from typing import Any
 
 import httpx
 
-from lockgate_spark import Alignment, Coordinator
-from lockgate_spark.group.group_session import GroupSession
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.source_status import SourceStatus
+from lockgate.wire.events import CatchUp
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import milliseconds
+from lockgate_client.group.agreement import Agreement
+from lockgate_client.group.group_session import GroupSession
+from lockgate_client.group.membership import Membership
+from lockgate_client.group.source_status import SourceStatus
 
 MINUTE = 60_000
 UNHURRIED = "1 minute"
@@ -91,7 +94,18 @@ def membership(
     coordinator = Coordinator(url, group=group, **{"timeout": UNHURRIED, **theirs})
     if session is None:
         session = GroupSession(coordinator, **means)
-    return Membership(session, Alignment(coordinator=coordinator, **more), source, **who)
+    return Membership(session, coordinator, agreement(coordinator, **more), source, **who)
+
+
+def agreement(coordinator: Coordinator, max_drift: str | None = None, disorder: str = "0 seconds") -> Agreement:
+    """What a reader wants of its group; five minutes of drift where it does not care."""
+    return Agreement(
+        group=coordinator.group,
+        max_drift=milliseconds("max_drift", max_drift or 5 * MINUTE),
+        chose_drift=max_drift is not None,
+        disorder=milliseconds("disorder", disorder),
+        catch_up=CatchUp(coordinator.catch_up),
+    )
 
 
 @contextmanager

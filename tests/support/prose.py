@@ -17,6 +17,7 @@ PAGES = {"pages": ("docs/*.md", "README.md", "CONTRIBUTING.md"), "guide": ("docs
 SOURCES = (
     "core/src",
     "services/coordinator/src",
+    "clients/http/src",
     "clients/spark/src",
     "testbed/src",
     "examples",

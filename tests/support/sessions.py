@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from lockgate_client.group.membership import Membership
 from lockgate_spark import Alignment, HeldTooLong
-from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.members import MINUTE

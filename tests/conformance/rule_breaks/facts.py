@@ -9,6 +9,7 @@ from rule_breaks.breaking import Break
 Core = partial(Break, package="lockgate")
 Service = partial(Break, package="lockgate_coordinator")
 Client = partial(Break, package="lockgate_spark")
+Shared = partial(Break, package="lockgate_client")
 
 FACTS: tuple[Break, ...] = (
     Core(
@@ -39,14 +40,14 @@ FACTS: tuple[Break, ...] = (
         '"retention_left_ms": None if until is None else until - now_ms,',
         ("test_inspection.py",),
     ),
-    Client(
+    Shared(
         "facts are sent where they have changed, and nowhere else",
         "group/reporting.py",
         "return None if facts == self._facts_answered.get(subtask) else facts",
         "return facts",
         ("test_reporting.py",),
     ),
-    Client(
+    Shared(
         "other facts alone name no splits again",
         "group/source_status.py",
         "facts: ReaderFacts | None = field(default=None, compare=False)",

@@ -8,6 +8,7 @@ from rule_breaks.breaking import Break
 from rule_breaks.client_errors import ERRORS
 
 Client = partial(Break, package="lockgate_spark")
+Shared = partial(Break, package="lockgate_client")
 
 MIN_BATCH = ("test_min_batch.py",)
 WAITS = ("test_waits.py",)
@@ -259,112 +260,112 @@ LOGS: tuple[Break, ...] = (
 )
 
 GROUP: tuple[Break, ...] = (
-    Client(
+    Shared(
         "over an outage the ceiling holds",
         "group/outage.py",
         'self.on_outage == "proceed" and lasted_s >= self.hold_for_s',
         "lasted_s >= 0",
         (*OUTAGE, *MEMBERSHIP),
     ),
-    Client(
+    Shared(
         "a query fails only after it has held for as long as was set",
         "group/outage.py",
         "lasted_s is not None and lasted_s >= self.hold_for_s",
         "lasted_s is not None",
         OUTAGE,
     ),
-    Client(
+    Shared(
         "an outage lasts from its first failure",
         "group/outage.py",
         "        if self._since is None:\n            self._since = self._now()\n            log.warning",
         "        if True:\n            self._since = self._now()\n            log.warning",
         OUTAGE,
     ),
-    Client(
+    Shared(
         "an unchanged report is not sent before the update interval has passed",
         "group/membership.py",
         "if (urgent or outage.lasts or self.is_due(self._session.update_interval_s)) and outage.asks_now:",
         "if outage.asks_now:",
         MEMBERSHIP,
     ),
-    Client(
+    Shared(
         "a newer epoch of another run fences the older run",
         "group/registration.py",
         'if (other.owner, other.attributes.get("run")) != (self._owner, self._run):',
         "if other.owner != self._owner:",
         MEMBERSHIP,
     ),
-    Client(
+    Shared(
         "a registration that was applied twice fences nobody",
         "group/registration.py",
         'if (other.owner, other.attributes.get("run")) != (self._owner, self._run):',
         "if True:",
         MEMBERSHIP,
     ),
-    Client(
+    Shared(
         "a paused source's ceiling is MIN",
         "group/ceiling.py",
         "if event.pause_of(self.source) is None else watermark.MIN",
         "if True else watermark.MIN",
         ("test_ceiling.py",),
     ),
-    Client(
+    Shared(
         "an operator's pause holds through an outage",
         "group/membership.py",
         " and self.paused is None",
         "",
         ("test_outage_policy.py",),
     ),
-    Client(
+    Shared(
         "news with a higher ceiling do not reach a query whose lease has run out",
         "group/ceiling.py",
         "if trusted or self._told_by(event) <= self.value:",
         "if True:",
         MEMBERSHIP,
     ),
-    Client(
+    Shared(
         "an attempt is not begun beyond the deadline",
-        "group/retry.py",
+        "calls/retry.py",
         "if pace.clock() + pause >= ends:",
         "if pace.clock() >= ends:",
         RETRY,
     ),
-    Client(
+    Shared(
         "a coordinator that asks to be left alone is left alone for so long",
-        "group/retry.py",
+        "calls/retry.py",
         "return (asked_s or 0.0) + chance * min(",
         "return chance * min(",
         RETRY,
     ),
-    Client(
+    Shared(
         "a failure that does not pass is not tried again",
-        "group/retry.py",
+        "calls/retry.py",
         "            if not error.passing:\n                raise\n",
         "",
         RETRY,
     ),
-    Client(
+    Shared(
         "a coordinator that has no time is asked again",
-        "group/answers.py",
+        "calls/answers.py",
         "_PASSING = (429, 502, 503, 504)",
         "_PASSING = (502, 504)",
         ANSWERS,
     ),
-    Client(
+    Shared(
         "a stale epoch is told apart from other conflicts",
-        "group/answers.py",
+        "calls/answers.py",
         'if problem.status == 409 and problem.type.endswith("stale-epoch"):',
         "if problem.status == 409:",
         (*ANSWERS, *MEMBERSHIP),
     ),
-    Client(
+    Shared(
         "a drift that contradicts the group's stops the query",
         "group/agreement.py",
         "if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:",
         "if False:",
         MEMBERSHIP,
     ),
-    Client(
+    Shared(
         "a drift that is not above the disorder is refused",
         "group/agreement.py",
         "if config.max_drift_ms <= bounds.disorder:",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from lockgate_client.group.membership import Membership
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, gate
-from lockgate_spark.group.membership import Membership
 from support.answers import wait_for
 from support.gated import Gated, write_batches
 from support.members import MINUTE, at, inspect, reported, state

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from lockgate_client.group.membership import Membership
 from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import Gate
-from lockgate_spark.group.membership import Membership
 from support.members import MINUTE, at, create, member, reported, state
 from support.runs import GaugesInMemory
 

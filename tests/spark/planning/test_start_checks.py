@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from lockgate.plan.model import Bounds
+from lockgate_client.duration import milliseconds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
-from lockgate_spark.duration import milliseconds
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.start_checks import TooShort, check_event_time, delay_of, own_bounds
 from lockgate_spark.query_watermark import Origin, QueryWatermark

@@ -5,21 +5,21 @@ df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 
 from importlib.metadata import version
 
-from lockgate_spark.align import align, align_all, alignment_of, slice_of
-from lockgate_spark.config import Alignment, Coordinator
-from lockgate_spark.errors import (
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import (
     AccessDenied,
     AlignmentError,
     ConfigurationError,
     CoordinatorRefused,
     CoordinatorUnavailable,
     Fenced,
-    HeldTooLong,
     KafkaFailed,
-    UnsupportedQuery,
 )
+from lockgate_client.group.outage import Coordination
+from lockgate_spark.align import align, align_all, alignment_of, slice_of
+from lockgate_spark.config import Alignment
+from lockgate_spark.errors import HeldTooLong, UnsupportedQuery
 from lockgate_spark.gate import gate
-from lockgate_spark.group.outage import Coordination
 from lockgate_spark.packages import packages
 from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status

@@ -13,9 +13,10 @@ from py4j.clientserver import ClientServer
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
+from lockgate_client.errors import ConfigurationError
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import EPOCH, Alignment
-from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
+from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.jvm.event_time import EventTime

@@ -18,8 +18,9 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from lockgate_spark.config import Alignment, Coordinator
-from lockgate_spark.errors import ConfigurationError
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import ConfigurationError
+from lockgate_spark.config import Alignment
 
 log = logging.getLogger("lockgate")
 

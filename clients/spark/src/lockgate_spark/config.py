@@ -1,23 +1,17 @@
-"""The settings of a user: `Alignment` for a query, `Coordinator` for its group. They are frozen,
-and checked when they are made.
+"""The settings of a user for one query: frozen, and checked when they are made. `Coordinator`, for
+its group, is the same for all clients.
 """
 
-import re
-from dataclasses import KW_ONLY, dataclass, field, fields
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import Literal
 
 from lockgate.plan.model import Bounds
 from lockgate.plan.windows import fits
 from lockgate.watermark import MAX
-from lockgate.wire.events import NAME, NAME_RULE, CatchUp
-from lockgate_spark.duration import Duration, milliseconds
-from lockgate_spark.errors import ConfigurationError
+from lockgate_client.config import Coordinator, Named
+from lockgate_client.duration import Duration, milliseconds
+from lockgate_client.errors import ConfigurationError
 from lockgate_spark.event_times import Credible
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 # for gates, and for closing windows: there no producer's own lag is the bound
@@ -25,101 +19,10 @@ DEFAULT_IDLE_TIMEOUT = "1 minute"
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
-OUTAGES = ("hold", "proceed", "fail")
-NEW_GROUPS = ("create", "refuse")
-
-_TOKEN = re.compile(r"[!-~]*\Z")
-
-
-class _Named:
-    """Says what to write, where an option is given that there is not, or without its name, or is
-    missing.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, *args: object, **options: object) -> "Self":
-        names = [each.name for each in fields(cls) if each.name != "_"]  # type: ignore[arg-type]
-        by_place = [each.name for each in fields(cls) if not each.kw_only]  # type: ignore[arg-type]
-        if len(args) > len(by_place):
-            first = next(name for name in names if name not in by_place)
-            raise ConfigurationError(
-                f"{cls.__name__} takes its options by name: write {first}={args[len(by_place)]!r}, or the option that "
-                "you mean"
-            )
-        for option in options.keys() - set(names):
-            near = get_close_matches(option, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ConfigurationError(f"{cls.__name__} has no option {option!r}: {hint}")
-        if "group" in names and args and "group" not in options:
-            raise ConfigurationError(f"{cls.__name__}(group): not set; write {cls.__name__}({args[0]!r}, group='NAME')")
-        return super().__new__(cls)
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinator(_Named):
-    """The coordinator and the group through which queries stay level with each other.
-
-    `group`: the queries of one group wait for each other. `source`: this query's name in the group
-    (default: the query's name, or its id). `catch_up`: `joint` or `strict`, for a group that this
-    query creates (see docs/protocol.md). `token`: bearer token. `ca`: file with the CA of an https
-    coordinator (PEM). `timeout`: of one call, from the name's look-up to the last byte of the
-    answer, with all that is tried again in between. `on_outage`: while the coordinator cannot be
-    reached the query goes on to the last ceiling and waits there (`hold`), or does so for
-    `hold_for` and then goes on without the group (`proceed`) or stops (`fail`). `max_batch`: a
-    batch that takes longer loses the query's lease (default: none does). `park`: for how long a run
-    under `Trigger.AvailableNow` holds the group after its end, for the next one to come (default:
-    not at all). `new_group="refuse"`: the query does not run if its group is not there (default:
-    the first query creates it). Raises `ConfigurationError`.
-    """
-
-    url: str
-    _: KW_ONLY
-    group: str
-    source: str | None = None
-    catch_up: Literal["joint", "strict"] = "joint"
-    token: str | None = field(default=None, repr=False)
-    ca: str | None = None
-    timeout: Duration = "2 seconds"
-    on_outage: Literal["hold", "proceed", "fail"] = "hold"
-    hold_for: Duration = "5 minutes"
-    max_batch: Duration | None = None
-    park: Duration | None = None
-    new_group: Literal["create", "refuse"] = "create"
-
-    def __post_init__(self) -> None:
-        _check_url(self.url)
-        for key in ("group", "source"):
-            name = getattr(self, key)
-            if name is not None and not (isinstance(name, str) and NAME.match(name)):
-                raise ConfigurationError(f"Coordinator({key}={name!r}): {NAME_RULE}")
-        if self.token is not None and not (isinstance(self.token, str) and _TOKEN.match(self.token)):
-            # The token is not repeated.
-            raise ConfigurationError(
-                "Coordinator(token): expected printable ASCII without blanks and line ends, as a header carries it"
-            )
-        if self.ca is not None:
-            _check_ca(self.ca, self.url)
-        if self.catch_up not in {way.value for way in CatchUp}:
-            raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
-        if self.on_outage not in OUTAGES:
-            raise ConfigurationError(
-                f"Coordinator(on_outage={self.on_outage!r}): expected {' or '.join(map(repr, OUTAGES))}"
-            )
-        if self.new_group not in NEW_GROUPS:
-            raise ConfigurationError(
-                f"Coordinator(new_group={self.new_group!r}): expected {' or '.join(map(repr, NEW_GROUPS))}"
-            )
-        milliseconds("Coordinator(hold_for)", self.hold_for)
-        for key in ("max_batch", "park"):
-            if (value := getattr(self, key)) is not None and milliseconds(f"Coordinator({key})", value) == 0:
-                raise ConfigurationError(f"Coordinator({key}): must be above 0, or None")
-        if milliseconds("Coordinator(timeout)", self.timeout) == 0:
-            raise ConfigurationError("Coordinator(timeout): must be above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alignment(_Named):
+class Alignment(Named):
     """How a query's splits are kept level in event time.
 
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5
@@ -257,34 +160,3 @@ def _check_slice(window: Duration | None, zone: object) -> None:
             "windows of any size, counted"
             " from 1970-01-01T00:00Z on as Spark's window() does"
         )
-
-
-def _check_ca(ca: object, url: str) -> None:
-    if not isinstance(ca, str) or not ca:
-        raise ConfigurationError(f"Coordinator(ca={ca!r}): expected the path of a file with CA certificates in PEM")
-    if urlsplit(url).scheme != "https":
-        raise ConfigurationError(
-            f"Coordinator(ca={ca!r}): the url is http://, which nothing protects; expected https:// with a CA"
-        )
-
-
-def _check_url(url: object) -> None:
-    # The URL may hold a password, so it is not repeated.
-    wrong = ConfigurationError(
-        "Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query"
-    )
-    if not isinstance(url, str) or not url.isprintable() or " " in url:
-        raise wrong
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        raise wrong from None
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or "@" in parts.netloc
-        or parts.query
-        or parts.fragment
-    ):
-        raise wrong

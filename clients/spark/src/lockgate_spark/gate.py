@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from lockgate_client.errors import ConfigurationError
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
-from lockgate_spark.errors import ConfigurationError, UnsupportedQuery
+from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
 from lockgate_spark.group.joining import check_coordinator
 

@@ -2,7 +2,7 @@
 
 import re
 
-from lockgate_spark.errors import ConfigurationError
+from lockgate_client.errors import ConfigurationError
 
 CONNECTORS = {"4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}
 """The version of the connector that was tried with each line of Spark."""

@@ -21,13 +21,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from lockgate.wire.events import ProgressEvent, SplitProgress
+from lockgate_client.calls.client import CoordinatorClient
+from lockgate_client.config import Coordinator
+from lockgate_client.group.membership import Membership
+from lockgate_client.group.outage import Coordination
 from lockgate_spark.align import aligned_run_of
 from lockgate_spark.conf import enabled
-from lockgate_spark.config import Coordinator
 from lockgate_spark.errors import Stopped, UnsupportedQuery
-from lockgate_spark.group.client import CoordinatorClient
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.outage import Coordination
 from lockgate_spark.jvm.batch import stoppable
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.query import QueryRun

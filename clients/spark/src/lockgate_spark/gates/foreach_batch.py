@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate_client.calls.client import CoordinatorClient
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
 from lockgate_spark.gates.observed import ObservedGate
-from lockgate_spark.group.client import CoordinatorClient
 from lockgate_spark.group.joining import joined
 from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
 from lockgate_spark.jvm.failures import said_first

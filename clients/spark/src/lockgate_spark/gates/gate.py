@@ -28,13 +28,14 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit
+from lockgate_client.duration import milliseconds
+from lockgate_client.errors import AlignmentError
+from lockgate_client.group.membership import Membership
+from lockgate_client.group.outage import Coordination
+from lockgate_client.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import milliseconds
-from lockgate_spark.errors import AlignmentError, HeldTooLong
+from lockgate_spark.errors import HeldTooLong
 from lockgate_spark.event_times import Span
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.outage import Coordination
-from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
 from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_operator, held_by

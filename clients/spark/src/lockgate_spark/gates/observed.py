@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from lockgate import watermark
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_spark.errors import AlignmentError
+from lockgate_client.calls.answers import NotRegistered
+from lockgate_client.errors import AlignmentError
 from lockgate_spark.event_times import Span
-from lockgate_spark.group.answers import NotRegistered
 from lockgate_spark.telemetry.waits import held_by
 
 log = logging.getLogger("lockgate")

@@ -1,4 +1,3 @@
-"""A query's part in its group: calls to the coordinator and news from it, leases, and outages.
-Used by `joining`, `progress`, and by `planning`, `gates` and `telemetry`, by way of a `Membership`.
-The wire stands in docs/protocol.md; the ceiling's rule, in `ceiling`; outages, in `outage`.
+"""A query's way into its group. Its place there is kept by `lockgate_client`, as for all clients.
+Used by the ways in and by `gates`.
 """

@@ -2,18 +2,14 @@
 run.
 """
 
-import logging
 from typing import Protocol
 
+from lockgate.wire.events import CatchUp
+from lockgate_client.group import joining
+from lockgate_client.group.agreement import Agreement, source_name
+from lockgate_client.group.group_session import GroupSession
+from lockgate_client.group.membership import Membership
 from lockgate_spark.config import Alignment
-from lockgate_spark.errors import ConfigurationError
-from lockgate_spark.group.agreement import check_config, source_name
-from lockgate_spark.group.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
-from lockgate_spark.group.group_session import GroupSession
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.new_groups import meet_new_group
-
-log = logging.getLogger("lockgate")
 
 
 class NamedRun(Protocol):
@@ -32,12 +28,26 @@ class NamedRun(Protocol):
         """The query's name, if it was given one."""
 
 
+def agreement_of(alignment: Alignment) -> Agreement:
+    """What a query's settings say about its group."""
+    assert alignment.coordinator is not None
+    return Agreement(
+        group=alignment.coordinator.group,
+        max_drift=alignment.bounds.max_drift,
+        chose_drift=alignment.max_drift is not None,
+        disorder=alignment.bounds.disorder,
+        catch_up=CatchUp(alignment.coordinator.catch_up),
+    )
+
+
 def joined(alignment: Alignment, run: NamedRun) -> Membership | None:
     """The run's membership in its group; None without a group, and in mode observe."""
-    if alignment.coordinator is None or alignment.observes:
+    coordinator = alignment.coordinator
+    if coordinator is None or alignment.observes:
         return None  # a reader that reports would hold other queries
-    source = source_name(alignment.coordinator.source, run.name, run.query_id)
-    return Membership(GroupSession.joined(alignment.coordinator), alignment, source, owner=run.query_id, run=run.run_id)
+    source = source_name(coordinator.source, run.name, run.query_id)
+    session = GroupSession.joined(coordinator)
+    return Membership(session, coordinator, agreement_of(alignment), source, owner=run.query_id, run=run.run_id)
 
 
 def check_coordinator(alignment: Alignment) -> None:
@@ -45,12 +55,4 @@ def check_coordinator(alignment: Alignment) -> None:
     configuration.
     """
     assert alignment.coordinator is not None
-    with CoordinatorClient(alignment.coordinator) as client:
-        try:
-            check_config(alignment, client.config())
-        except NotRegistered:
-            meet_new_group(client, alignment.coordinator)
-        except Untrusted as error:
-            raise ConfigurationError(str(error)) from None
-        except Unreachable as error:
-            log.warning("%s. The query will wait for it. Does it run, and is Coordinator(url=…) right?", error)
+    joining.check_coordinator(alignment.coordinator, agreement_of(alignment))

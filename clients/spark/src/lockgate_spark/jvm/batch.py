@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
-from lockgate_spark.errors import ConfigurationError, Stopped
+from lockgate_client.errors import ConfigurationError
+from lockgate_spark.errors import Stopped
 from lockgate_spark.event_times import Credible, Span
 from lockgate_spark.planning.run import Run
 

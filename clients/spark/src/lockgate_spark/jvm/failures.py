@@ -14,7 +14,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import CapturedException
 
-from lockgate_spark.errors import AlignmentError, KafkaFailed, Stopped
+from lockgate_client.errors import AlignmentError, KafkaFailed
+from lockgate_spark.errors import Stopped
 
 log = logging.getLogger("lockgate")
 

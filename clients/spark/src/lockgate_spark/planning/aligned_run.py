@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from lockgate_client.group.membership import Membership
 from lockgate_spark.config import Alignment
-from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.held_plan import HeldPlans, Timed

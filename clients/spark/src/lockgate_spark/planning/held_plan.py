@@ -12,10 +12,10 @@ from collections.abc import Callable
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit, Plan
+from lockgate_client.duration import milliseconds
+from lockgate_client.group.membership import Membership
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import milliseconds
 from lockgate_spark.errors import HeldTooLong
-from lockgate_spark.group.membership import Membership
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
 from lockgate_spark.telemetry.waits import held_by

@@ -18,11 +18,11 @@ from lockgate.plan.model import Bounds, Head, Limit, Plan
 from lockgate.plan.search import Curve
 from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate_client.duration import milliseconds
+from lockgate_client.group.membership import Membership
+from lockgate_client.group.outage import Coordination
+from lockgate_client.group.source_status import SourceStatus
 from lockgate_spark.config import EPOCH, Alignment
-from lockgate_spark.duration import milliseconds
-from lockgate_spark.group.membership import Membership
-from lockgate_spark.group.outage import Coordination
-from lockgate_spark.group.source_status import SourceStatus
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned

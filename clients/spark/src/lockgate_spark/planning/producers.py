@@ -21,8 +21,8 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, ProducerLag
 from lockgate.watermark import MAX, MIN
+from lockgate_client.duration import milliseconds
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import milliseconds
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.care import UNKNOWN_MS, Care

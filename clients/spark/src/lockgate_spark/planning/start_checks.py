@@ -16,8 +16,8 @@ from dataclasses import replace
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.plan.model import Bounds
+from lockgate_client.duration import as_option
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import as_option
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.disorder import most_learned

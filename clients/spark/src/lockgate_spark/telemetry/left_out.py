@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from lockgate import watermark
 from lockgate.duration import spoken
+from lockgate_client.duration import Duration, milliseconds
 from lockgate_spark.config import Alignment
-from lockgate_spark.duration import Duration, milliseconds
 from lockgate_spark.logs.unread import Key, Source
 
 log = logging.getLogger("lockgate")

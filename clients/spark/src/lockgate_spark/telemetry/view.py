@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lockgate.plan.model import Limit, Plan, PlannedState
 from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
-from lockgate_spark.group.outage import Coordination
+from lockgate_client.group.outage import Coordination
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.waits import operator

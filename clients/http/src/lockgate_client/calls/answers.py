@@ -1,0 +1,151 @@
+"""The exceptions for each answer that is no success, from the coordinator or from another server.
+
+AlignmentError
+├── Unreachable              no usable answer this time; a later request may get one
+│   ├── Interrupted          another thread of this process needed the connection at once
+│   ├── Unstreamed           there are answers, but no stream of events
+│   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
+├── NotRegistered            the coordinator does not know this group or reader (any more)
+├── Stale                    a newer epoch of this reader exists
+└── CoordinatorRefused       the coordinator refuses for good
+    ├── AccessDenied         401, 403
+    └── NotACoordinator      the answer is not one of a coordinator
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from lockgate_client.errors import AccessDenied, AlignmentError, CoordinatorRefused
+
+_MOST_QUOTED = 500  # characters of the server's text in an error message
+_PASSING = (429, 502, 503, 504)
+
+
+class Unreachable(AlignmentError):
+    """The coordinator gave no usable answer this time; a later request may get one.
+
+    `passing`: whether the cause may be over in a moment. `asked_wait_s`: the pause in seconds that
+    the coordinator asks for.
+    """
+
+    def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
+        super().__init__(text)
+        self.passing, self.asked_wait_s = passing, asked_wait_s
+
+
+class Interrupted(Unreachable):
+    """Another thread of this process ended the call. The caller may make it again."""
+
+
+class Unstreamed(Unreachable):
+    """A proxy before the coordinator lets no stream of events through."""
+
+
+class Untrusted(Unreachable):
+    """The connection cannot be trusted until the configuration is changed, the client's or the
+    coordinator's.
+    """
+
+
+class NotRegistered(AlignmentError):
+    """The coordinator does not know this group or reader (any more): register, then report
+    again.
+    """
+
+
+class Stale(AlignmentError):
+    """A newer epoch of this reader exists."""
+
+
+class NotACoordinator(CoordinatorRefused):
+    """The server that answered is no coordinator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer, read to its end. The names of headers are in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body. Raises ValueError where the body is no JSON, or is nested too deeply."""
+        if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
+            "application/json",
+            "application/problem+json",
+        ):
+            raise ValueError(f"content-type {self.headers.get('content-type')}")
+        try:
+            return json.loads(self.body)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+
+    @property
+    def asked_wait_s(self) -> float | None:
+        """`Retry-After` (RFC 9110, 10.2.3) in seconds; None where it is absent or illegible.
+
+        A date is compared with the answer's own `Date`, so that the clocks need not agree.
+        """
+        value = self.headers.get("retry-after", "").strip()
+        if value.isascii() and value.isdigit():
+            return float(value[:9])  # beyond 30 years it makes no difference
+        try:
+            return max(
+                0.0,
+                (parsedate_to_datetime(value) - parsedate_to_datetime(self.headers.get("date", ""))).total_seconds(),
+            )
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem document (RFC 9457), of an answer or of one report in a request."""
+
+    status: int
+    type: str
+    detail: str
+
+    @classmethod
+    def of(cls, answer: Answer) -> "Problem":
+        """The problem of an error answer. The HTTP status counts, not the one in the document."""
+        try:
+            document = cls.from_json(answer.json())
+        except (ValueError, AttributeError):
+            document = cls(answer.status, "", "")
+        return cls(answer.status, document.type, document.detail)
+
+    @classmethod
+    def from_json(cls, problem: Any) -> "Problem":
+        """Raises AttributeError or ValueError for a document that is no problem."""
+        return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
+
+
+def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None = None) -> AlignmentError:
+    """The exception for an error answer of `url`."""
+    quoted = f"{problem.status} {problem.type} {problem.detail}".strip()[:_MOST_QUOTED]
+    if problem.status in _PASSING:
+        return Unreachable(f"{url} answered {quoted}", passing=True, asked_wait_s=asked_wait_s)
+    if problem.status >= 500:
+        return Unreachable(f"{url} answered {quoted}")
+    if problem.status == 404 and problem.type.startswith("urn:lockgate:"):
+        return NotRegistered(problem.detail)
+    if problem.status == 409 and problem.type.endswith("stale-epoch"):
+        return Stale(problem.detail)
+    if problem.status in (401, 403):
+        needed = f"set Coordinator(token=…) to a token with the role `report` for group {group}"
+        return AccessDenied(f"{url} refused with {quoted}: {needed}")
+    if 300 <= problem.status < 400:
+        return NotACoordinator(
+            f"{url} answered {quoted}: redirects are not followed; Coordinator(url=…) must be the coordinator's "
+            "own address"
+        )
+    if problem.status == 404:
+        return NotACoordinator(
+            f"{url} answered {quoted}, which no lockgate coordinator does; is Coordinator(url=…) right?"
+        )
+    return CoordinatorRefused(f"{url} refused with {quoted}")

@@ -1,0 +1,263 @@
+"""The client of the coordinator: one method a route, one exception a kind of refusal (see
+`answers`).
+
+Every call ends within `Coordinator(timeout)`, whatever the server does. A failure that may pass is
+retried within that time. Later the caller calls again (see `membership`): every request repeats
+state that is still true.
+"""
+
+import json
+import secrets
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lockgate.wire import codec
+from lockgate.wire.events import (
+    GroupConfig,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    RegistrationAnswer,
+    ReportedWatermarkEvent,
+)
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate_client.calls.answers import (
+    Answer,
+    NotACoordinator,
+    NotRegistered,
+    Problem,
+    Stale,
+    Unreachable,
+    Unstreamed,
+    Untrusted,
+    refusal,
+)
+from lockgate_client.calls.connection import Connection
+from lockgate_client.calls.retry import Pace, until_answered
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import milliseconds
+from lockgate_client.errors import AccessDenied, AlignmentError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["CoordinatorClient", "NotACoordinator", "NotRegistered", "Registered", "Stale", "Unreachable", "Untrusted"]
+
+T = TypeVar("T")
+
+Report = tuple[str, ReportedWatermarkEvent]
+"""A source's name, and what one reader of it reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The newest epoch of a reader, and the run that registered it."""
+
+    epoch: int
+    owner: str
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A group's configuration. `configured_at`: when an operator set it, in ms; None: no operator
+    has, or the coordinator does not say.
+    """
+
+    config: GroupConfig
+    configured_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The answer to a request of many reports: the alignment and, by index in the request, the
+    error of each report that was not taken.
+    """
+
+    alignment: Event
+    rejected: Mapping[int, AlignmentError]
+
+
+class CoordinatorClient:
+    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies.
+    `timeout_s`: of one call.
+    """
+
+    def __init__(
+        self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
+    ) -> None:
+        self._token = coordinator.token
+        self._name = coordinator.group
+        self._group = f"/v1/groups/{coordinator.group}"
+        self.timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
+        self._pace = pace or Pace()
+        self._connection = Connection(coordinator, transport)
+
+    def config(self) -> GroupConfig:
+        """The group's configuration. Raises `NotRegistered` when there is no such group."""
+        return self.configuration().config
+
+    def configuration(self) -> Configuration:
+        """As `config`, with the time at which an operator set it."""
+        return self._read(
+            self._send("GET", self._group, params={"limit": 1}),
+            lambda answer: Configuration(codec.config_from_json(answer["config"]), answer.get("configured_at")),
+        )
+
+    def groups_from(self, first: str) -> list[str]:
+        """The names of up to 100 groups above `first`, of those that the token may see."""
+        answer = self._send("GET", "/v1/groups", params={"limit": 100, "after": first})
+        return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
+
+    def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
+        """Opens a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
+
+        A retry after a lost answer opens one more epoch; the last answer counts. If the
+        coordinator applies the lost request later, that epoch is the newest: see `registered`.
+        """
+        answer = self._send(
+            "POST", f"{self._group}/sources/{source}/readers", json=codec.registration_to_json(registration)
+        )
+        return self._read(answer, codec.answer_from_json)
+
+    def registered(self, source: str) -> dict[int, Registered]:
+        """The newest epoch of each reader of `source`."""
+        answer = self._send("GET", f"{self._group}/sources/{source}", params={"limit": 1000})
+        return self._read(
+            answer,
+            lambda body: {
+                int(reader["subtask"]): Registered(
+                    int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"])
+                )
+                for reader in body["readers"]
+            },
+        )
+
+    def leave(self, source: str, subtask: int, epoch: int) -> None:
+        """Takes the reader out of the group. Raises `NotRegistered` where it is not registered, and
+        `Stale` where it has a newer epoch.
+        """
+        path = f"{self._group}/sources/{source}/readers/{subtask}"
+        # The same key in each retry: the coordinator may have taken the one whose answer was lost.
+        self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
+
+    def report(self, reports: Sequence[Report]) -> Reported:
+        """Reports for many readers at once; the coordinator judges each report alone. Raises
+        `NotRegistered` when there is no such group.
+        """
+        answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
+        return self._read(
+            answer,
+            lambda body: Reported(
+                codec.alignment_from_json(body["alignment"]),
+                {int(no["index"]): self._refusal(Problem.from_json(no)) for no in body["rejected"]},
+            ),
+        )
+
+    def offer(self, source: str, progress: ProgressEvent) -> None:
+        """Sends an executor's progress in the middle of a batch. Raises `NotRegistered` and
+        `Stale`, as `leave` does.
+        """
+        self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
+
+    def alignment(self) -> Event:
+        """The alignment of the group as of now. Raises `NotRegistered` when there is no such
+        group.
+        """
+        return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
+
+    async def wait(self, after: int, wait_ms: int) -> Event | None:
+        """The alignment once its revision is above `after`; None when that takes longer than
+        `wait_ms`.
+        """
+        query = {"after": after, "wait_ms": wait_ms}
+        answer = await self._answer(
+            "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
+        )
+        return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
+
+    async def events(self) -> AsyncGenerator[Event | None, None]:
+        """The alignment now and after each change; None for a sign of life. The server may end the
+        stream.
+
+        The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
+        the stream comes through. Raises `Unstreamed` for an answer that is no stream.
+        """
+        async with self._connection.open(
+            "GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}
+        ) as answer:
+            if answer.status_code != 200:
+                raise self._no_stream(await self._connection.read(answer))
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                raise Unstreamed(
+                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}"
+                )
+            rest = b""
+            async for part in answer.aiter_raw():
+                *blocks, rest = (rest + part).split(b"\n\n")
+                self._connection.check_size(len(rest))
+                yield None
+                for block in blocks:
+                    for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
+                        yield self._event(data)
+
+    def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Runs `task`, which may use what is `async` here, until the client is closed."""
+        self._connection.begin(task)
+
+    def interrupt(self) -> None:
+        """Ends all calls that are under way, in whatever thread, with `Interrupted`."""
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Ends all calls, and closes the connections."""
+        self._connection.close()
+
+    def __enter__(self) -> "CoordinatorClient":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, method: str, path: str, **request: Any) -> Answer:
+        return self._connection.call(lambda: self._answer(method, path, self.timeout_s, **request))
+
+    async def _answer(self, method: str, path: str, within_s: float, **request: Any) -> Answer:
+        async def once() -> Answer:
+            answer = await self._connection.send(method, path, **request)
+            if not 200 <= answer.status < 300:
+                raise self._refusal(Problem.of(answer), answer.asked_wait_s)
+            return answer
+
+        return await until_answered(once, self._connection.url, within_s, self._pace)
+
+    def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
+        return self._decoded(lambda: decode(answer.json()))
+
+    def _no_stream(self, answer: Answer) -> AlignmentError:
+        refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
+        is_coordinators = isinstance(refusal, NotRegistered | AccessDenied) or answer.asked_wait_s is not None
+        return refusal if is_coordinators else Unstreamed(f"no stream of events: {refusal}")
+
+    def _event(self, data: bytes) -> Event:
+        return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
+
+    def _decoded(self, decode: Callable[[], T]) -> T:
+        """The result of `decode`. Raises `NotACoordinator` where the answer cannot be decoded."""
+        try:
+            return decode()
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            url = self._connection.url
+            raise NotACoordinator(
+                f"{url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?"
+            ) from error
+
+    def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
+        if self._token:  # a proxy before the coordinator may quote the request
+            problem = Problem(
+                problem.status, problem.type.replace(self._token, "…"), problem.detail.replace(self._token, "…")
+            )
+        return refusal(problem, self._connection.url, self._name, asked_wait_s)

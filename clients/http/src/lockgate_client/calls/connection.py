@@ -1,0 +1,182 @@
+"""The HTTP connection to the coordinator, on which every call ends in time.
+
+httpx limits the time of each read, not of the whole call. A server that sends one byte now and then
+could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop,
+in a thread of their own. The deadline cancels a task in any phase: looking up the name, connecting,
+TLS, sending, headers, body. `interrupt` cancels it at once.
+
+A forked process has the object but not the thread. There every call raises an error that says so,
+and `close` leaves the parent's sockets alone.
+"""
+
+import asyncio
+import concurrent.futures
+import logging
+import os
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import httpx
+
+from lockgate_client.calls.answers import Answer, Interrupted, NotACoordinator, Unreachable, Untrusted
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import ConfigurationError
+
+log = logging.getLogger("lockgate")
+
+MOST_BYTES = 8 << 20  # a coordinator sends less
+_END_S = 0.2  # the wait for the thread's end; a hanging name look-up may take longer, and is left
+
+T = TypeVar("T")
+
+
+class Connection:
+    """To one coordinator. Thread-safe. `transport` is httpx's, for tests and for proxies."""
+
+    def __init__(self, coordinator: Coordinator, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        # An answer that is not compressed cannot grow when it is unpacked.
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if coordinator.token:
+            headers["Authorization"] = f"Bearer {coordinator.token}"
+        self.url = coordinator.url
+        try:
+            self._http = httpx.AsyncClient(
+                base_url=coordinator.url,
+                headers=headers,
+                # Each call has a deadline of its own.
+                timeout=None,  # nosec B113
+                verify=_trust(coordinator.ca),
+                transport=transport,
+            )
+        except httpx.InvalidURL as error:
+            raise ConfigurationError(f"Coordinator(url): {error}") from None
+        self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._running: set[concurrent.futures.Future[Any]] = set()
+        self._closed = False
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._serve, name="lockgate-http", daemon=True)
+        self._thread.start()
+
+    def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Runs `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""
+        with self._lock:  # so that `interrupt` and `close` see every task that has begun
+            future = self._begin(task)
+            self._running.add(future)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise Interrupted(f"the call to {self.url} was interrupted") from None
+        finally:
+            future.cancel()  # the caller's own thread may have been interrupted
+            with self._lock:
+                self._running.discard(future)
+
+    def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Runs `task` beside the calls, until the connection is closed. Its error is logged."""
+        with self._lock:
+            self._begin(task).add_done_callback(_log_error)
+
+    async def send(self, method: str, path: str, **request: Any) -> Answer:
+        """Sends one request and reads its whole answer. Raises `Unreachable` and `NotACoordinator`.
+        Has no deadline of its own.
+        """
+        async with self.open(method, path, **request) as answer:
+            return await self.read(answer)
+
+    @asynccontextmanager
+    async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
+        """Sends one request and reads its answer up to the body. Raises `Unreachable`."""
+        try:
+            async with self._http.stream(method, path, **request) as answer:
+                yield answer
+        except (httpx.HTTPError, UnicodeError) as error:  # UnicodeError: the host's name cannot be looked up
+            raise self._trouble(error) from error
+
+    async def read(self, answer: httpx.Response) -> Answer:
+        """The answer with its whole body. Raises `NotACoordinator` where the body is too long."""
+        body = bytearray()
+        async for part in answer.aiter_raw():
+            body += part
+            self.check_size(len(body))
+        return Answer(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, bytes(body))
+
+    def check_size(self, size: int) -> None:
+        """Raises `NotACoordinator` for more bytes than a coordinator sends."""
+        if size > MOST_BYTES:
+            raise NotACoordinator(
+                f"{self.url} answered with more than {MOST_BYTES} bytes; is Coordinator(url=…) right?"
+            )
+
+    def interrupt(self) -> None:
+        """Cancels all calls that are under way, but no task of `begin`."""
+        with self._lock:
+            for future in self._running:
+                future.cancel()
+
+    def close(self) -> None:
+        """Ends all calls, and closes the connections."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            ended = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        ended.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self._loop.stop))
+        self._thread.join(_END_S)
+
+    def _begin(self, task: Callable[[], Coroutine[Any, Any, T]]) -> "concurrent.futures.Future[T]":
+        if self._closed:
+            raise Unreachable(f"the connection to {self.url} is closed")
+        if self._pid != os.getpid():
+            raise Unreachable(
+                f"the connection to {self.url} is that of process {self._pid}, which was forked; open one in "
+                "this process"
+            )
+        return asyncio.run_coroutine_threadsafe(task(), self._loop)
+
+    def _serve(self) -> None:
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._http.aclose()
+
+    def _trouble(self, error: Exception) -> Unreachable:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ssl.SSLError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            remedy = "Coordinator(ca=…) must be the file of the CA that signed it, and the host one that it names"
+            return Untrusted(f"the certificate of {self.url} is not trusted: {cause.verify_message}; {remedy}")
+        if isinstance(cause, ssl.SSLError) and cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+            return Untrusted(f"{self.url} does not speak TLS; is it http://?")
+        if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http://"):
+            return Unreachable(f"{self.url} gave no answer that is HTTP; is it https://?", passing=True)
+        return Unreachable(f"{self.url} gave no answer: {type(error).__name__}: {error}".rstrip(": "), passing=True)
+
+
+def _log_error(ended: "concurrent.futures.Future[None]") -> None:
+    if not ended.cancelled() and (error := ended.exception()) is not None:
+        log.error("a task beside the calls has ended", exc_info=error)
+
+
+def _trust(ca: str | None) -> ssl.SSLContext | bool:
+    if ca is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        raise ConfigurationError(
+            f"Coordinator(ca={ca!r}): expected a readable file with CA certificates in PEM: {error}"
+        ) from None

@@ -1,0 +1,94 @@
+"""News of the group as soon as there are any: Server-Sent Events, or long polls where no stream
+comes through.
+
+The listener relies on a stream only while data flows: the present event comes at once, and then
+some bytes at least every 15 s (docs/protocol.md). A proxy may buffer the stream, cut long answers,
+or not know the route; each of these breaks one of the two rules. Then the listener polls for a
+minute, and tries the stream again. A stream that only ends is opened anew.
+
+Without the listener the group is slower, not wrong: each reader reports at least once in an update
+interval, and the answer is the same event.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+
+from lockgate.duration import spoken_s
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate_client.calls.answers import NotRegistered, Unreachable, Unstreamed
+from lockgate_client.calls.client import CoordinatorClient
+from lockgate_client.calls.retry import Pace, pause_s
+from lockgate_client.errors import AlignmentError
+
+log = logging.getLogger("lockgate")
+
+SILENCE_S = 20.0  # a sign of life is due every 15 s
+STREAM_AGAIN_S = 60.0
+POLL_S = 20.0  # below what proxies take for a dead connection
+
+
+class Listener:
+    """Calls `tell` with each event, old ones too, and `gone` when there is no such group.
+    `silence_s`: for how long a stream may be silent, after its first event.
+    """
+
+    def __init__(
+        self,
+        client: CoordinatorClient,
+        tell: Callable[[Event], None],
+        gone: Callable[[], None],
+        pace: Pace | None = None,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        self._client, self._tell, self._gone = client, tell, gone
+        self._pace = pace or Pace()
+        self._silence_s = silence_s
+        self._revision = 0  # of the last event
+        self._polls_until = self._pace.clock()
+
+    async def listen(self) -> None:
+        """Listens until it is cancelled."""
+        failures = 0
+        while True:
+            asked_wait_s, news = None, False
+            try:
+                news = await (self._ask() if self._pace.clock() < self._polls_until else self._follow())
+            except Unstreamed as error:
+                log.info("%s; the group is asked by long polls for the next %s", error, spoken_s(STREAM_AGAIN_S))
+                self._polls_until = self._pace.clock() + STREAM_AGAIN_S
+            except NotRegistered:
+                self._gone()
+            except AlignmentError as error:
+                log.debug("no news for now: %s", error)
+                asked_wait_s = error.asked_wait_s if isinstance(error, Unreachable) else None
+            failures = 0 if news else failures + 1
+            if not news:
+                await self._pace.sleep(pause_s(failures, self._pace.chance(), asked_wait_s))
+
+    async def _ask(self) -> bool:
+        return self._hear(await self._client.wait(self._revision, int(POLL_S * 1000)))
+
+    async def _follow(self) -> bool:
+        """Reads the stream until the server ends it. Returns whether it brought anything new."""
+        within_s, news, ended = self._client.timeout_s, False, object()
+        async with aclosing(self._client.events()) as events:
+            while True:
+                try:
+                    event = await asyncio.wait_for(anext(events, ended), within_s)
+                except asyncio.TimeoutError:
+                    raise Unstreamed(f"the stream of events was still for {spoken_s(within_s)}") from None
+                if event is None or isinstance(event, Event):
+                    news |= self._hear(event)
+                    within_s = self._silence_s
+                else:
+                    return news
+
+    def _hear(self, event: Event | None) -> bool:
+        if event is None:
+            return False
+        newer = event.revision > self._revision
+        self._revision = event.revision
+        self._tell(event)
+        return newer

@@ -1,0 +1,74 @@
+"""When a request is sent again: after exponential backoff with full jitter, or after the pause that
+the coordinator asks for, and never beyond the deadline.
+
+Full jitter is any pause from 0 to the bound. It best spreads clients that lost the coordinator at
+the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015). All requests of the
+protocol may be repeated: their content is still true.
+"""
+
+import asyncio
+import itertools
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lockgate.duration import spoken_s
+from lockgate_client.calls.answers import Unreachable
+
+log = logging.getLogger("lockgate")
+
+FIRST_S = 0.1
+MOST_S = 0.5  # short, since the lease keeper leaves little time for retries (`group_session`)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Time and chance. `clock`: seconds, monotonic. `chance`: from 0 up to 1."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+
+def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
+    """The pause after attempt 0, 1, 2, … in seconds. A pause that the coordinator asks for comes on
+    top, so that clients are spread then, too.
+    """
+    return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
+
+
+async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace) -> T:
+    """The answer of `once`, which is tried again while its failures may pass. Raises `Unreachable`
+    within `within_s`.
+    """
+    ends, before = pace.clock() + within_s, ""
+    for attempt in itertools.count():
+        try:
+            return await asyncio.wait_for(once(), ends - pace.clock())
+        except asyncio.TimeoutError:
+            text = (
+                f"{url} gave no whole answer within {spoken_s(within_s)}{before}; if it is only slow, set a longer "
+                "Coordinator(timeout=…)"
+            )
+            raise Unreachable(text) from None
+        except Unreachable as error:
+            if not error.passing:
+                raise
+            pause = pause_s(attempt, pace.chance(), error.asked_wait_s)
+            if pace.clock() + pause >= ends:
+                raise _given_up(error, attempt + 1, within_s) from error
+            log.debug("attempt %d: %s; again in %.2f s", attempt + 1, error, pause)
+            before = f"; before that: {error}"
+        await pace.sleep(pause)
+    raise AssertionError("it is counted without end")
+
+
+def _given_up(error: Unreachable, attempts: int, within_s: float) -> Unreachable:
+    tried = f"{attempts} attempt{'' if attempts == 1 else 's'} within {spoken_s(within_s)}"
+    asked = "" if error.asked_wait_s is None else f"; it asks to be left alone for {spoken_s(error.asked_wait_s)}"
+    return Unreachable(f"{error} ({tried}{asked})")

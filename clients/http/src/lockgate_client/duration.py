@@ -1,0 +1,50 @@
+"""Durations as Spark's users write them: `"10 minutes"`, `"1 hour 30 seconds"`; also a timedelta,
+or a number of ms.
+"""
+
+import re
+from datetime import timedelta
+
+from lockgate_client.errors import ConfigurationError
+
+Duration = str | int | timedelta
+
+_MS = {"week": 604_800_000, "day": 86_400_000, "hour": 3_600_000, "minute": 60_000, "second": 1_000, "millisecond": 1}
+_TERM = re.compile(rf"([+-]?\d+)\s*({'|'.join(_MS)})s?\b\s*")
+_EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta, or milliseconds as an int'
+
+
+def milliseconds(name: str, value: Duration) -> int:
+    """`value` in ms, 0 or more. Raises `ConfigurationError` that names the option `name`."""
+    if isinstance(value, timedelta):
+        found: int | None = value // timedelta(milliseconds=1)
+    elif isinstance(value, str):
+        found = _parse(value)
+    else:
+        found = value if isinstance(value, int) and not isinstance(value, bool) else None
+    if found is None:
+        raise ConfigurationError(f"{name}={value!r}: expected {_EXAMPLES}")
+    if found < 0:
+        raise ConfigurationError(f"{name}={value!r}: must not be negative")
+    return found
+
+
+def _parse(text: str) -> int | None:
+    rest = text.strip().lower().removeprefix("interval ").strip()
+    terms = _TERM.findall(rest)
+    if not terms or _TERM.sub("", rest):
+        return None
+    return sum(int(number) * _MS[unit] for number, unit in terms)
+
+
+def as_option(ms: int) -> str:
+    """`ms` as a user writes it in an option or in `withWatermark`, exact: "10 minutes", "5 minutes
+    31 seconds". Prose has its durations from `lockgate.duration.spoken`.
+    """
+    units = [(unit, size) for unit, size in _MS.items() if unit != "week"]
+    parts, rest = [], ms
+    for unit, size in units:
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(parts) or "0 seconds"

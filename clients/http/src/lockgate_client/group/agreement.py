@@ -1,0 +1,54 @@
+"""The name of a reader in its group, and the check that their configurations agree."""
+
+import re
+from dataclasses import dataclass
+
+from lockgate.duration import spoken
+from lockgate.wire.events import CatchUp, GroupConfig
+from lockgate_client.duration import as_option
+from lockgate_client.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a reader's own settings say about its group. `max_drift` and `disorder`: ms.
+    `chose_drift`: whether the user has set the drift. `settings`: the class that has it, and
+    `asker`: what the reader is, both for messages.
+    """
+
+    group: str
+    max_drift: int
+    chose_drift: bool
+    disorder: int
+    catch_up: CatchUp
+    settings: str = "Alignment"
+    asker: str = "query"
+
+    @property
+    def config(self) -> GroupConfig:
+        """The configuration of a group that this reader would create."""
+        return GroupConfig(max_drift_ms=self.max_drift, catch_up=self.catch_up)
+
+    def check(self, config: GroupConfig) -> None:
+        """Raises `ConfigurationError` where the reader's settings contradict the group's, which
+        rule.
+        """
+        if self.chose_drift and self.max_drift != config.max_drift_ms:
+            raise ConfigurationError(
+                f"{self.settings}(max_drift={as_option(self.max_drift)!r}): group {self.group} has "
+                f"{as_option(config.max_drift_ms)!r};"
+                f" leave max_drift out, or change the group's (PUT /v1/groups/{self.group})"
+            )
+        if config.max_drift_ms <= self.disorder:
+            raise ConfigurationError(
+                f"group {self.group} allows a drift of {spoken(config.max_drift_ms)}, which is not above this "
+                f"{self.asker}'s disorder of {spoken(self.disorder)}: it could never read. Give the group a greater "
+                f"max_drift_ms (PUT /v1/groups/{self.group})"
+            )
+
+
+def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
+    """The name in a group: the chosen one, else the user's `name`, else another one. `-` replaces
+    the characters that the protocol does not allow.
+    """
+    return chosen or re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]

@@ -1,0 +1,179 @@
+"""The session that all queries of this process share in one group of one coordinator.
+
+**One connection**, with a socket for calls and one for the stream of events, on a thread of its
+own. The first query opens it, and the last one closes it; a forked process begins with none. One
+request carries the reports of several queries (`combined_reports`).
+
+**The keeper** is one more thread. While a query's own thread is in a long batch, the keeper repeats
+its last report once a sixth of a lease has passed. That report is still true: a query reads on only
+with its next plan.
+
+**News of the group**, in answers and by the stream (`listener`), reaches every query at once. Each
+query judges whether it may go by the news (`ceiling`).
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from lockgate.wire.events import GroupConfig
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate_client.calls.client import CoordinatorClient
+from lockgate_client.calls.listener import Listener
+from lockgate_client.config import Coordinator
+from lockgate_client.group.combined_reports import PATIENCE_S, CombinedReports, Member
+from lockgate_client.group.outage import ASK_AGAIN_S, Outage
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger("lockgate")
+
+
+class GroupSession:
+    """Thread-safe. Get it by `joined`. `transport` is httpx's, `now` is monotonic, in seconds; both
+    for tests.
+
+    `config` is the group's configuration, once it was read, and `configured_at` the time at which
+    an operator set it. `changed` is notified of all news of the group.
+    """
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.group = coordinator.group
+        self.now = now
+        self.client = CoordinatorClient(coordinator, transport)
+        self.outage = Outage(self.group, now)
+        self.config: GroupConfig | None = None
+        self.configured_at: int | None = None
+        self.changed = threading.Condition()
+        self.combined_reports = CombinedReports(self.client, now, self._due_soon, self.tell)
+        self.users = 1
+        self._members: tuple[Member, ...] = ()
+        self._config_version: int | None = None
+        self._configuring = threading.Lock()
+        self._listens = False
+        self._closed = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name=f"lockgate-{self.group}", daemon=True)
+        self._keeper.start()
+
+    @classmethod
+    def joined(cls, coordinator: Coordinator) -> "GroupSession":
+        """The session of this process, which is opened where there is none. Each call is undone by
+        one `leave`.
+        """
+        key = _shared_by(coordinator)
+        with _open_lock:
+            session = _open.get(key)
+            if session is None:
+                session = _open[key] = cls(key)
+            else:
+                session.users += 1
+            return session
+
+    @property
+    def update_interval_s(self) -> float:
+        """How often a reader repeats a report that has not changed."""
+        return (self.config or GroupConfig()).update_interval_ms / 1000
+
+    @property
+    def lease_s(self) -> float:
+        """How long a reader's lease lasts after its report."""
+        return (self.config or GroupConfig()).lease_ms / 1000
+
+    def enter(self, member: Member) -> None:
+        """Lets the member hear the group's news, and keeps its lease, from now on."""
+        with self.changed:
+            self._members = (*self._members, member)
+
+    def leave(self, member: Member) -> None:
+        """Takes the member out. The last one closes the session."""
+        with self.changed:
+            self._members = tuple(other for other in self._members if other is not member)
+        with _open_lock:
+            self.users -= 1
+            if self.users > 0:
+                return
+            for key in [key for key, session in _open.items() if session is self]:
+                del _open[key]
+        self._closed.set()
+        self.client.close()
+        self._keeper.join(PATIENCE_S)
+
+    def tell(self, event: Event, but: Sequence[Member] = ()) -> None:
+        """Passes news of the group on to all members but these, which know it already."""
+        self._listen()
+        with self.changed:
+            for member in self._members:
+                if member not in but:
+                    member.hear(event)
+            self.changed.notify_all()
+
+    def follow_config(self, version: int | None) -> None:
+        """Asks for the configuration where that of `version` is not known. A newer one may come;
+        its version will be announced again.
+        """
+        with self._configuring:
+            if version != self._config_version or self.config is None:
+                found = self.client.configuration()
+                self.config, self.configured_at, self._config_version = found.config, found.configured_at, version
+
+    # -- inside --
+
+    def _due_soon(self) -> Sequence[Member]:
+        return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
+
+    def _listen(self) -> None:
+        """From the first answer on: before that there may be no group to listen to."""
+        if not self._listens:
+            self._listens = True
+            self.client.begin(Listener(self.client, self.tell, self._gone).listen)
+
+    def _gone(self) -> None:
+        with self.changed:
+            for member in self._members:
+                member.doubt()
+            self.changed.notify_all()
+
+    def _keep(self) -> None:
+        """Keeps each member's report younger than a third of a lease.
+
+        A report is repeated after a sixth of a lease, the keeper wakes every twelfth, and one more
+        twelfth is left for retries, whose pauses are 0.5 s at most. So leases must be at least 6 s.
+        """
+        while not self._closed.wait(min(self.update_interval_s, self.lease_s / 12, ASK_AGAIN_S)):
+            for member in self._members:
+                if self.outage.asks_now if self.outage.lasts else member.is_due(self.lease_s / 6):
+                    member.keep()
+
+
+_open: dict[Coordinator, GroupSession] = {}
+_open_lock = threading.Lock()
+
+
+def _shared_by(coordinator: Coordinator) -> Coordinator:
+    """The part of a configuration that two queries must have in common to share a session."""
+    return Coordinator(
+        coordinator.url,
+        group=coordinator.group,
+        token=coordinator.token,
+        ca=coordinator.ca,
+        timeout=coordinator.timeout,
+    )
+
+
+def _forget_all() -> None:
+    global _open_lock  # another thread of the parent may have held it
+    _open_lock = threading.Lock()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,28 @@
+"""The checks of a coordinator and a group before anything is read."""
+
+import logging
+
+from lockgate_client.calls.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import ConfigurationError
+from lockgate_client.group.agreement import Agreement
+from lockgate_client.group.new_groups import meet_new_group
+
+log = logging.getLogger("lockgate")
+
+
+def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
+    """Finds before the reader runs that the token is refused, or that the group has another
+    configuration.
+    """
+    with CoordinatorClient(coordinator) as client:
+        try:
+            agreement.check(client.config())
+        except NotRegistered:
+            meet_new_group(client, coordinator)
+        except Untrusted as error:
+            raise ConfigurationError(str(error)) from None
+        except Unreachable as error:
+            log.warning(
+                "%s. The %s will wait for it. Does it run, and is Coordinator(url=…) right?", error, agreement.asker
+            )

@@ -1,0 +1,291 @@
+"""A query's place in its group: when it reports, what it goes by, and how it ends.
+
+The parts have modules of their own: the ceiling's rule is `ceiling`, registration and fencing are
+`registration`, an outage is `outage`, and `combined_reports` sends the reports of all queries of
+this process.
+
+**An outage** begins with a call that fails, and ends with a report that is answered. Readers that
+the coordinator no longer knows then register again. They present the ceiling and the configuration
+that they received last, so a coordinator that has lost its memory lets no reader beyond them.
+
+**Errors** that are found while the query is busy with a batch stop it with its next plan.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping
+
+from lockgate import watermark
+from lockgate.duration import spoken_s
+from lockgate.wire.events import CatchUp, SourcePause
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate_client.calls.answers import Interrupted
+from lockgate_client.calls.client import NotACoordinator, NotRegistered, Report, Stale, Unreachable
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import milliseconds
+from lockgate_client.errors import CoordinatorUnavailable
+from lockgate_client.group.agreement import Agreement
+from lockgate_client.group.ceiling import Ceiling
+from lockgate_client.group.combined_reports import acquired
+from lockgate_client.group.group_session import GroupSession
+from lockgate_client.group.outage import Coordination, Policy
+from lockgate_client.group.registration import Registration
+from lockgate_client.group.reporting import Reporting
+from lockgate_client.group.source_status import Farewell, SourceStatus
+
+log = logging.getLogger("lockgate")
+
+
+class Membership:
+    """The readers of one query run in one group: reader `i` is source `i` of the query.
+
+    Thread-safe. Gives `session` back when closed. `coordination`: by what the last plan went.
+    """
+
+    def __init__(
+        self,
+        session: GroupSession,
+        coordinator: Coordinator,
+        agreement: Agreement,
+        source: str,
+        owner: str,
+        run: str,
+    ) -> None:
+        self.group, self.source = session.group, source
+        self.coordination = Coordination.TOLD
+        self._session, self._policy = session, Policy.of(coordinator)
+        self._park = coordinator.park
+        self._ceiling = Ceiling(source)
+        self._registration = Registration(session, coordinator, agreement, source, owner, run)
+        most = coordinator.max_batch
+        max_batch_s = float("inf") if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
+        self._reporting = Reporting(session.now(), max_batch_s)
+        self._given = watermark.MIN  # the ceiling of the last plan
+        self._lock = threading.Lock()  # one plan at a time, or the keeper
+        self._closed = threading.Event()
+        self._failed: Exception | None = None
+        session.enter(self)
+
+    @property
+    def last(self) -> Event | None:
+        """The newest event of the group that the query goes by; None before the first answer."""
+        return self._ceiling.event
+
+    @property
+    def ceiling(self) -> int:
+        """The group's max desired watermark (ms); MIN before the first answer."""
+        return self._ceiling.value
+
+    @property
+    def paused(self) -> SourcePause | None:
+        """The operator's pause of this query; None where it is not paused."""
+        return self._ceiling.paused
+
+    @property
+    def joint(self) -> bool:
+        """Whether the group makes use of `reach`."""
+        config = self._session.config
+        return config is None or config.catch_up is CatchUp.JOINT
+
+    @property
+    def max_drift(self) -> int | None:
+        """The group's max drift in ms, once it is known."""
+        config = self._session.config
+        return None if config is None else config.max_drift_ms
+
+    @property
+    def update_interval_s(self) -> float:
+        """How often a reader repeats a report that has not changed."""
+        return self._session.update_interval_s
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the group may change the next plan."""
+        in_force = self._in_force()
+        asks = self._reporting.in_doubt and self._session.outage.asks_now and in_force is not Coordination.PROCEEDING
+        return asks or self._given != self._ceiling_under(in_force)
+
+    def epoch(self, subtask: int) -> int | None:
+        """The epoch of a registered reader; None before that, and where the coordinator has
+        forgotten it.
+        """
+        return self._registration.epochs.get(subtask)
+
+    def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
+        """Reports the sources of the query, and returns the ceiling of the plan to be made.
+
+        Sends nothing while no other reader waits for a change, and the update interval has not
+        passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` where an outage
+        is to stop the query.
+        """
+        outage = self._session.outage
+        # the keeper asks, so that no plan waits for it
+        if self._in_force() is Coordination.PROCEEDING:
+            self._reporting.take(statuses, self._session.now())
+            return self._give()
+        with self._lock:
+            if self._failed is not None:
+                raise self._failed
+            urgent = self._reporting.take(statuses, self._session.now())
+            if (urgent or outage.lasts or self.is_due(self._session.update_interval_s)) and outage.asks_now:
+                self._attempt()
+            if self._policy.fails(outage.lasted_s):
+                raise CoordinatorUnavailable(
+                    f"group {self.group}: the coordinator could not be reached for {spoken_s(outage.lasted_s or 0)}, "
+                    f"and Coordinator(on_outage='fail', hold_for=…) lets {self.source} hold for "
+                    f"{spoken_s(self._policy.hold_for_s)}"
+                )
+            return self._give()
+
+    def wait_for_change(self, wait_ms: int) -> bool:
+        """Waits until the group has news. False after `wait_ms`, and at the end."""
+        with self._session.changed:
+            self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
+            return self.has_news and not self._closed.is_set()
+
+    def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
+        """Ends the membership. With `statuses` the readers report that they are finished. Where the
+        query `returns`, as a scheduled one does, and has set `park`, they go on counting for so
+        long instead. Without `statuses` their leases run out.
+
+        Takes the coordinator's `timeout` and a second at most, whatever calls are under way.
+        """
+        with self._session.changed:
+            if self._closed.is_set():
+                return
+            self._closed.set()
+            self._session.changed.notify_all()
+        try:
+            with acquired(self._lock, self._session.client, in_a_hurry=True):
+                if statuses and self._registration.epochs:
+                    park = self._park if returns else None
+                    park_ms = None if park is None else milliseconds("Coordinator(park)", park)
+                    self._reporting.end(statuses, Farewell(park_ms))
+                    self._uninterrupted(in_a_hurry=True)
+        except Exception as error:
+            log.warning("group %s: the last report of %s was not heard: %s", self.group, self.source, error)
+        finally:
+            self._session.leave(self)
+
+    # -- for the session --
+
+    def is_due(self, after_s: float) -> bool:
+        """Whether the query has a report to repeat, and none was answered for so many seconds."""
+        if not self._registration.epochs or self._failed is not None or self._closed.is_set():
+            return False
+        return self._reporting.is_due(after_s, self._session.now(), self._ceiling.answered_at)
+
+    def reports(self) -> list[Report]:
+        """The reports of the readers as of now."""
+        self._ceiling.asks(self._reporting.lowest)
+        return [(self.source, event) for event in self._reporting.events(self._registration.epochs.copy())]
+
+    def answered(self, event: Event, asked_at: float) -> None:
+        """Takes in the answer to the last reports. They were sent after `asked_at`, so the leases
+        may have begun then.
+        """
+        with self._session.changed:
+            self._ceiling.answered(event, asked_at)
+            self._reporting.answered()
+
+    def hear(self, event: Event) -> None:
+        """Takes in news of the group. With `session.changed` held."""
+        if self._ceiling.hear(event, self._session.now(), self._session.lease_s):
+            self._reporting.in_doubt = True
+
+    def doubt(self) -> None:
+        """Notes that the last event may no longer hold, so that the query reports at once."""
+        self._reporting.in_doubt = True
+
+    def keep(self) -> None:
+        """Reports on the keeper's thread, unless a plan is being made, which reports by itself."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._reporting.statuses and self._failed is None and not self._closed.is_set():
+                self._attempt()
+        except Exception as error:  # the next plan stops the query with it
+            log.warning("group %s: the lease of %s is kept no longer: %s", self.group, self.source, error)
+        finally:
+            self._lock.release()
+
+    # -- inside --
+
+    def _give(self) -> int:
+        """The ceiling of a plan."""
+        before, self.coordination = self.coordination, self._in_force()
+        if self.coordination is Coordination.PROCEEDING and before is not Coordination.PROCEEDING:
+            log.warning(
+                "group %s: %s goes on without the group's ceiling; its own splits stay level", self.group, self.source
+            )
+        self._given = self._ceiling_under(self.coordination)
+        return self._given
+
+    def _in_force(self) -> Coordination:
+        return self._policy.in_force(self._session.outage.lasted_s)
+
+    def _ceiling_under(self, coordination: Coordination) -> int:
+        """An operator's pause holds through an outage, too."""
+        proceeds = coordination is Coordination.PROCEEDING and self.paused is None
+        return watermark.MAX if proceeds else self.ceiling
+
+    def _attempt(self) -> None:
+        """Reports once. Without an answer an outage begins, or goes on."""
+        try:
+            self._report()
+        except Interrupted:
+            self._reporting.in_doubt = True  # a query of this process ends: perhaps this one
+        except Unreachable as error:
+            self._begin_outage(error)
+        except NotACoordinator as error:
+            if self.last is None:
+                self._failed = error
+                raise
+            # a proxy may answer while the coordinators behind it are replaced
+            self._begin_outage(error)
+        except Exception as error:
+            self._failed = error
+            raise
+        else:
+            self._session.outage.ends()
+
+    def _begin_outage(self, error: Exception) -> None:
+        held = (
+            f"{self.source} waits for the coordinator and reads nothing before its first answer{self._policy}"
+            if self.last is None
+            else f"{self.source} holds at the last ceiling, {watermark.instant(self.ceiling)}{self._policy}"
+        )
+        self._session.outage.begins(error, held)
+
+    def _report(self) -> None:
+        registration = self._registration
+        for _ in range(3):  # again after a registration, and with an epoch that was not known
+            try:
+                if registration.epochs.keys() != self._reporting.statuses.keys():
+                    registration.register(
+                        self._reporting.statuses, None if self.last is None else self.last.max_desired_watermark
+                    )
+                    self._reporting.forget_answered()
+                self._uninterrupted()
+                self._session.follow_config(self._ceiling.version)
+            except NotRegistered:
+                registration.epochs = {}
+                continue
+            except Stale as error:
+                registration.find_epochs(error)
+                self._reporting.forget_answered()
+                continue
+            registration.check_config()
+            return
+        raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
+
+    def _uninterrupted(self, in_a_hurry: bool = False) -> None:
+        """Reports, and again where the end of another query interrupted that. Raises `Interrupted`
+        at the end of this one.
+        """
+        while True:
+            try:
+                return self._session.combined_reports.report(self, in_a_hurry)
+            except Interrupted:
+                if self._closed.is_set() and not in_a_hurry:
+                    raise

@@ -1,0 +1,41 @@
+"""A group that is not there yet. Most often a query is the first of its group; now and then the
+group's name is misspelt, and the query would align with nobody.
+"""
+
+import logging
+from difflib import get_close_matches
+
+from lockgate_client.calls.client import CoordinatorClient
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import AlignmentError, ConfigurationError
+
+log = logging.getLogger("lockgate")
+
+
+def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
+    """The group is not there: says so, with near names, or raises `ConfigurationError` where the
+    query may not create it.
+    """
+    near = _near(client, coordinator.group)
+    if coordinator.new_group == "refuse":
+        there = f" (near: {', '.join(near)})" if near else ""
+        raise ConfigurationError(
+            f"{coordinator.url} has no group {coordinator.group}{there}: correct Coordinator(group=…), create the "
+            f'group (PUT /v1/groups/{coordinator.group}), or leave new_group="refuse" out'
+        )
+    if near:
+        log.warning(
+            "group %s is new at %s; near: %s. If one of these was meant, correct Coordinator(group=…)",
+            coordinator.group,
+            coordinator.url,
+            ", ".join(near),
+        )
+
+
+def _near(client: CoordinatorClient, group: str) -> list[str]:
+    """Similar names among those that the token may see; none where they cannot be listed."""
+    try:
+        return get_close_matches(group, client.groups_from(group[0]), 3, 0.7)
+    except AlignmentError as error:
+        log.debug("the groups cannot be listed: %s", error)
+        return []

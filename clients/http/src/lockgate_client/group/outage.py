@@ -1,0 +1,96 @@
+"""While the coordinator cannot be reached: when to ask again, what a query does meanwhile, and one
+line in the log at either end.
+
+With `hold` a query reads up to the last ceiling and waits there, so that no query runs ahead of its
+group. With `proceed` and `fail` it does the same for `hold_for`, which is longer than a restart or
+a fail-over of the coordinator. After that a query that proceeds ignores the group's ceiling, while
+its own splits stay level; a query that fails stops.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from lockgate.duration import spoken_s
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import milliseconds
+
+log = logging.getLogger("lockgate")
+
+ASK_AGAIN_S = 0.5
+
+
+class Coordination(str, Enum):
+    """The ceiling that a query obeys: the present one (`told`), the last one that it received, or
+    none but that of its own splits.
+    """
+
+    TOLD = "told"
+    HOLDING = "holding"
+    PROCEEDING = "proceeding"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`on_outage`: hold, proceed or fail; `hold_for_s`: for how long `proceed` and `fail` hold."""
+
+    on_outage: str
+    hold_for_s: float
+
+    @classmethod
+    def of(cls, coordinator: Coordinator) -> "Policy":
+        """The policy that a user has set."""
+        return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
+
+    def in_force(self, lasted_s: float | None) -> Coordination:
+        """The ceiling to obey after so many seconds of outage; None: without an outage."""
+        if lasted_s is None:
+            return Coordination.TOLD
+        proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
+        return Coordination.PROCEEDING if proceeds else Coordination.HOLDING
+
+    def fails(self, lasted_s: float | None) -> bool:
+        """Whether the query is to stop."""
+        return self.on_outage == "fail" and lasted_s is not None and lasted_s >= self.hold_for_s
+
+    def __str__(self) -> str:
+        return "" if self.on_outage == "hold" else f", and {self.on_outage}s after {spoken_s(self.hold_for_s)}"
+
+
+class Outage:
+    """The present outage, if any, as this process sees it. `now`: seconds, monotonic."""
+
+    def __init__(self, group: str, now: Callable[[], float]) -> None:
+        self._group, self._now = group, now
+        self._since: float | None = None
+        self._ask_at = 0.0
+
+    @property
+    def lasts(self) -> bool:
+        """Whether an outage lasts: from a failed call to the next report that is answered."""
+        return self._since is not None
+
+    @property
+    def lasted_s(self) -> float | None:
+        """How long the outage has lasted, in seconds; None without an outage."""
+        since = self._since
+        return None if since is None else self._now() - since
+
+    @property
+    def asks_now(self) -> bool:
+        """Whether it is time for a call: always, or during an outage after a pause."""
+        return not self.lasts or self._now() >= self._ask_at
+
+    def begins(self, why: Exception, until_then: str) -> None:
+        """Notes that a call failed. `until_then`: what the query does meanwhile."""
+        self._ask_at = self._now() + ASK_AGAIN_S
+        if self._since is None:
+            self._since = self._now()
+            log.warning("group %s: %s; %s", self._group, why, until_then)
+
+    def ends(self) -> None:
+        """Notes that a report was answered."""
+        lasted_s, self._since = self.lasted_s, None
+        if lasted_s is not None:
+            log.warning("group %s: the coordinator is back after %s", self._group, spoken_s(lasted_s))

@@ -1,0 +1,125 @@
+"""The registration of a query's readers, and fencing: one run of a query at a time.
+
+Each registration opens a new epoch. A reader whose epoch is no longer the newest is fenced: its
+query must stop, and no other one. A registration that was sent twice may have been applied twice;
+then the newest epoch is this run's own, and the run goes on with it.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
+from lockgate_client.calls.client import NotRegistered, Stale
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import ConfigurationError, Fenced
+from lockgate_client.group.agreement import Agreement
+from lockgate_client.group.group_session import GroupSession
+from lockgate_client.group.new_groups import meet_new_group
+
+log = logging.getLogger("lockgate")
+
+
+class Registration:
+    """The readers of one run of a query. `epochs`: by subtask; empty before the readers are
+    registered, and where the coordinator has forgotten them.
+    """
+
+    def __init__(
+        self,
+        session: GroupSession,
+        coordinator: Coordinator,
+        agreement: Agreement,
+        source: str,
+        owner: str,
+        run: str,
+    ) -> None:
+        self.epochs: dict[int, int] = {}
+        self._session, self._coordinator, self._agreement = session, coordinator, agreement
+        self._source, self._owner, self._run = source, owner, run
+        self._checked: GroupConfig | None = None
+
+    def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
+        """Registers these readers. `ceiling`: the last one that the query received; a coordinator
+        that has lost its memory lets no reader beyond it.
+        """
+        self._refuse_new_group()
+        versions, epochs = [], {}
+        for subtask in sorted(subtasks):
+            registration = ReaderRegistrationEvent(
+                subtask=subtask,
+                owner=self._owner,
+                attributes={"run": self._run},
+                config=self._session.config or self._agreement.config,
+                ceiling=ceiling,
+                configured_at=self._session.configured_at,
+            )
+            answer = self._session.client.register(self._source, registration)
+            epochs[subtask] = answer.epoch
+            versions.append(answer.alignment.config_version)
+        self.epochs = epochs
+        self._leave_removed_sources()
+        self._session.follow_config(versions[0])  # a later change shows in the next answer
+        self.check_config()
+
+    def _refuse_new_group(self) -> None:
+        """A coordinator that could not be asked before the query ran is asked now."""
+        if self._coordinator.new_group != "refuse" or self._session.config is not None:
+            return
+        try:
+            self._session.client.config()
+        except NotRegistered:
+            meet_new_group(self._session.client, self._coordinator)
+
+    def _leave_removed_sources(self) -> None:
+        """Ends the readers of named sources that are no longer in the query. No other run would end
+        them: lost or parked, they would hold the group.
+        """
+        if self.epochs.keys() == set(range(len(self.epochs))):
+            return  # numbered one by one: no source has a name
+        for subtask, reader in self._session.client.registered(self._source).items():
+            if reader.owner == self._owner and subtask not in self.epochs:
+                try:
+                    self._session.client.leave(self._source, subtask, reader.epoch)
+                except (NotRegistered, Stale):
+                    continue
+                log.info(
+                    "group %s: reader %s/%d has left, for its source is no longer in the query",
+                    self._session.group,
+                    self._source,
+                    subtask,
+                )
+
+    def check_config(self) -> None:
+        """Holds the group's configuration against the query's, once for each change. Raises
+        `ConfigurationError` where they disagree at the start; later that is a warning.
+        """
+        config, before = self._session.config, self._checked
+        if config is None or config is before:
+            return
+        try:
+            self._agreement.check(config)
+        except ConfigurationError as error:
+            if before is None:
+                raise
+            if config != before:
+                log.warning("the configuration was changed: %s. The group's value rules", error)
+        self._checked = config
+
+    def find_epochs(self, error: Stale) -> None:
+        """Takes over the newest epochs where they are this run's own. Raises `Fenced` where another
+        run has registered.
+        """
+        try:
+            newest = self._session.client.registered(self._source)
+        except NotRegistered:
+            newest = {}
+        if not self.epochs.keys() <= newest.keys():
+            self.epochs = {}
+            return
+        for subtask in self.epochs:
+            other = newest[subtask]
+            if (other.owner, other.attributes.get("run")) != (self._owner, self._run):
+                me = f"source {self._source}, run {self._run} of query {self._owner}"
+                by = f"run {other.attributes.get('run', '?')} of query {other.owner or '?'}"
+                raise Fenced(f"group {self._session.group}: {by} took over from {me}: {error}") from None
+        self.epochs = {subtask: newest[subtask].epoch for subtask in self.epochs}
