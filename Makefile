@@ -10,7 +10,7 @@ ARGS    ?=
 
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
-PACKAGES := core services/coordinator clients/http clients/spark testbed
+PACKAGES := core services/coordinator clients/http clients/spark clients/reader testbed
 TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release)
 
@@ -42,7 +42,7 @@ mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of more than s
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
-	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_client -p lockgate_spark -p lockgate_testbed
+	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_client -p lockgate_spark -p lockgate_reader -p lockgate_testbed
 
 dist: $(READY) ## wheels and sdists of what is released, in build/dist, each checked; VERSION has the version
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine
@@ -137,5 +137,5 @@ $(READY): constraints/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	@echo "setting up $(VENV) with $$($(PYTHON) --version) …"
 	@# A set-up that was cut off leaves half-written packages that pip takes for whole: begin anew.
 	@$(PYTHON) -m venv $(if $(wildcard $(VENV)/.unfinished),--clear) $(VENV) && touch $(VENV)/.unfinished
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel,dev] clients/http clients/spark[pyspark] testbed) $(TOOLS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel,dev] clients/http clients/spark[pyspark] clients/reader[arrow,prometheus] testbed) $(TOOLS)
 	@touch $@ && rm $(VENV)/.unfinished

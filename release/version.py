@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("core", "services/coordinator", "clients/http", "clients/spark")
+PACKAGES = ("core", "services/coordinator", "clients/http", "clients/spark", "clients/reader")
 ELSEWHERE = ("CITATION.cff", "deploy/helm/lockgate/Chart.yaml")
 EVERYWHERE = (*PACKAGES, "testbed")
 

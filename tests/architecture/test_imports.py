@@ -21,12 +21,14 @@ ARROWS = {
     "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
     "lockgate_client": {"lockgate", "lockgate_client"},
     "lockgate_spark": {"lockgate", "lockgate_client", "lockgate_spark"},
+    "lockgate_reader": {"lockgate", "lockgate_client", "lockgate_reader"},
 }
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
     "lockgate_coordinator": {"wire", "group", "simulate"},
     "lockgate_client": {"wire"},
     "lockgate_spark": {"wire", "plan"},
+    "lockgate_reader": {"wire", "flink"},
     "lockgate_testbed": set[str](),
 }
 BETWEEN_ROOMS = {

@@ -39,9 +39,10 @@ def copy(tmp_path: Path, releases: ModuleType) -> Path:
 def test_every_package_and_what_it_needs_of_ours_is_at_the_version_of_the_file(releases: ModuleType) -> None:
     wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
     declared = releases.declared()
-    assert len(declared["clients/spark"]) == 3, "its own, and those of lockgate and of lockgate-client"
+    for client in ("clients/spark", "clients/reader"):
+        assert len(declared[client]) == 3, "its own, and those of lockgate and of lockgate-client"
     assert {found for each in declared.values() for found in each} == {wanted}
-    assert {version(f"lockgate{name}") for name in ("", "-coordinator", "-client", "-spark")} == {wanted}
+    assert {version(f"lockgate{name}") for name in ("", "-coordinator", "-client", "-spark", "-reader")} == {wanted}
 
 
 def test_a_new_version_is_written_everywhere(releases: ModuleType, copy: Path) -> None:
@@ -93,5 +94,5 @@ def test_the_forge_s_files_can_be_read_and_call_what_is_there() -> None:
 
 def test_each_package_carries_the_licence() -> None:
     text = (CHECKOUT / "LICENSE").read_text(encoding="utf-8")
-    for package in ("core", "services/coordinator", "clients/http", "clients/spark"):
+    for package in ("core", "services/coordinator", "clients/http", "clients/spark", "clients/reader"):
         assert (CHECKOUT / package / "LICENSE").read_text(encoding="utf-8") == text

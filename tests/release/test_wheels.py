@@ -22,6 +22,7 @@ CARRIED = {
     "lockgate_coordinator": ["py.typed", "commit.lua", "index.html", "uPlot.iife.js", "uPlot.min.css"],
     "lockgate_client": ["py.typed"],
     "lockgate_spark": ["py.typed", "KafkaLog.java", "StandIn.java"],
+    "lockgate_reader": ["py.typed"],
 }
 CONNECTOR = re.compile(r'"spark\.jars\.packages", "[^"]+"')
 

@@ -13,6 +13,7 @@ SOURCES = {
     "lockgate_coordinator": CHECKOUT / "services/coordinator/src",
     "lockgate_client": CHECKOUT / "clients/http/src",
     "lockgate_spark": CHECKOUT / "clients/spark/src",
+    "lockgate_reader": CHECKOUT / "clients/reader/src",
     "lockgate_testbed": CHECKOUT / "testbed/src",
 }
 

@@ -19,7 +19,7 @@ from support.imports import CHECKOUT, SOURCES, imports_of, modules
 
 PICTURE = CHECKOUT / "docs/pictures/rooms.svg"
 WAYS_IN, FLOOR, MODULES = "ways in", "floor", "modules"
-SHIPPED = ("lockgate_spark", "lockgate_client", "lockgate_coordinator")
+SHIPPED = ("lockgate_reader", "lockgate_spark", "lockgate_client", "lockgate_coordinator")
 BESIDE = {"lockgate_coordinator": ("fast",)}
 
 Arrows = Mapping[str, frozenset[str]]
@@ -32,6 +32,7 @@ _COLOURS = {
     "lockgate_coordinator": "#e1ecf4",
     "lockgate_spark": "#f6ecdc",
     "lockgate_client": "#f3e4ee",
+    "lockgate_reader": "#ece1f4",
     "lockgate_testbed": "#eeeeee",
 }
 

@@ -1,0 +1,165 @@
+"""What `AlignedConsumer` was told: frozen, and checked when it is made. Options, defaults and words
+are those of `lockgate_spark`, where it has them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lockgate.duration import Duration
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate.wire.events import NAME, NAME_RULE
+from lockgate_client.config import Coordinator, Named
+from lockgate_client.duration import Duration as Length
+from lockgate_client.duration import milliseconds
+from lockgate_client.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+DEFAULT_MAX_DRIFT = "5 minutes"
+DEFAULT_IDLE_TIMEOUT = "1 minute"
+# The reader says by itself where it begins, and what it has read.
+_NOT_OURS = {
+    "enable.auto.commit": "the reader commits what was handed out: call commit(), or set commit_interval",
+    "enable.auto.offset.store": "the reader keeps the positions itself",
+    "enable.partition.eof": "the reader sets it",
+    "on_commit": "commit() says whether it succeeded",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(Named):
+    """What `AlignedConsumer` was told; its docstring has the options."""
+
+    topics: tuple[str, ...]
+    kafka: Mapping[str, Any]
+    source: str | None = None
+    max_drift: Length | None = None
+    strategy: WatermarkStrategy | None = None
+    disorder: Length | None = None
+    idle_timeout: Length | None = None
+    event_time: "Callable[[Message], int | None] | None" = None
+    future_bound: Length | None = "1 day"
+    starting_offsets: str = "committed"
+    ending_offsets: str | None = None
+    commit_interval: Length | None = None
+    discovery_interval: Length = "1 minute"
+    coordinator: Coordinator | None = None
+
+    def __post_init__(self) -> None:
+        if not self.topics or not all(isinstance(topic, str) and topic for topic in self.topics):
+            raise ConfigurationError(f"AlignedConsumer(topics={self.topics!r}): expected a topic's name, or several")
+        _check_kafka(self.kafka)
+        if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
+            raise ConfigurationError(
+                f"AlignedConsumer(coordinator={self.coordinator!r}): expected a lockgate_reader.Coordinator; write "
+                "Coordinator('http://HOST:PORT', group='NAME')"
+            )
+        if self.source is not None and not (isinstance(self.source, str) and NAME.match(self.source)):
+            raise ConfigurationError(f"AlignedConsumer(source={self.source!r}): {NAME_RULE}")
+        if self.event_time is not None and not callable(self.event_time):
+            raise ConfigurationError(
+                f"AlignedConsumer(event_time={self.event_time!r}): expected a function of a record that returns ms "
+                "since 1970, or None for a record without an event time"
+            )
+        _check_offsets(self.starting_offsets, self.ending_offsets, self.kafka)
+        _check_strategy(self)
+        for name in ("discovery_interval", "commit_interval", "future_bound"):
+            if getattr(self, name) is not None:
+                self._ms(name)
+        if self.max_drift_ms <= self.disorder_ms:
+            raise ConfigurationError(
+                f"AlignedConsumer(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
+                "than disorder, and than 0"
+            )
+
+    @property
+    def max_drift_ms(self) -> int:
+        """How far a split may be above the lowest one, ms."""
+        drift = DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift
+        return milliseconds("AlignedConsumer(max_drift)", drift)
+
+    @property
+    def disorder_ms(self) -> int:
+        """0 where a strategy is given."""
+        return 0 if self.disorder is None else self._ms("disorder")
+
+    @property
+    def idle_timeout_ms(self) -> int | None:
+        """How far behind the clock a live producer may be, ms; None where a strategy is given."""
+        if self.strategy is not None:
+            return None
+        return milliseconds(
+            "AlignedConsumer(idle_timeout)", DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout
+        )
+
+    @property
+    def watermarks(self) -> WatermarkStrategy:
+        """The strategy of each split, without alignment."""
+        if self.strategy is not None:
+            return self.strategy
+        return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=self.disorder_ms))
+
+    @property
+    def future_bound_ms(self) -> int | None:
+        """How far ahead of the clock an event time may be, ms; None: no such bound."""
+        return None if self.future_bound is None else self._ms("future_bound")
+
+    @property
+    def commit_interval_ms(self) -> int | None:
+        """How often positions are committed, ms; None: never by itself."""
+        return None if self.commit_interval is None else self._ms("commit_interval")
+
+    @property
+    def discovery_ms(self) -> int:
+        """How often new partitions are looked for, ms; 0: never."""
+        return self._ms("discovery_interval")
+
+    def _ms(self, name: str) -> int:
+        return milliseconds(f"AlignedConsumer({name})", getattr(self, name))
+
+
+def _check_kafka(kafka: object) -> None:
+    if not isinstance(kafka, Mapping) or not kafka.get("bootstrap.servers"):
+        raise ConfigurationError(
+            "AlignedConsumer(kafka): expected the settings of Kafka's client, with bootstrap.servers; write "
+            'kafka={"bootstrap.servers": "HOST:PORT"}'
+        )
+    for key, instead in _NOT_OURS.items():
+        if key in kafka:
+            raise ConfigurationError(f"AlignedConsumer(kafka): {key} cannot be set, for {instead}")
+
+
+def _check_offsets(starting: object, ending: object, kafka: Mapping[str, Any]) -> None:
+    if starting not in ("committed", "earliest", "latest"):
+        raise ConfigurationError(
+            f"AlignedConsumer(starting_offsets={starting!r}): expected 'committed', 'earliest' or 'latest'"
+        )
+    if starting == "committed" and not kafka.get("group.id"):
+        raise ConfigurationError(
+            "AlignedConsumer(starting_offsets): 'committed' needs a group.id in kafka=; set one, or write "
+            "starting_offsets='earliest' or 'latest'"
+        )
+    if ending not in (None, "latest"):
+        raise ConfigurationError(f"AlignedConsumer(ending_offsets={ending!r}): expected 'latest', or None to read on")
+
+
+def _check_strategy(options: Options) -> None:
+    strategy = options.strategy
+    if strategy is None:
+        return
+    if not isinstance(strategy, WatermarkStrategy):
+        raise ConfigurationError(
+            f"AlignedConsumer(strategy={strategy!r}): expected a lockgate_reader.WatermarkStrategy"
+        )
+    if strategy.alignment.enabled:
+        raise ConfigurationError(
+            "AlignedConsumer(strategy): with_watermark_alignment has no place here; write max_drift=, and "
+            "coordinator=Coordinator(URL, group=NAME)"
+        )
+    for name in ("disorder", "idle_timeout"):
+        if getattr(options, name) is not None:
+            raise ConfigurationError(
+                f"AlignedConsumer({name}={getattr(options, name)!r}): a strategy says this itself; leave out either"
+            )

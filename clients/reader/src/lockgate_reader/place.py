@@ -1,0 +1,179 @@
+"""A reader's place: who gives it splits, takes its state, and says how far it may read.
+
+The consumer knows no coordinator. It has a `Place`, and exchanges with it: the reader's whole state
+against the place's whole orders. Both are levels, no events: an exchange that is repeated or left
+out does no harm.
+
+    the reader                                       its place
+    enter(wake)  ─────────────────────────────────►  begins; calls wake() when there is news
+    exchange(state)  ─────────────────────────────►
+                 ◄─────────────────────────────────  orders: splits to hold, ceiling, deadline
+    leave(state)  ────────────────────────────────►  the last state: every split at its end
+
+**Holding.** `Orders.assigned` is all that the reader is to hold. A split that is new there is
+opened at its start. A split that is held, and is no longer named with its number, is dropped at
+once. A split that `give_back` names is drained: nothing more of it is handed out, and it moves from
+`ReaderState.held` to `ReaderState.returned`, at its final position. There it stays until the orders
+no longer name it.
+
+**Numbers.** Each assignment of a split has a number that is never used again: its fencing token.
+What the reader says of a split, it says of that number.
+
+**The deadline.** The reader hands out nothing at or after `Orders.until`, by
+`lockgate_reader.clock.now_s`. It looks at the clock before each record. A later exchange may bring
+a later deadline.
+
+**Threads.** The consumer calls all three from the thread that reads. `exchange` must not wait for a
+network: it leaves the state to a thread of the place's own, and returns the newest orders that are
+there. `wake` may be called from any thread.
+
+`Alone` is the place of a reader without a coordinator: it holds every split of its topics.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol
+
+from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.watermark import MAX, MIN
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedSplit:
+    """A split to hold, from its starting offset on (or one of `lockgate.flink.splits`' words), and
+    the number of its assignment.
+    """
+
+    split: KafkaPartitionSplit
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSplit:
+    """A split that the reader holds. `split` begins at the next record to hand out. `watermark`:
+    ms; `next_time`: the event time of the next record, where it is known.
+    """
+
+    split: KafkaPartitionSplit
+    number: int
+    watermark: int = MIN
+    idle: bool = False
+    paused: bool = False
+    next_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderState:
+    """The whole state of a reader.
+
+    `watermark`: of the source, ms; MIN before the first. `idle`: all its splits are idle, so it
+    holds nobody. `ended`: nothing is left to read, ever. `reach`: up to here the reader has fetched
+    the records of all its splits, and so can read at once. `held`: makes the list of what it holds,
+    to be called within the exchange or not at all (it costs a little for each split). `returned`:
+    splits that were given back, at their final positions. `finished`: splits that were read to
+    their stopping offset. `discovered`: the splits of the topics, the last time that they were
+    asked for; None before. `wants_splits`: it holds none. `source_events`: what the program sent
+    since the last exchange.
+    """
+
+    watermark: int = MIN
+    reach: int = MIN
+    idle: bool = False
+    ended: bool = False
+    held: Callable[[], Sequence[HeldSplit]] = tuple
+    returned: tuple[HeldSplit, ...] = ()
+    finished: tuple[HeldSplit, ...] = ()
+    discovered: tuple[KafkaPartitionSplit, ...] | None = None
+    wants_splits: bool = False
+    source_events: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """The whole orders of a place.
+
+    `ceiling`: no record above it is handed out; the reader's own splits hold each other besides.
+    `until`: the deadline. `assigned`: every split to hold, or None as long as the place does not
+    know: then the reader goes on with what it has. `give_back`: names of splits to return.
+    `no_more_splits`: none will be added. `discover`: the number of a request to list the splits of
+    the topics; a new number is a new request. `backlog`: Flink's IsProcessingBacklog.
+    `source_events`: what the place has for the program, once each.
+    """
+
+    ceiling: int = MAX
+    until: float = inf
+    assigned: tuple[AssignedSplit, ...] | None = None
+    give_back: frozenset[str] = frozenset()
+    no_more_splits: bool = False
+    discover: int = 0
+    backlog: bool | None = None
+    waits_for: str = ""
+    source_events: tuple[object, ...] = ()
+
+
+class Place(Protocol):
+    """Gives splits, takes the reader's state, says how far it may read."""
+
+    def enter(self, wake: Callable[[], None]) -> None:
+        """Begins, once. `wake` makes the reader exchange at once."""
+
+    def exchange(self, state: ReaderState) -> Orders:
+        """Takes the state, and returns the newest orders. Raises `AlignmentError` where the reader
+        must end.
+        """
+
+    def leave(self, state: ReaderState) -> None:
+        """Takes the last state. Nothing is handed out any more."""
+
+
+class Alone:
+    """Every split of the topics is this reader's, as soon as it is discovered. `now_ms` is a
+    monotonic clock; the topics are looked at every `discovery_ms` (0: only once). `start`: where
+    the first splits begin; those that come later begin at their first record. `bounded`: no split
+    is added after the first look.
+    """
+
+    def __init__(
+        self,
+        now_ms: Callable[[], int],
+        *,
+        start: int,
+        discovery_ms: int,
+        bounded: bool = False,
+        known: Sequence[KafkaPartitionSplit] = (),
+    ) -> None:
+        self._now_ms, self._start = now_ms, start
+        self._discovery_ms = 0 if bounded else discovery_ms
+        self._assigned = {split.split_id: AssignedSplit(split, 1) for split in known}
+        self._gone: set[str] = set()
+        self._asked, self._asked_at = 1, now_ms()
+        self._seen: tuple[KafkaPartitionSplit, ...] | None = None
+
+    def enter(self, wake: Callable[[], None]) -> None:
+        """Nothing to begin."""
+
+    def exchange(self, state: ReaderState) -> Orders:
+        """All splits that were discovered, and a request to discover when it is time."""
+        self._gone.update(held.split.split_id for held in state.finished)
+        if state.discovered is not None and state.discovered is not self._seen:
+            self._add(state.discovered)
+        if self._seen is not None and self._discovery_ms and self._now_ms() >= self._asked_at + self._discovery_ms:
+            self._asked, self._asked_at = self._asked + 1, self._now_ms()
+        return Orders(
+            assigned=tuple(each for name, each in self._assigned.items() if name not in self._gone),
+            discover=self._asked,
+            no_more_splits=self._seen is not None and not self._discovery_ms,
+        )
+
+    def leave(self, state: ReaderState) -> None:
+        """Nothing to give back."""
+
+    def _add(self, discovered: tuple[KafkaPartitionSplit, ...]) -> None:
+        first = self._seen is None and not self._assigned
+        for split in discovered:
+            if split.split_id not in self._assigned:
+                start = self._start if first else EARLIEST_OFFSET
+                found = KafkaPartitionSplit(split.topic, split.partition, start, split.raw_stopping_offset)
+                self._assigned[split.split_id] = AssignedSplit(found, 1)
+        self._seen = discovered
