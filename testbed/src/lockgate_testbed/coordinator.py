@@ -14,7 +14,8 @@ class CoordinatorProcess(Server):
     `coordinator.url`.
 
     `store` is "memory://" or a Redis URL; `port` 0 is any free one. `options` are further arguments
-    of `lockgate serve`, `env` further environment variables.
+    of `lockgate serve`, `env` further environment variables. With `--ssl-certfile` among the
+    options its address is https.
     """
 
     def __init__(
@@ -28,8 +29,8 @@ class CoordinatorProcess(Server):
 
     @property
     def url(self) -> str:
-        """Its address, http://host:port."""
-        return f"http://127.0.0.1:{self._port}"
+        """Its address, http://host:port or https://host:port."""
+        return f"{'https' if '--ssl-certfile' in self._options else 'http'}://127.0.0.1:{self._port}"
 
     def terminate(self) -> None:
         """Shut down in order; the same as `stop()`."""

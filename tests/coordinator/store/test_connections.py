@@ -19,6 +19,7 @@ from lockgate_testbed.redis import NO_PERSISTENCE, Certificates, RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
 from lockgate_testbed.redis_sentinel import SentinelledRedis
 from support.answers import wait_for
+from support.mutual import Authority
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -120,7 +121,37 @@ async def test_a_redis_that_asks_for_a_certificate_is_given_one(
         own = f"&ssl_certfile={certificates.certificate}&ssl_keyfile={certificates.key}"
         async with opened(server.url + own) as store:
             await live_through_all(store)
-        assert await refusal(server.url)
+        assert "Set ssl_certfile and ssl_keyfile in the address" in await refusal(server.url)
+
+
+async def test_a_certificate_that_redis_does_not_take_is_told_by_the_option_to_set(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
+    known = Authority(tmp_path / "known")
+    stranger = Authority(tmp_path / "stranger").issued("coordinator", "coordinator@example.org")
+    expired = known.issued("coordinator", "coordinator@example.org", expired=True)
+    with RedisServer(tls=known.for_redis(), options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
+        for shown in (stranger, expired):
+            own = f"&ssl_certfile={shown.certificate}&ssl_keyfile={shown.key}"
+            assert "Set ssl_certfile and ssl_keyfile in the address" in await refusal(server.url + own)
+
+
+async def test_certificates_that_are_renewed_on_both_sides_are_taken_at_the_next_connection(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
+    known = Authority(tmp_path / "known")
+    shown = known.issued("coordinator", "coordinator@example.org")
+    with RedisServer(tls=known.for_redis(), options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
+        own = f"&ssl_certfile={shown.certificate}&ssl_keyfile={shown.key}"
+        async with opened(server.url + own) as store:
+            await live_through_all(store)
+            renewed = Authority(tmp_path / "known")  # another authority, in the same files
+            renewed.issued("coordinator", "coordinator@example.org")
+            renewed.for_redis()
+            server.stop()
+            server.start()
+            await store.ping()
+            await live_through_all(store)
 
 
 async def test_a_user_may_do_all_that_is_needed_with_what_the_documentation_grants(guarded: RedisServer) -> None:

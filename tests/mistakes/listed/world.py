@@ -142,14 +142,6 @@ def _first(text: str) -> str:
     return next(line for line in text.splitlines() if line.strip())
 
 
-class _BehindTls(CoordinatorProcess):
-    """A coordinator with a certificate."""
-
-    @property
-    def url(self) -> str:
-        return super().url.replace("http:", "https:")
-
-
 @contextmanager
 def world(spark: SparkSession, bootstrap: str, folder: Path) -> Iterator[World]:
     """A topic `orders`; an open coordinator with a group `checkout`, one with tokens, one behind
@@ -166,7 +158,7 @@ def world(spark: SparkSession, bootstrap: str, folder: Path) -> Iterator[World]:
     with ExitStack() as open_:
         opened = open_.enter_context(CoordinatorProcess())
         guarded = open_.enter_context(CoordinatorProcess(options=("--tokens", str(tokens))))
-        tls = open_.enter_context(_BehindTls(options=("--ssl-certfile", str(certificate)))).url
+        tls = open_.enter_context(CoordinatorProcess(options=("--ssl-certfile", str(certificate)))).url
         site = open_.enter_context(serving(Answer(200, b"<html>welcome</html>", "text/html")))
         closed = open_.enter_context(socket.create_server(("127.0.0.1", 0)))
         nobody = f"127.0.0.1:{closed.getsockname()[1]}"

@@ -152,6 +152,16 @@ Authorities = Annotated[
         help="Take only callers with a certificate that one of these has signed.",
     ),
 ]
+ProbePort = Annotated[
+    int | None,
+    typer.Option(
+        "--probe-port",
+        envvar="LOCKGATE_PROBE_PORT",
+        min=1,
+        max=65535,
+        help="Answer GET /livez and /readyz at this port too, in plain http, for probes that have no certificate.",
+    ),
+]
 LogFormat = Annotated[logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="The form of a log line.")]
 LogLevel = Annotated[logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="The lowest level that is logged.")]
 SplitMetrics = Annotated[
@@ -195,6 +205,7 @@ def serve_command(
     ssl_certfile: Certificate = None,
     ssl_keyfile: Key = None,
     ssl_ca_certs: Authorities = None,
+    probe_port: ProbePort = None,
     log_format: LogFormat = logs.LogFormat.TEXT,
     log_level: LogLevel = logs.LogLevel.INFO,
     split_metrics: SplitMetrics = False,
@@ -236,7 +247,7 @@ def serve_command(
     from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 
     try:
-        run(serve(host, port, open_store(store, fast=settings.fast), settings, tls))
+        run(serve(host, port, open_store(store, fast=settings.fast), settings, tls, probe_port))
     except StoreUnavailable as error:
         raise _fault(f"{error}; does it run, and is --store right?") from error
     except (InvalidStoreAddress, InvalidTokens, InvalidTls, ListenError) as error:

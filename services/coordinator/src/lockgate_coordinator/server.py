@@ -9,10 +9,9 @@ import logging
 import os
 import signal
 import socket
-import ssl
 import sys
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -23,11 +22,12 @@ from lockgate_coordinator.app import create_app
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.fast.whole_answers import WholeAnswers
 from lockgate_coordinator.intake import Intake
+from lockgate_coordinator.probes import ProbeServer
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.dangers import Dangers
 from lockgate_coordinator.telemetry import traces
-from lockgate_coordinator.tls import Tls
+from lockgate_coordinator.tls import RenewedTls, Tls
 
 log = logging.getLogger("lockgate")
 
@@ -58,6 +58,11 @@ DESCRIPTORS_LEFT = 0.1
 """Below this part of all file descriptors the log warns."""
 
 LOOKS_EVERY_S = 5.0
+LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
+
+
+Beside = Callable[[], Coroutine[Any, Any, None]]
+"""What runs from the first request on, until the service ends."""
 
 
 class ListenError(Exception):
@@ -74,8 +79,16 @@ def run(serving: Coroutine[Any, Any, None]) -> None:
         uvloop.run(serving)
 
 
-async def serve(host: str, port: int, store: Store, settings: Settings = Settings(), tls: Tls | None = None) -> None:  # noqa: B008 – frozen
-    """Serves until SIGTERM or SIGINT, then returns.
+async def serve(
+    host: str,
+    port: int,
+    store: Store,
+    settings: Settings = Settings(),  # noqa: B008 – frozen
+    tls: Tls | None = None,
+    probe_port: int | None = None,
+) -> None:
+    """Serves until SIGTERM or SIGINT, then returns. `probe_port`: where probes are answered, too,
+    in plain http.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
     `InvalidTls`, and `ListenError`.
@@ -83,15 +96,21 @@ async def serve(host: str, port: int, store: Store, settings: Settings = Setting
     _raise_descriptor_limit()
     _collect_garbage_seldom()
     app = create_app(store, settings, spans=traces.provider(os.environ))
-    context = None if tls is None else tls.context()
-    listening = listen(host, port)
-    try:
+    renewed = None if tls is None else RenewedTls(tls)
+    with ExitStack() as sockets:
+        listening = sockets.enter_context(closing(listen(host, port)))
+        beside = list[Beside]()
+        if probe_port is not None:
+            beside.append(ProbeServer(app, sockets.enter_context(closing(listen(host, probe_port)))).run_beside)
+        if renewed is not None:
+            beside.append(partial(_look_at_certificates, renewed))
+        if sys.platform != "win32":
+            beside.append(_look_at_descriptors)
         await store.ping()
         dangers = Dangers(store)
         await dangers.look()
-        await _Server(_config(app, context, settings.fast), dangers).serve(sockets=[listening])
-    finally:
-        listening.close()
+        beside.append(dangers.keep_looking)
+        await _Server(_config(app, renewed, settings.fast), beside).serve(sockets=[listening])
 
 
 def _raise_descriptor_limit() -> None:
@@ -137,7 +156,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
 
 
-def _config(app: Any, context: ssl.SSLContext | None, fast: Fast) -> uvicorn.Config:
+def _config(app: Any, tls: RenewedTls | None, fast: Fast) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         http=WholeAnswers if fast.whole_answers else Intake,
@@ -149,7 +168,7 @@ def _config(app: Any, context: ssl.SSLContext | None, fast: Fast) -> uvicorn.Con
         timeout_keep_alive=KEEP_ALIVE_S,
     )
     config.load()
-    config.ssl = context
+    config.ssl = None if tls is None else tls.context
     return config
 
 
@@ -186,13 +205,26 @@ def _descriptors() -> tuple[int | None, int]:
         return (None if error.errno in (errno.EMFILE, errno.ENFILE) else 0), most
 
 
+async def _look_at_descriptors() -> None:
+    descriptors = Descriptors()
+    while True:
+        descriptors.look(*_descriptors())
+        await asyncio.sleep(LOOKS_EVERY_S)
+
+
+async def _look_at_certificates(tls: RenewedTls) -> None:
+    while True:
+        await asyncio.sleep(LOOKS_AT_CERTIFICATES_EVERY_S)
+        tls.look()
+
+
 class _Server(uvicorn.Server):
     _draining = False
 
-    def __init__(self, config: uvicorn.Config, dangers: Dangers) -> None:
+    def __init__(self, config: uvicorn.Config, beside: Sequence[Beside]) -> None:
         super().__init__(config)
-        self._dangers = dangers
-        self._looking = list[asyncio.Task[None]]()
+        self._beside = beside
+        self._running = list[asyncio.Task[None]]()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
@@ -201,15 +233,7 @@ class _Server(uvicorn.Server):
         for listening in sockets or []:
             host, port, *_ = listening.getsockname()
             log.info("lockgate listens on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
-        self._looking.append(asyncio.create_task(self._dangers.keep_looking()))
-        if sys.platform != "win32":
-            self._looking.append(asyncio.create_task(self._look_at_descriptors()))
-
-    async def _look_at_descriptors(self) -> None:
-        descriptors = Descriptors()
-        while True:
-            descriptors.look(*_descriptors())
-            await asyncio.sleep(LOOKS_EVERY_S)
+        self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal makes `/readyz` say no, and ends the service `DRAIN_S` later. A second
@@ -228,8 +252,8 @@ class _Server(uvicorn.Server):
         """Ends long polls and event streams first, or the server would wait for them."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
-        for looking in self._looking:
-            looking.cancel()
+        for running in self._running:
+            running.cancel()
         await super().shutdown(sockets)
 
     @contextmanager

@@ -1,10 +1,31 @@
-"""TLS: the certificate of the service, and the authorities of the clients' certificates."""
+"""TLS: the certificate of the service, and the authorities of the clients' certificates.
 
+**Renewal.** The listener keeps one context for its whole life. At the beginning of each handshake
+OpenSSL asks it which context to go on with (the callback of server names, which is called without a
+name, too): it answers with the newest one. So a renewed certificate is shown to the next client,
+and connections that stand already go on. Files that cannot be used change nothing.
+
+**No way around the authorities.** A client that resumes a session shows no certificate again. So no
+session can be resumed where certificates are asked for: an authority that was taken out lets nobody
+in any more. Before TLS 1.3 sessions could be resumed without a ticket, so TLS 1.3 is needed there.
+"""
+
+import logging
+import os
 import ssl
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 PASSWORD_VARIABLE = "LOCKGATE_SSL_KEYFILE_PASSWORD"
+
+LOG_EVERY_S = 10.0
+"""The log has one line of refused clients in this time at most."""
+
+log = logging.getLogger("lockgate")
+
+_Signature = tuple[tuple[int, int, int] | None, ...]
 
 
 class InvalidTls(Exception):
@@ -45,7 +66,13 @@ class Tls:
             except ssl.SSLError:
                 raise InvalidTls(f"--ssl-ca-certs {self.ca_certs} must hold certificates in PEM") from None
             context.verify_mode = ssl.CERT_REQUIRED
+            context.minimum_version = ssl.TLSVersion.TLSv1_3
+            context.num_tickets = 0
         return context
+
+    def files(self) -> tuple[Path, ...]:
+        """The files in use."""
+        return tuple(file for file in (self.certfile, self.keyfile, self.ca_certs) if file is not None)
 
     def _check_files(self) -> None:
         """Checks that the files can be read, since OpenSSL does not name the one that it could not
@@ -58,3 +85,103 @@ class Tls:
                     file.open("rb").close()
             except OSError as error:
                 raise InvalidTls(f"{option} {file} cannot be read: {error.strerror}") from None
+
+
+class RenewedTls:
+    """The context of a listener that follows its files: call `look` now and then. `clock`:
+    monotonic seconds. Raises `InvalidTls`.
+    """
+
+    def __init__(self, tls: Tls, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tls = tls
+        self._signature = _signature(tls)
+        self._newest = tls.context()
+        self._refusals = _Refusals(clock)
+        self.context = tls.context()
+        self.context.sni_callback = self._take_newest
+        self.context.sslobject_class = self._heard()
+
+    def look(self) -> None:
+        """Reads the files again if one of them has changed. The log says what came of it."""
+        signature = _signature(self._tls)
+        if signature == self._signature:
+            return
+        self._signature = signature
+        try:
+            self._newest = self._tls.context()
+        except InvalidTls as error:
+            log.error("the certificates stay as they were: %s", error)
+            return
+        log.warning("new connections get the certificates of %s", ", ".join(map(str, self._tls.files())))
+
+    def _take_newest(self, handshake: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        handshake.context = self._newest
+
+    def _heard(self) -> type[ssl.SSLObject]:
+        """A connection's side of TLS that tells the log and the client why the client is refused.
+
+        asyncio says nothing of it to the log. It ends the connection before the alert is sent that
+        OpenSSL has made for the client. So a refusal is first told as a handshake that goes on,
+        which sends the alert, and ends the connection with the client's next bytes.
+        """
+        note = self._refusals.note
+
+        class Heard(ssl.SSLObject):
+            refusal: ssl.SSLError | None = None
+
+            def do_handshake(self) -> None:
+                if self.refusal is not None:
+                    raise self.refusal
+                try:
+                    super().do_handshake()
+                except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                    raise
+                except ssl.SSLError as error:
+                    why = _refusal(error)
+                    if why is None:
+                        raise
+                    note(why)
+                    self.refusal = error
+                    raise ssl.SSLWantReadError from error
+
+        return Heard
+
+
+def _refusal(error: ssl.SSLError) -> str | None:
+    """Why a client is refused; None where its certificate is not the reason."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message}"
+    return "it has shown no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
+
+
+class _Refusals:
+    """Clients that are refused, in the log: the first at once, the others counted."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._silent_until = clock()
+        self._more = 0
+
+    def note(self, why: str) -> None:
+        if self._clock() < self._silent_until:
+            self._more += 1
+            return
+        log.warning(
+            "a client was refused: %s; --ssl-ca-certs has the authorities%s",
+            why,
+            f". {self._more} others were refused before it" if self._more else "",
+        )
+        self._silent_until = self._clock() + LOG_EVERY_S
+        self._more = 0
+
+
+def _signature(tls: Tls) -> _Signature:
+    """Time, size and inode of each file; None for one that is missing."""
+    found = list[tuple[int, int, int] | None]()
+    for file in tls.files():
+        try:
+            state = os.stat(file)
+            found.append((state.st_mtime_ns, state.st_size, state.st_ino))
+        except OSError:
+            found.append(None)
+    return tuple(found)

@@ -15,6 +15,8 @@ from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.options import (
     DEFAULT_URL,
     Ca,
+    Cert,
+    CertKey,
     GroupArgument,
     SourceArgument,
     TokenFile,
@@ -23,6 +25,7 @@ from lockgate_coordinator.operate.options import (
     asking,
 )
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
+from lockgate_coordinator.operate.trust import Trust
 
 Reason = Annotated[str, typer.Option("--reason", help="Why, for those who look at the group and at the query.")]
 
@@ -37,13 +40,15 @@ def pause(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Pause a source: its query reads nothing until the source is resumed, also over restarts. It
     holds the group meanwhile, so the other queries wait.
     """
     if not yes:
         typer.confirm(f"pause source {source} of group {group} at {url}? The others will wait for it", abort=True)
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         message = f"source {source} of {group} is paused; lockgate resume {group} {source} ends that"
         done(client, lambda: client.pause(group, source, reason), message, group, source)
 
@@ -54,9 +59,11 @@ def resume(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Resume a source that an operator has paused."""
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         done(client, lambda: client.resume(group, source), f"source {source} of {group} reads on", group, source)
 
 
@@ -66,10 +73,12 @@ def get(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show a group's configuration."""
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         found = config_to_json(client.configuration(group).config)
     if output is not Output.TABLE:
         print_answer(found, output)
@@ -94,6 +103,8 @@ def set_(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Change a group's configuration. Keys that are not named stay as they are. Nothing is changed
     where another operator was faster.
@@ -108,7 +119,7 @@ def set_(
         wanted["expected_sources"] = [] if expected == "none" else expected.split(",")
     if not wanted:
         raise typer.BadParameter("name what to change: lockgate config set --help has the keys")
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         found = client.configuration(group)
         before = config_to_json(found.config)
         after = config_to_json(_checked({**before, **wanted}))

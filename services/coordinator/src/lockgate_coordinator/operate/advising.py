@@ -21,8 +21,18 @@ from lockgate_coordinator.operate.client import Json
 from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.faults import Fault, NotFound
 from lockgate_coordinator.operate.group_loads import Given, load_of, look, paces_of
-from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, GroupArgument, TokenFile, Url, asking
+from lockgate_coordinator.operate.options import (
+    DEFAULT_URL,
+    Ca,
+    Cert,
+    CertKey,
+    GroupArgument,
+    TokenFile,
+    Url,
+    asking,
+)
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
+from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.operate.workloads import read_observed, read_workload
 
 READERS = 1_000
@@ -77,6 +87,8 @@ def advise(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Watch a group for a minute, then tell which max_drift to take: what native Spark and a range
@@ -90,7 +102,7 @@ def advise(
         records_per_second=records_per_second,
     )
     seconds = milliseconds(watch_for) / 1000
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         try:
             found = client.group(group, READERS)
             configured = client.journal(group, limit=1, kind="group_configured", order="newest")

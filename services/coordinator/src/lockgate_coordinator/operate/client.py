@@ -4,7 +4,6 @@ raises `Fault`.
 
 import difflib
 import secrets
-import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json
 from lockgate.wire.events import GroupConfig
 from lockgate_coordinator.operate.faults import Fault, NotFound, Unreachable
+from lockgate_coordinator.operate.trust import Trust, distrust
 
 Json = dict[str, Any]
 
@@ -49,8 +49,8 @@ class FoundConfig:
 
 
 class CoordinatorClient:
-    """The coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if `ca` is not a
-    file of certificates.
+    """The coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if the files
+    of `tls` cannot be used.
 
     A request whose connection breaks is made again, with the same `Idempotency-Key`. A request that
     is answered with 429 is made again when the coordinator allows.
@@ -60,7 +60,7 @@ class CoordinatorClient:
         self,
         url: str,
         token: str | None = None,
-        ca: str | None = None,
+        tls: Trust = Trust(),  # noqa: B008 – frozen
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -71,7 +71,7 @@ class CoordinatorClient:
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.Client(
-            base_url=url, headers=headers, timeout=TIMEOUT_S, verify=_trust(ca), transport=transport
+            base_url=url, headers=headers, timeout=TIMEOUT_S, verify=tls.context(), transport=transport
         )
 
     def mark(self, request_id: str) -> None:
@@ -211,14 +211,8 @@ class CoordinatorClient:
         return True
 
     def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
-            cause = cause.__cause__ or cause.__context__
-        if cause is not None:
-            return Unreachable(
-                f"the certificate of {self._http.base_url} is not trusted ({cause.verify_message}): set --ca to the "
-                "file of the CA that signed it, and --url to a host that it names"
-            )
+        if (wrong := distrust(error, str(self._http.base_url))) is not None:
+            return Unreachable(wrong)
         return Unreachable(f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?")
 
     def _refusal(self, answer: httpx.Response) -> Fault:
@@ -256,12 +250,3 @@ def _near(name: str, existing: Iterable[str]) -> list[str]:
 
 def _there_is(what: str, names: list[str]) -> str:
     return f"there are no {what}" if not names else f"{what} that are there: {', '.join(names)}"
-
-
-def _trust(ca: str | None) -> ssl.SSLContext | bool:
-    if ca is None:
-        return True
-    try:
-        return ssl.create_default_context(cafile=ca)
-    except (OSError, ssl.SSLError) as error:
-        raise Fault(f"--ca {ca} cannot be read as a file of certificates: {error}") from error

@@ -13,6 +13,8 @@ from lockgate_coordinator.operate.faults import NotFound
 from lockgate_coordinator.operate.options import (
     DEFAULT_URL,
     Ca,
+    Cert,
+    CertKey,
     GroupArgument,
     SourceArgument,
     SubtaskArgument,
@@ -23,6 +25,7 @@ from lockgate_coordinator.operate.options import (
 )
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
 from lockgate_coordinator.operate.tables import group_view, groups_table
+from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.operate.watching import follow, live
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many readers to show.")]
@@ -38,12 +41,14 @@ def groups(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
     watch: Watch = False,
 ) -> None:
     """List the groups: their watermarks and ceilings, and the readers that hold them."""
     _not_both(output, watch)
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         if output is not Output.TABLE:
             print_answer(client.groups(), output)
         else:
@@ -59,6 +64,8 @@ def describe(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
     watch: Watch = False,
 ) -> None:
@@ -66,7 +73,7 @@ def describe(
     and the age of its last progress.
     """
     _not_both(output, watch)
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         try:
             if output is not Output.TABLE:
                 print_answer(
@@ -87,13 +94,15 @@ def watch(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one group as it changes, until Ctrl-C or SIGTERM. Without a terminal, or as json or
     yaml, print the group whenever its alignment changes. An outage is shown, and ends by itself.
     """
     console = _console()
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         try:
             if console.is_terminal and output is Output.TABLE:
                 live(console, lambda width: _described(client, group, source, splits, limit, None, width))
@@ -110,11 +119,13 @@ def evict(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Take a reader out of its group, whatever its epoch. It no longer counts until it registers
     again.
     """
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         done(
             client,
             lambda: client.evict(group, source, subtask),
@@ -134,11 +145,13 @@ def leave(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Let a reader leave its group. It is done only if the epoch is still the newest, so a
     successor stays.
     """
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         done(
             client,
             lambda: client.leave(group, source, subtask, epoch),
@@ -154,13 +167,15 @@ def forget(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Delete a group with its configuration and all its readers. Live readers register again, and
     the group begins anew.
     """
     if not yes:
         typer.confirm(f"forget group {group} at {url}, with its configuration and all its readers?", abort=True)
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         done(client, lambda: client.forget(group), f"group {group} is forgotten", group, None)
 
 

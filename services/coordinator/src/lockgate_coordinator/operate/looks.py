@@ -10,8 +10,18 @@ from lockgate.duration import spoken
 from lockgate_coordinator.operate.client import CoordinatorClient, Json
 from lockgate_coordinator.operate.durations import milliseconds
 from lockgate_coordinator.operate.faults import NotFound
-from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, GroupArgument, TokenFile, Url, asking
+from lockgate_coordinator.operate.options import (
+    DEFAULT_URL,
+    Ca,
+    Cert,
+    CertKey,
+    GroupArgument,
+    TokenFile,
+    Url,
+    asking,
+)
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, print_item
+from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.sentences import holder, moment
 
 FOLLOW_S = 2.0
@@ -33,13 +43,15 @@ def journal(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """What has happened in a group, and which operator did it; the newest entry last. As json
     one entry a line, as yaml one entry a document.
     """
     after = "" if since is None else str(max(0, round(time.time() * 1000) - milliseconds(since)))
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         try:
             items = client.journal(group, kind=kind, source=source, after=after, limit=limit, order="newest")[::-1]
         except NotFound as fault:
@@ -77,6 +89,8 @@ def check(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Whether a group is well, for cron and probes. Exit status 0: it is. 1: it is not, and each
@@ -85,7 +99,7 @@ def check(
     most = None if max_drift is None else milliseconds(max_drift)
     patience = None if stuck_for is None else milliseconds(stuck_for)
     try:
-        with asking(url, token_file, ca) as client:
+        with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
             found, readers = _whole(client, group)
     except typer.Exit as ended:
         raise typer.Exit(NO_ANSWER) from ended

@@ -14,6 +14,7 @@ import typer
 from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import Fault
+from lockgate_coordinator.operate.trust import Trust
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TOKEN = "LOCKGATE_TOKEN"
@@ -61,7 +62,30 @@ TokenFile = Annotated[
     ),
 ]
 Ca = Annotated[
-    Path | None, typer.Option("--ca", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM.")
+    Path | None,
+    typer.Option(
+        "--ca", envvar="LOCKGATE_CA", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM."
+    ),
+]
+Cert = Annotated[
+    Path | None,
+    typer.Option(
+        "--cert",
+        envvar="LOCKGATE_CERT",
+        exists=True,
+        dir_okay=False,
+        help="The certificate to show a coordinator that asks for one, in PEM.",
+    ),
+]
+CertKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        envvar="LOCKGATE_KEY",
+        exists=True,
+        dir_okay=False,
+        help="The key of --cert, if it is in a file of its own.",
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the answer again every two seconds, until Ctrl-C.")]
@@ -75,10 +99,10 @@ SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0)]
 
 
 @contextmanager
-def asking(url: str, token_file: Path | None, ca: Path | None) -> Iterator[CoordinatorClient]:
+def asking(url: str, token_file: Path | None, tls: Trust) -> Iterator[CoordinatorClient]:
     """A client for one command. A `Fault` ends the command with its text and exit code 1."""
     try:
-        with CoordinatorClient(url, _read(token_file), None if ca is None else str(ca)) as client:
+        with CoordinatorClient(url, _read(token_file), tls) as client:
             yield client
     except Fault as fault:
         typer.echo(f"lockgate: {fault}", err=True)

@@ -24,7 +24,8 @@ from lockgate.wire.codec import config_to_json
 from lockgate_coordinator.operate.backup import Saved, read, written
 from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import Fault, NotFound
-from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, Patterns, TokenFile, Url, asking
+from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, Cert, CertKey, Patterns, TokenFile, Url, asking
+from lockgate_coordinator.operate.trust import Trust
 
 NAMES_SHOWN = 10
 T = TypeVar("T")
@@ -54,13 +55,15 @@ def export_command(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Write the groups and their configurations as JSON lines, for `lockgate import`.
 
     GROUP is a name, or the beginning of names and *; without any all groups that the token may see
     are written.
     """
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         names = _chosen([item["group"] for item in client.groups()["items"]], groups or [])
         saved = list[Saved]()
         for name in _shown("exporting", names):
@@ -81,13 +84,15 @@ def import_command(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
+    cert: Cert = None,
+    cert_key: CertKey = None,
 ) -> None:
     """Create the groups of a file of `lockgate export`, with their configurations.
 
     Nothing is written if the file has a fault, or if a group is there with another configuration;
     --replace overwrites it. Readers stay as they are.
     """
-    with asking(url, token_file, ca) as client:
+    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         client.mark(f"import-{secrets.token_hex(6)}")
         saved = read(_text(file), file)
         steps = list(_steps(client, _shown("looking", saved)))

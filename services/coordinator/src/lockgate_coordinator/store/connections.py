@@ -7,6 +7,8 @@ all commands do.
 """
 
 import asyncio
+import logging
+import os
 import re
 from collections.abc import Sequence
 from hashlib import sha1
@@ -31,10 +33,13 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as NotConnected
 
+from lockgate.tls_alerts import refusal
 from lockgate_coordinator.fast.redis_link import AskAgain, Link
-from lockgate_coordinator.store.addresses import PASSWORD, Form, RedisAddress
+from lockgate_coordinator.store.addresses import PASSWORD, TLS_FILES, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
 from lockgate_coordinator.store.outages import Outages
+
+log = logging.getLogger("lockgate")
 
 TIMEOUT_S = 2.0
 """How long an answer may take, connecting and queueing included: shorter than a client's timeout,
@@ -66,6 +71,7 @@ class Connections:
     def __init__(self, address: RedisAddress, *, link: bool = True) -> None:
         self._address = address
         self._outages = Outages(str(address))
+        self._read = _written(address)
         self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
@@ -145,7 +151,22 @@ class Connections:
         except NoScriptError:
             raise _ScriptUnknown from None
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
-            raise self._unavailable(error) from error
+            if not self._renewed():
+                raise self._unavailable(error) from error
+        return await self._pooled(words, timeout_s)
+
+    def _renewed(self) -> bool:
+        """Whether files of TLS have changed since the client was made. It keeps what it has read of
+        them, so there is a new client then.
+        """
+        if self._read == (now := _written(self._address)):
+            return False
+        self._read = now
+        log.warning("the certificates for %s have changed: new connections get them", self._address)
+        self._others += [self._client]
+        self._client, others = _clients(self._address)
+        self._others += others
+        return True
 
     async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
         """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
@@ -171,7 +192,8 @@ class Connections:
             self._linking = False
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
-        text = f"{self._address}: {_describe_error(error)}"
+        distrusted = None if self._address.tls is None else _distrusted(error)
+        text = f"{self._address}: {distrusted or _describe_error(error)}"
         self._outages.failed(text)
         return StoreUnavailable(text)
 
@@ -181,6 +203,12 @@ def is_no_group(error: BaseException | None) -> bool:
     if not isinstance(error, ResponseError):
         return False
     return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
+
+
+_REASON_OF_TLS = re.compile(r"\[SSL: (\w+)\]")
+_OWN_CERTIFICATE = (
+    "Set ssl_certfile and ssl_keyfile in the address to a certificate of an authority that this Redis knows"
+)
 
 
 class _ScriptUnknown(Exception):
@@ -206,8 +234,36 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
     return sentinel.master_for(address.service), sentinel.sentinels
 
 
+def _written(address: RedisAddress) -> list[tuple[int, int]]:
+    """When and as which file each file of TLS was written; (0, 0) for one that is missing now."""
+    written = list[tuple[int, int]]()
+    for name in TLS_FILES:
+        try:
+            state = os.stat(str((address.tls or {})[name]))
+            written.append((state.st_mtime_ns, state.st_ino))
+        except (KeyError, OSError):
+            written.append((0, 0))
+    return written
+
+
 def _retry() -> Retry:
     return Retry(ConstantBackoff(0.01), _ONCE_MORE)
+
+
+def _distrusted(error: Exception) -> str | None:
+    """What is wrong with a certificate; None where the error is another one. redis-py hands on the
+    text of OpenSSL's error alone.
+    """
+    text = str(error)
+    found = _REASON_OF_TLS.search(text)
+    if found is not None and found[1] == "CERTIFICATE_VERIFY_FAILED":
+        return f"{text}. Set ssl_ca_certs in the address to the authority that signed this Redis's certificate"
+    if found is not None and (refused := refusal(found[1])) is not None:
+        return f"{refused}. {_OWN_CERTIFICATE}"
+    if "reset by peer" in text:
+        # Redis often does not wait until its alert is read.
+        return f"it has ended the connection over TLS, as where it refuses a certificate. {_OWN_CERTIFICATE}"
+    return None
 
 
 def _describe_error(error: Exception) -> str:
