@@ -34,7 +34,7 @@ NOT_RUN = {
         "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"
     ],
     "docs/guide/clusters.md": ["needs a cluster; tests/integration/test_cluster.py ships and submits so"],
-    "docs/operations.md": ["needs Docker; tests/compose breaks the same stack"] * 2,
+    "docs/guide/compose.md": ["needs Docker; tests/compose breaks the same stack"] * 2,
 }
 """Each block that no test of pages runs, with the reason that its page gives."""
 

@@ -1,5 +1,5 @@
-"""docs/operations.md names every metric, every event of the log and every step of the store, and no
-metric that is not there.
+"""docs/observability.md names every metric, every event of the log and every step of the store, and
+no metric that is not there.
 """
 
 import re
@@ -16,7 +16,7 @@ from lockgate_coordinator.telemetry.journal import LINES_OF_ONE_COMMIT
 from lockgate_coordinator.telemetry.logs import LONGEST_TEXT
 from lockgate_coordinator.telemetry.observed import STEPS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "observability.md").read_text(encoding="utf-8")
 
 
 async def test_every_metric_is_on_the_page_and_every_one_of_the_page_is_there() -> None:
