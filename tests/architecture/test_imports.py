@@ -32,8 +32,9 @@ ROOMS = {
     "lockgate_testbed": set[str](),
 }
 BETWEEN_ROOMS = {
-    "wire": set[str](),
+    "wire": {"flink"},  # a split on the wire is Flink's
     "group": {"wire"},
+    "enumerator": {"wire", "group", "flink"},
     "plan": set[str](),
     "simulate": {"wire", "group", "plan"},
     "flink": set[str](),

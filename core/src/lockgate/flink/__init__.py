@@ -1,6 +1,7 @@
 """Flink's event-time classes, checked against traces of real Flink. `docs/flink-parity.md` lists
 what each of them does.
 
-Used by the tests, the conformance replay and an example; no package that ships imports this room
-yet. The class names are Flink's own, so a few of them also occur in `lockgate.wire`.
+Its splits and their bytes are used by `lockgate.wire` and `lockgate.enumerator`. All of it is used
+by readers that are not Spark, the tests, the conformance replay and an example. The class names are
+Flink's own, so a few of them also occur in `lockgate.wire`.
 """

@@ -11,7 +11,7 @@ as its two surrogates, three bytes each. As in Flink, `deserialize` ignores the 
 bytes behind the last field. Bytes that end too early, or are no modified UTF-8, raise
 `UnreadableBytes`. Invalid offsets raise `InvalidValue`.
 
-Used by the source operator for its events and checkpoints.
+Used by the source operator for its events and checkpoints, and by `lockgate.wire.split_codec`.
 """
 
 import struct
@@ -42,6 +42,8 @@ def decode_modified_utf8(data: bytes, field: str) -> str:
     """The text of these bytes. Raises `UnreadableBytes`, naming `field`, for bytes that Java's
     `readUTF` refuses.
     """
+    if data.isascii() and 0 not in data:  # most often, and then a hundred times faster
+        return data.decode("ascii")
     units = bytearray()
     at = 0
     while at < len(data):

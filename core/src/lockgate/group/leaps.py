@@ -20,7 +20,8 @@ A clock that is put back makes leases longer, never shorter. `leases` brings the
 command. A process does not notice a leap before its first look. Nor does it notice a clock that
 goes back and forward again between two of its looks, while another process serves readers.
 
-Used by the coordinator. Flink has one process, and its timers are monotonic.
+Used by the coordinator, and by `lockgate.enumerator.leases`. Flink has one process, and its timers
+are monotonic.
 """
 
 from collections.abc import Iterable
@@ -118,7 +119,10 @@ def _moved(reader: Reader, config: GroupConfig, leap: Leap) -> Reader:
     )
 
 
+def later(time_ms: int, leap: Leap) -> int:
+    """A time moved forward by a leap, but not beyond the moment of noticing."""
+    return time_ms if time_ms >= leap.noticed_ms else min(time_ms + leap.by_ms, leap.noticed_ms)
+
+
 def _later(time_ms: int | None, leap: Leap) -> int | None:
-    if time_ms is None or time_ms >= leap.noticed_ms:
-        return time_ms
-    return min(time_ms + leap.by_ms, leap.noticed_ms)
+    return None if time_ms is None else later(time_ms, leap)

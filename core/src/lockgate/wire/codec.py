@@ -89,7 +89,7 @@ def report_from_json(value: object) -> ReportedWatermarkEvent:
 def report_in_steps(value: object) -> Steps[ReportedWatermarkEvent]:
     """As `report_from_json`."""
     taken = Fields(value)
-    report = yield from _report(taken)
+    report = yield from report_from_fields(taken)
     taken.finish()
     return report
 
@@ -145,7 +145,7 @@ def _report_of_batch(value: object) -> Steps[tuple[str, ReportedWatermarkEvent] 
     taken = Fields(value)
     source = taken.name("source")
     try:
-        report = yield from _report(taken)
+        report = yield from report_from_fields(taken)
         taken.finish()
     except InvalidMessage as faults:
         return faults.with_traceback(None)  # which keeps all that was read
@@ -230,7 +230,7 @@ def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
 
 def alignment_from_json(value: object) -> WatermarkAlignmentEvent:
     taken = Fields(value)
-    alignment = _alignment(taken)
+    alignment = alignment_from_fields(taken)
     taken.finish()
     return alignment
 
@@ -252,7 +252,7 @@ def answer_from_json(value: object) -> RegistrationAnswer:
         epoch=taken.integer("epoch", low=1),
         lease_ms=taken.integer("lease_ms", low=1),
         update_interval_ms=taken.integer("update_interval_ms", low=1),
-        alignment=_alignment(taken.nested("alignment")),
+        alignment=alignment_from_fields(taken.nested("alignment")),
     )
     taken.finish()
     return answer
@@ -286,7 +286,8 @@ def _config(taken: Fields) -> GroupConfig:
     )
 
 
-def _report(taken: Fields) -> Steps[ReportedWatermarkEvent]:
+def report_from_fields(taken: Fields) -> Steps[ReportedWatermarkEvent]:
+    """A report inside another message, whose faults are noted there."""
     return ReportedWatermarkEvent(
         subtask=taken.integer("subtask", low=0),
         epoch=taken.integer("epoch", low=1),
@@ -362,7 +363,8 @@ def _progress_of(taken: Fields) -> SplitProgress:
     )
 
 
-def _alignment(taken: Fields) -> WatermarkAlignmentEvent:
+def alignment_from_fields(taken: Fields) -> WatermarkAlignmentEvent:
+    """An event inside another message."""
     return WatermarkAlignmentEvent(
         group=taken.name("group"),
         revision=taken.integer("revision", low=0),

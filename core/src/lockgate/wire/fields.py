@@ -6,7 +6,7 @@ bits. So each field is checked for its exact type and range, and nothing is conv
 `InvalidMessage` carries the first faults of a message, and how many more there are. A message with
 very many faults is read no further.
 
-Used by `codec` alone.
+Used by `codec`, and by the modules beside it that have a part of the JSON each.
 """
 
 from collections.abc import Mapping
@@ -205,6 +205,14 @@ class Fields:
     def inside(self, key: str, index: int, value: object) -> "Fields":
         """The object at `key[index]`, whose faults are noted with this one's."""
         return Fields(value, f"{self._path}{key}[{index}].", self._faults)
+
+    def anything(self, key: str) -> object:
+        """The field as it is, for the caller to judge; None where it is absent."""
+        return self._take(key, None)
+
+    def fault(self, key: str, detail: str) -> None:
+        """Notes a fault that the caller has found in a field."""
+        self._fault(key, detail)
 
     def refuse_others(self) -> None:
         """Notes each field that was not taken as a fault."""

@@ -1,0 +1,82 @@
+"""The answer to an exchange: what the enumerator wants of one reader, as it is now.
+
+* `add_splits`: the reader's own splits that it did not name under their number. Not while the
+  enumerator waits for survivors: what it takes for the reader's may be another one's since.
+* `no_more_splits`: nothing can come any more, not even what another reader may lose. Flink says so
+  as soon as all splits are assigned, for there a lost reader restarts all others. A reader that has
+  heard it and has read all it holds is at its end.
+* `is_processing_backlog`: that of any living reader. Flink's enumerator decides it; this one knows
+  no logs, and its readers do.
+
+Used by the coordinator.
+"""
+
+import json
+from dataclasses import dataclass
+
+from lockgate.enumerator.discovery import is_asked
+from lockgate.enumerator.model import Enumerator, ReaderId
+from lockgate.wire.split_events import AssignedSplit, NumberedSourceEvent, SplitExchange
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a reader is to do; the fields are those of the answer (`SplitAnswer`)."""
+
+    add_splits: tuple[AssignedSplit, ...] = ()
+    give_back: tuple[str, ...] = ()
+    no_more_splits: bool = False
+    discover: bool = False
+    is_processing_backlog: bool = False
+    source_events: tuple[NumberedSourceEvent, ...] = ()
+    assigning_in_ms: int = 0
+
+
+def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_ms: int) -> Wishes:
+    """What a reader is to do that has just had this exchange."""
+    named = {each.split.split_id: each.assignment for each in event.held}
+    assigning_in_ms = max(0, enumerator.assigning_at - now_ms)
+    own = enumerator.readers.get(reader)
+    if own is None:  # its lease has ended in the very exchange: it is heard too late
+        return Wishes(assigning_in_ms=assigning_in_ms)
+    add = assigned_to(enumerator, reader)
+    return Wishes(
+        add_splits=() if assigning_in_ms else tuple(e for e in add if named.get(e.split.split_id) != e.assignment),
+        give_back=tuple(sorted(own.revoked)),
+        no_more_splits=has_no_more(enumerator, reader),
+        discover=is_asked(enumerator, reader, now_ms),
+        is_processing_backlog=is_processing_backlog(enumerator),
+        source_events=events_for(enumerator, reader, event.source_events_seen),
+        assigning_in_ms=assigning_in_ms,
+    )
+
+
+def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[AssignedSplit, ...]:
+    """All splits of a reader, each from its last snapshot on."""
+    held = enumerator.readers[reader].held if reader in enumerator.readers else {}
+    return tuple(AssignedSplit(split=each.split, assignment=each.number) for each in held.values())
+
+
+def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:
+    """Whether no split can come to this reader any more."""
+    if not (enumerator.bounded and enumerator.listed):
+        return False
+    if any(id not in enumerator.missing for id in enumerator.free):
+        return False
+    return not any(each.held for other, each in enumerator.readers.items() if other != reader)
+
+
+def is_processing_backlog(enumerator: Enumerator) -> bool:
+    """Whether any living reader works off a backlog."""
+    return any(each.is_processing_backlog for each in enumerator.readers.values())
+
+
+def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
+    """The SourceEvents for this reader above the number `seen`: none from before it came."""
+    own = enumerator.readers.get(reader)
+    after = seen if own is None else max(seen, own.events_from)
+    return tuple(
+        NumberedSourceEvent(number=each.number, event=json.loads(each.text))
+        for each in enumerator.to_readers
+        if each.number > after and each.subtask in (None, reader[0])
+    )

@@ -1,0 +1,93 @@
+"""Assigning: free splits go to readers, and readers give back what is above their share.
+
+The rule. `shares` says how many splits each reader gets. Splits that are finished or missing do not
+count. Readers that are fenced get none: what they hold comes back with the end of their lease, and
+is kept for the newer epoch of the same subtask, which has the place for it.
+
+* A free split goes to the subtask that had it last, if that one has room. All others go, in the
+  order of topic and partition, to the reader that has the most room for its capacity. So the splits
+  of one topic are spread over the readers.
+* A reader with more than its share is to give back the difference: first what it is to give back
+  already, then what it was given last. Such a split stays its own until it has given it back
+  (`revoked`). A reader of capacity 0 is to give back all.
+
+Nothing is assigned before `assigning_at`: others may still come and present what they hold.
+
+Flink assigns when a reader registers and when splits are found or come back (`addReader`,
+`handlePartitionSplitChanges`, `addSplitsBack`), and takes nothing back from a living reader. Used
+by `exchange` and `discovery`.
+"""
+
+from heapq import heapify, heappop, heappush
+
+from lockgate.enumerator.model import FreeSplit, ReaderId
+from lockgate.enumerator.shares import shares
+from lockgate.enumerator.work import Work
+
+
+def assign(work: Work) -> None:
+    """Gives free splits to readers, and says which splits are to be given back. O(readers + splits
+    that move).
+    """
+    if work.now_ms < work.now.assigning_at:
+        return
+    living = dict(work.newest())
+    if not living:
+        return
+    free = [id for id in work.free if id not in work.now.missing] if work.free else []
+    own = {subtask: _counted(work, (subtask, epoch)) for subtask, epoch in living.items()}
+    kept_for = dict.fromkeys(living, 0)
+    for id in work.readers:
+        if living[id[0]] != id[1]:
+            kept_for[id[0]] += _counted(work, id)
+    total = sum(own.values()) + sum(kept_for.values()) + len(free)
+    capacities = {subtask: work.readers[subtask, epoch].capacity for subtask, epoch in living.items()}
+    share = shares(total, capacities, {subtask: own[subtask] + kept_for[subtask] for subtask in own})
+    for subtask, epoch in living.items():
+        _revoke(work, (subtask, epoch), own[subtask] - share[subtask])
+    if free and any(capacities.values()):
+        room = {subtask: share[subtask] - own[subtask] - kept_for[subtask] for subtask in living}
+        _deal(work, free, living, room, capacities)
+
+
+def _counted(work: Work, reader: ReaderId) -> int:
+    """How many splits the reader holds that are not missing."""
+    held, missing = work.held(reader), work.now.missing
+    return len(held) - sum(id in held for id in missing) if missing else len(held)
+
+
+def _revoke(work: Work, reader: ReaderId, surplus: int) -> None:
+    if surplus <= 0:
+        if work.readers[reader].revoked:
+            work.revoke(reader, frozenset())
+        return
+    revoked, held, missing = work.readers[reader].revoked, work.held(reader), work.now.missing
+    if work.readers[reader].capacity == 0:
+        work.revoke(reader, frozenset(held))
+        return
+    if len(revoked) == surplus and not missing:
+        return
+    candidates = [(id in revoked, each.number, id) for id, each in held.items() if id not in missing]
+    work.revoke(reader, frozenset(id for _, _, id in sorted(candidates, reverse=True)[:surplus]))
+
+
+def _deal(
+    work: Work, free: list[str], living: dict[int, int], room: dict[int, int], capacities: dict[int, int]
+) -> None:
+    others = list[FreeSplit]()
+    for id in free:
+        split = work.free[id]
+        if split.last is not None and room.get(split.last, 0) > 0:
+            room[split.last] -= 1
+            work.assign((split.last, living[split.last]), id)
+        else:
+            others.append(split)
+    others.sort(key=lambda each: (each.split.topic, each.split.partition))
+    emptiest = [(-left / capacities[subtask], subtask) for subtask, left in room.items() if left > 0]
+    heapify(emptiest)
+    for each in others:
+        _, subtask = heappop(emptiest)
+        work.assign((subtask, living[subtask]), each.split.split_id)
+        room[subtask] -= 1
+        if room[subtask] > 0:
+            heappush(emptiest, (-room[subtask] / capacities[subtask], subtask))

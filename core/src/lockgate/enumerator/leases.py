@@ -1,0 +1,93 @@
+"""The leases of splits: until when a silent reader's splits are its own.
+
+The rule. A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After
+that they are free, each at the position of its last snapshot. The reader itself stops earlier: it
+counts from when it *sent* the exchange, by its own clock, and leaves a margin for the two clocks'
+rates. So the old owner has stopped before a new one starts, wherever the two clocks stand.
+
+    sent ──────────────────────── lease_ms · (1 − r) ──► the reader stops
+      received ──────────────────────────── lease_ms ──► the splits are free
+
+This lease is not that of the reader's reports (`lockgate.group.leases`). Splits and reports are
+stored apart, so a report could renew a lease that another process has just ended. An exchange
+renews the lease of the splits in the very commit that reads them.
+
+What lengthens the leases of reports lengthens these: time in which the process was deaf
+(`group.hearing`), a clock that was put forward (`group.leaps`) or back, and the silence of all
+readers. For the silence the rule is the same, but for one thing: it counts exchanges. A reader gets
+the length of a silence once, until it is heard again, and never more than one lease from now.
+
+Longer is always safe here: a split waits, and is in nobody else's hands. Flink has no leases: its
+job manager sees a task fail. Used by `exchange`, and by the coordinator.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lockgate.enumerator.model import Enumerator, ReaderId, SplitReader
+from lockgate.enumerator.work import Work
+from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.leaps import Leap, later
+from lockgate.group.leases import tolerance_ms
+from lockgate.wire.events import GroupConfig
+
+
+def lease_ends(reader: SplitReader) -> int:
+    """The first millisecond at which the reader's splits are not its own any more."""
+    return reader.heard_at + reader.lease_ms
+
+
+def is_over(reader: SplitReader, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
+    """Whether the lease has ended. `hearing`: of the process that judges."""
+    return lease_ends(reader) <= hearing.judged_ms(now_ms, reader.lease_ms)
+
+
+def end_leases(work: Work, hearing: Hearing = ALWAYS) -> list[ReaderId]:
+    """Frees the splits of all readers whose lease has ended. Returns these."""
+    lost = [id for id, reader in work.readers.items() if is_over(reader, work.now_ms, hearing)]
+    for id in lost:
+        work.release(id)
+    return lost
+
+
+def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Enumerator:
+    """The enumerator that an exchange finds: leases are longer by a silence of all, and no time is
+    still to come.
+    """
+    heard_at = enumerator.heard_at
+    if heard_at is None:
+        return enumerator
+    if heard_at > now_ms:
+        return _put_back(enumerator, now_ms)
+    silence = now_ms - heard_at
+    if silence <= tolerance_ms(config):
+        return enumerator
+    readers = {id: _excused(reader, silence, now_ms) for id, reader in enumerator.readers.items()}
+    return replace(enumerator, readers=readers)
+
+
+def after_leaps(enumerator: Enumerator, leaps: Iterable[Leap]) -> Enumerator:
+    """The enumerator with its times moved by leaps of the store's clock (`group.leaps`)."""
+    for leap in leaps:
+        readers = {
+            id: replace(reader, heard_at=later(reader.heard_at, leap)) for id, reader in enumerator.readers.items()
+        }
+        heard_at = None if enumerator.heard_at is None else later(enumerator.heard_at, leap)
+        had_ended = enumerator.assigning_at <= leap.noticed_ms - leap.by_ms
+        assigning_at = enumerator.assigning_at + (0 if had_ended else leap.by_ms)
+        enumerator = replace(enumerator, readers=readers, heard_at=heard_at, assigning_at=assigning_at)
+    return enumerator
+
+
+def _excused(reader: SplitReader, silence: int, now_ms: int) -> SplitReader:
+    if reader.excused:
+        return reader
+    return replace(reader, heard_at=min(reader.heard_at + silence, now_ms), excused=True)
+
+
+def _put_back(enumerator: Enumerator, now_ms: int) -> Enumerator:
+    """The clock was put back: each reader has one whole lease at most."""
+    readers = {id: replace(reader, heard_at=min(reader.heard_at, now_ms)) for id, reader in enumerator.readers.items()}
+    longest = max((reader.lease_ms for reader in readers.values()), default=0)
+    assigning_at = min(enumerator.assigning_at, now_ms + longest)
+    return replace(enumerator, readers=readers, heard_at=now_ms, assigning_at=assigning_at)

@@ -1,0 +1,143 @@
+"""The values of a split enumerator.
+
+An `Enumerator` is an immutable value, as a group is. Each split is in one place: in one reader's
+hands (`SplitReader.held`), free, or finished. Readers are known by subtask and epoch. Of two epochs
+of one subtask the older one is *fenced*: it gets nothing more, and what it holds stays its own
+until its lease has ended, for it may not know yet that it is fenced.
+
+Follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which hold
+splits by subtask, without positions: there a checkpoint has these. Used by the modules beside it,
+and by the coordinator, which stores the values.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from lockgate.flink.splits import KafkaPartitionSplit
+
+ReaderId = tuple[int, int]
+"""Subtask and epoch."""
+
+AHEAD_MS = 60_000
+"""By how much a number of a lost history may be above the store's time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSplit:
+    """A split in a reader's hands, at the position of its last snapshot. `number`: of its
+    assignment; `since`: the time of that, ms.
+    """
+
+    split: KafkaPartitionSplit
+    number: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeSplit:
+    """A split in no reader's hands. `number`: of its last assignment, 0 for none; `last`: the
+    subtask that had it.
+    """
+
+    split: KafkaPartitionSplit
+    number: int = 0
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitReader:
+    """One epoch of a reader. `heard_at` and `lease_ms`: of its last exchange. `excused`: it got an
+    outage's silence once. `revoked`: the ids of splits that it is to give back. `events_from`: the
+    highest number that there was when it came.
+    """
+
+    heard_at: int
+    lease_ms: int
+    capacity: int = 1
+    discovery_interval_ms: int | None = None
+    is_processing_backlog: bool = False
+    requests: bool = False
+    excused: bool = False
+    events_from: int = 0
+    revoked: frozenset[str] = frozenset()
+    held: Mapping[str, HeldSplit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailedEvent:
+    """A SourceEvent to readers, as JSON text. `subtask`: None for all."""
+
+    number: int
+    text: str
+    subtask: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedEvent:
+    """A SourceEvent of a reader, as JSON text."""
+
+    id: str
+    subtask: int
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enumerator:
+    """The enumerator of one source.
+
+    `last_number`: the highest assignment, or number of a SourceEvent, that was given out.
+    `assigning_at`: nothing is assigned before. `heard_at`: the last exchange of any reader.
+    `lost_history`: the store has lost what was assigned before, and the list of splits since has
+    not come. `listed`: the initial list has come. `missing`: unfinished splits that the last list
+    has not named.
+    """
+
+    created_at: int
+    revision: int
+    assigning_at: int
+    last_number: int = 0
+    heard_at: int | None = None
+    lost_history: bool = False
+    static: bool = False
+    bounded: bool = False
+    listed: bool = False
+    discovered_at: int | None = None
+    discoverer: int | None = None
+    missing: frozenset[str] = frozenset()
+    to_readers: tuple[MailedEvent, ...] = ()
+    from_readers: tuple[ReceivedEvent, ...] = ()
+    readers: Mapping[ReaderId, SplitReader] = field(default_factory=dict)
+    free: Mapping[str, FreeSplit] = field(default_factory=dict)
+    finished: Mapping[str, FreeSplit] = field(default_factory=dict)
+
+    def newest(self) -> dict[int, int]:
+        """The newest epoch of each subtask. Those of other epochs are fenced."""
+        return newest_of(self.readers)
+
+    def ids(self) -> Iterator[str]:
+        """The ids of all splits."""
+        yield from self.free
+        yield from self.finished
+        for reader in self.readers.values():
+            yield from reader.held
+
+    def count(self) -> int:
+        """How many splits there are."""
+        return len(self.free) + len(self.finished) + sum(len(reader.held) for reader in self.readers.values())
+
+
+def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
+    """The newest epoch of each subtask among these readers."""
+    found = dict[int, int]()
+    for subtask, epoch in readers:
+        found[subtask] = max(epoch, found.get(subtask, 0))
+    return found
+
+
+def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
+    """The split at the position that counts: the one further on, since a message may be late; or
+    the `restored` one. A word (below 0) is below each offset.
+    """
+    goes_back = 0 <= old.starting_offset > new.starting_offset
+    return old if goes_back and not restored else new

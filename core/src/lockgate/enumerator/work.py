@@ -1,0 +1,137 @@
+"""Work on one enumerator: its values in changeable form, until the next value is made of them.
+
+Every move of a split from one place to another goes through here, so that none is ever in two
+places. Only what is touched is copied, and what is not touched is the same object afterwards: the
+store writes nothing of it. Used by the modules beside it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lockgate.enumerator.model import Enumerator, FreeSplit, HeldSplit, ReaderId, SplitReader, newest_of
+from lockgate.group.group import tick
+
+
+class Work:
+    """The enumerator `before`, and what has become of it at `now_ms`."""
+
+    def __init__(self, before: Enumerator, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self.readers: dict[ReaderId, SplitReader] = dict(before.readers)
+        self.last_number = before.last_number
+        self._before = before
+        self._moved = False
+        self._values: dict[str, Any] = {}
+        self._held: dict[ReaderId, dict[str, HeldSplit]] = {}
+        self._free: dict[str, FreeSplit] | None = None
+        self._finished: dict[str, FreeSplit] | None = None
+
+    @property
+    def now(self) -> Enumerator:
+        """The enumerator as it would be now, but for what readers hold, splits that are free or
+        finished, and its revision.
+        """
+        return replace(self._before, **self._values) if self._values else self._before
+
+    @property
+    def free(self) -> Mapping[str, FreeSplit]:
+        return self._before.free if self._free is None else self._free
+
+    @property
+    def finished(self) -> Mapping[str, FreeSplit]:
+        return self._before.finished if self._finished is None else self._finished
+
+    def held(self, reader: ReaderId) -> Mapping[str, HeldSplit]:
+        """What a reader holds."""
+        return self._held[reader] if reader in self._held else self.readers[reader].held
+
+    def newest(self) -> dict[int, int]:
+        """The newest epoch of each subtask."""
+        return newest_of(self.readers)
+
+    def set(self, **values: Any) -> None:
+        """Other values of the enumerator itself."""
+        self._values |= values
+
+    def set_reader(self, id: ReaderId, reader: SplitReader) -> None:
+        """A new reader, or other values of one. What it holds is changed by the methods below."""
+        self.readers[id] = reader
+
+    def hold(self, reader: ReaderId, held: HeldSplit) -> None:
+        """Puts a split that is in no other place into a reader's hands; or renews it there."""
+        into = self._opened(reader)
+        was = into.get(held.split.split_id)
+        self._moved |= was is None or was.number != held.number
+        into[held.split.split_id] = held
+
+    def assign(self, reader: ReaderId, id: str) -> None:
+        """Gives a free split to a reader, under a new number."""
+        self.last_number = tick(self.last_number, self.now_ms)
+        split = self.take_free(id).split
+        self.hold(reader, HeldSplit(split=split, number=self.last_number, since=self.now_ms))
+
+    def take(self, reader: ReaderId, id: str) -> HeldSplit:
+        """Takes a split out of a reader's hands. The caller puts it elsewhere."""
+        self._moved = True
+        revoked = self.readers[reader].revoked
+        if id in revoked:
+            self.readers[reader] = replace(self.readers[reader], revoked=revoked - {id})
+        return self._opened(reader).pop(id)
+
+    def take_free(self, id: str) -> FreeSplit:
+        """Takes a free split. The caller puts it elsewhere."""
+        return self._opened_free().pop(id)
+
+    def put_free(self, free: FreeSplit) -> None:
+        """A split that is in no other place is free."""
+        self._moved = True
+        self._opened_free()[free.split.split_id] = free
+
+    def finish(self, finished: FreeSplit) -> None:
+        """A split that is in no other place is finished."""
+        self._moved = True
+        if self._finished is None:
+            self._finished = dict(self._before.finished)
+        self._finished[finished.split.split_id] = finished
+
+    def release(self, reader: ReaderId) -> None:
+        """All splits of a reader become free, and the reader is gone."""
+        for held in self.held(reader).values():
+            self.put_free(FreeSplit(split=held.split, number=held.number, last=reader[0]))
+        self._held.pop(reader, None)
+        del self.readers[reader]
+
+    def revoke(self, reader: ReaderId, ids: frozenset[str]) -> None:
+        """The reader is to give back these, and no others."""
+        if self.readers[reader].revoked != ids:
+            self._moved = True
+            self.readers[reader] = replace(self.readers[reader], revoked=ids)
+
+    def number_above(self, number: int) -> None:
+        """The next number is above this one."""
+        self.last_number = max(self.last_number, number)
+
+    def result(self) -> Enumerator:
+        """The next value. Its revision is another one where an assignment has changed."""
+        now = self.now
+        for reader, held in self._held.items():
+            self.readers[reader] = replace(self.readers[reader], held=held)
+        return replace(
+            now,
+            revision=tick(now.revision, self.now_ms) if self._moved else now.revision,
+            last_number=self.last_number,
+            readers=self.readers,
+            free=self.free,
+            finished=self.finished,
+        )
+
+    def _opened(self, reader: ReaderId) -> dict[str, HeldSplit]:
+        if reader not in self._held:
+            self._held[reader] = dict(self.readers[reader].held)
+        return self._held[reader]
+
+    def _opened_free(self) -> dict[str, FreeSplit]:
+        if self._free is None:
+            self._free = dict(self._before.free)
+        return self._free

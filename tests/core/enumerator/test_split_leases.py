@@ -1,0 +1,62 @@
+"""Until when splits are a silent reader's own."""
+
+from dataclasses import replace
+
+from core.enumerator.fleet import CONFIG
+from core.enumerator.test_exchanges import settled
+from lockgate.enumerator.leases import after_leaps, after_time, end_leases, is_over
+from lockgate.enumerator.work import Work
+from lockgate.group.hearing import Hearing
+from lockgate.group.leaps import Leap
+
+
+def test_the_lease_is_the_one_that_the_reader_was_told_last() -> None:
+    fleet = settled()
+    silent = (1, fleet.processes[1].epoch)
+    heard_at = fleet.enumerator.readers[silent].heard_at
+    fleet.now = heard_at + CONFIG.lease_ms - 1
+    assert not is_over(fleet.enumerator.readers[silent], fleet.now)
+    assert is_over(fleet.enumerator.readers[silent], fleet.now + 1)
+
+
+def test_time_in_which_the_process_was_deaf_counts_against_no_lease() -> None:
+    fleet = settled()
+    reader = fleet.enumerator.readers[0, fleet.processes[0].epoch]
+    end = reader.heard_at + CONFIG.lease_ms
+
+    assert not is_over(reader, end, Hearing(((end - 200, end - 100),)))
+    assert is_over(reader, end + 100, Hearing(((end - 200, end - 100),)))
+
+
+def test_the_silence_of_all_is_added_to_each_lease_once() -> None:
+    fleet = settled()
+    heard_at = fleet.enumerator.heard_at or 0
+    after = after_time(fleet.enumerator, CONFIG, heard_at + 5_000)
+    again = after_time(replace(after, heard_at=heard_at), CONFIG, heard_at + 5_000)
+
+    assert {reader.heard_at for reader in after.readers.values()} <= set(range(heard_at + 4_000, heard_at + 5_001))
+    assert again.readers == after.readers
+
+
+def test_a_silence_within_the_tolerance_is_none() -> None:
+    fleet = settled()
+    heard_at = fleet.enumerator.heard_at or 0
+
+    assert after_time(fleet.enumerator, CONFIG, heard_at + CONFIG.lease_ms // 3) is fleet.enumerator
+
+
+def test_a_clock_that_is_put_back_leaves_one_lease_at_most() -> None:
+    fleet = settled()
+    earlier = fleet.now - 100_000
+    after = after_time(fleet.enumerator, CONFIG, earlier)
+
+    assert {reader.heard_at for reader in after.readers.values()} == {earlier}
+
+
+def test_a_leap_of_the_stores_clock_ends_no_lease() -> None:
+    fleet = settled()
+    later = fleet.now + 10_000
+    leapt = after_leaps(fleet.enumerator, [Leap(number=1, by_ms=10_000, noticed_ms=later)])
+
+    assert end_leases(Work(leapt, later)) == []
+    assert len(end_leases(Work(fleet.enumerator, later))) == 2
