@@ -12,7 +12,7 @@ from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import GroupConfig
-from lockgate.wire.split_events import AssignedSplit, DiscoveredSplits, SplitExchange, StoppedSplit
+from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
 
 CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100)
 RATE_ERROR = 0.01
@@ -22,8 +22,8 @@ def split(partition: int, offset: int = 0, topic: str = "orders") -> KafkaPartit
     return KafkaPartitionSplit(topic, partition, offset)
 
 
-def assigned(partition: int, number: int, offset: int = 0, *, restored: bool = False) -> AssignedSplit:
-    return AssignedSplit(split=split(partition, offset), assignment=number, restored=restored)
+def assigned(partition: int, number: int, offset: int = 0, *, restored: bool = False) -> NumberedSplit:
+    return NumberedSplit(split=split(partition, offset), assignment=number, restored=restored)
 
 
 @dataclass
@@ -35,8 +35,8 @@ class Process:
     subtask: int
     epoch: int
     capacity: int = 1
-    held: dict[str, AssignedSplit] = field(default_factory=dict)
-    drained: dict[str, AssignedSplit] = field(default_factory=dict)
+    held: dict[str, NumberedSplit] = field(default_factory=dict)
+    drained: dict[str, NumberedSplit] = field(default_factory=dict)
     sent_at: int | None = None
     seen: int = 0
     asked: bool = False

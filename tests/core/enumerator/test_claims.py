@@ -5,13 +5,13 @@ from core.enumerator.test_exchanges import held_by, settled
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
-from lockgate.wire.split_events import AssignedSplit, DiscoveredSplits, SplitExchange, StoppedSplit
+from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
 
 NOW = 1_000_000
 
 
 def presented(
-    enumerator: Enumerator, subtask: int, *held: AssignedSplit, now: int = NOW, epoch: int = 1
+    enumerator: Enumerator, subtask: int, *held: NumberedSplit, now: int = NOW, epoch: int = 1
 ) -> tuple[Enumerator, tuple[StoppedSplit, ...]]:
     done = exchange(enumerator, (subtask, epoch), "s", SplitExchange(epoch=epoch, held=held), CONFIG, now)
     return done.enumerator, done.stop
@@ -125,7 +125,7 @@ def test_a_finished_split_is_nobodys() -> None:
     fleet: Fleet = settled(partitions=1, readers=1)
     process = fleet.processes[0]
     held = process.held["orders-0"]
-    end = AssignedSplit(split=KafkaPartitionSplit("orders", 0, 90, 90), assignment=held.assignment)
+    end = NumberedSplit(split=KafkaPartitionSplit("orders", 0, 90, 90), assignment=held.assignment)
     done = exchange(
         fleet.enumerator,
         (0, process.epoch),

@@ -22,9 +22,9 @@ from lockgate.wire.split_codec import (
     split_to_text,
 )
 from lockgate.wire.split_events import (
-    AssignedSplit,
     DiscoveredSplits,
     NumberedSourceEvent,
+    NumberedSplit,
     SourceEvent,
     SplitAnswer,
     SplitExchange,
@@ -39,7 +39,7 @@ SPLITS = st.builds(
     st.integers(0, MAX) | st.sampled_from([-1, -3]),
 )
 ASSIGNED = st.lists(
-    st.builds(AssignedSplit, split=SPLITS, assignment=st.integers(1, MAX), restored=st.booleans()),
+    st.builds(NumberedSplit, split=SPLITS, assignment=st.integers(1, MAX), restored=st.booleans()),
     max_size=3,
     unique_by=lambda each: each.split.split_id,
 ).map(tuple)

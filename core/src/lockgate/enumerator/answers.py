@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 from lockgate.enumerator.discovery import is_asked
 from lockgate.enumerator.model import Enumerator, ReaderId
-from lockgate.wire.split_events import AssignedSplit, NumberedSourceEvent, SplitExchange
+from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, SplitExchange
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What a reader is to do; the fields are those of the answer (`SplitAnswer`)."""
 
-    add_splits: tuple[AssignedSplit, ...] = ()
+    add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
     no_more_splits: bool = False
     discover: bool = False
@@ -51,10 +51,10 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
     )
 
 
-def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[AssignedSplit, ...]:
+def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit, ...]:
     """All splits of a reader, each from its last snapshot on."""
     held = enumerator.readers[reader].held if reader in enumerator.readers else {}
-    return tuple(AssignedSplit(split=each.split, assignment=each.number) for each in held.values())
+    return tuple(NumberedSplit(split=each.split, assignment=each.number) for each in held.values())
 
 
 def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:

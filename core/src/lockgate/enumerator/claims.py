@@ -20,14 +20,14 @@ the loss (`exchange`). Flink has no claims, but for `SupportsSplitReassignmentOn
 readers bring their splits along when they register. Used by `exchange`.
 """
 
-from lockgate.enumerator.model import FreeSplit, HeldSplit, ReaderId, position_after
+from lockgate.enumerator.model import FreeSplit, OwnedSplit, ReaderId, position_after
 from lockgate.enumerator.work import Work
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.group.group import tick
-from lockgate.wire.split_events import AssignedSplit
+from lockgate.wire.split_events import NumberedSplit
 
 
-def claim(work: Work, reader: ReaderId, claimed: AssignedSplit) -> bool:
+def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> bool:
     """Takes the split into the reader's hands at the position that counts, if the claim counts.
     Returns whether it does.
     """
@@ -55,11 +55,11 @@ def claim(work: Work, reader: ReaderId, claimed: AssignedSplit) -> bool:
         return True
     if id in work.finished:
         return False
-    work.hold(reader, HeldSplit(split=claimed.split, number=number, since=work.now_ms))
+    work.hold(reader, OwnedSplit(split=claimed.split, number=number, since=work.now_ms))
     return True
 
 
-def is_of_lost_history(work: Work, reader: ReaderId, claimed: AssignedSplit) -> bool:
+def is_of_lost_history(work: Work, reader: ReaderId, claimed: NumberedSplit) -> bool:
     """Whether the number is above all that this history knows of the split, or the split itself is
     unknown.
     """
@@ -75,7 +75,7 @@ def is_of_lost_history(work: Work, reader: ReaderId, claimed: AssignedSplit) -> 
     return claimed.assignment > number
 
 
-def give_back(work: Work, reader: ReaderId, claimed: AssignedSplit) -> None:
+def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
     """The reader holds the split no more: it is free at its final position, under a number that no
     older message has.
     """
@@ -85,13 +85,13 @@ def give_back(work: Work, reader: ReaderId, claimed: AssignedSplit) -> None:
         work.put_free(FreeSplit(split=held.split, number=work.last_number, last=reader[0]))
 
 
-def finish(work: Work, reader: ReaderId, claimed: AssignedSplit) -> None:
+def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
     """The reader has read the split up to its stopping offset."""
     if claim(work, reader, claimed):
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))
 
 
-def _renew(work: Work, reader: ReaderId, was: KafkaPartitionSplit, claimed: AssignedSplit, since: int) -> None:
+def _renew(work: Work, reader: ReaderId, was: KafkaPartitionSplit, claimed: NumberedSplit, since: int) -> None:
     split = position_after(was, claimed.split, restored=claimed.restored)
-    work.hold(reader, HeldSplit(split=split, number=claimed.assignment, since=since))
+    work.hold(reader, OwnedSplit(split=split, number=claimed.assignment, since=since))

@@ -23,7 +23,7 @@ AHEAD_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldSplit:
+class OwnedSplit:
     """A split in a reader's hands, at the position of its last snapshot. `number`: of its
     assignment; `since`: the time of that, ms.
     """
@@ -60,7 +60,7 @@ class SplitReader:
     excused: bool = False
     events_from: int = 0
     revoked: frozenset[str] = frozenset()
-    held: Mapping[str, HeldSplit] = field(default_factory=dict)
+    held: Mapping[str, OwnedSplit] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lockgate.enumerator.model import Enumerator, FreeSplit, HeldSplit, ReaderId, SplitReader, newest_of
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitReader, newest_of
 from lockgate.group.group import tick
 
 
@@ -23,7 +23,7 @@ class Work:
         self._before = before
         self._moved = False
         self._values: dict[str, Any] = {}
-        self._held: dict[ReaderId, dict[str, HeldSplit]] = {}
+        self._held: dict[ReaderId, dict[str, OwnedSplit]] = {}
         self._free: dict[str, FreeSplit] | None = None
         self._finished: dict[str, FreeSplit] | None = None
 
@@ -42,7 +42,7 @@ class Work:
     def finished(self) -> Mapping[str, FreeSplit]:
         return self._before.finished if self._finished is None else self._finished
 
-    def held(self, reader: ReaderId) -> Mapping[str, HeldSplit]:
+    def held(self, reader: ReaderId) -> Mapping[str, OwnedSplit]:
         """What a reader holds."""
         return self._held[reader] if reader in self._held else self.readers[reader].held
 
@@ -58,7 +58,7 @@ class Work:
         """A new reader, or other values of one. What it holds is changed by the methods below."""
         self.readers[id] = reader
 
-    def hold(self, reader: ReaderId, held: HeldSplit) -> None:
+    def hold(self, reader: ReaderId, held: OwnedSplit) -> None:
         """Puts a split that is in no other place into a reader's hands; or renews it there."""
         into = self._opened(reader)
         was = into.get(held.split.split_id)
@@ -69,9 +69,9 @@ class Work:
         """Gives a free split to a reader, under a new number."""
         self.last_number = tick(self.last_number, self.now_ms)
         split = self.take_free(id).split
-        self.hold(reader, HeldSplit(split=split, number=self.last_number, since=self.now_ms))
+        self.hold(reader, OwnedSplit(split=split, number=self.last_number, since=self.now_ms))
 
-    def take(self, reader: ReaderId, id: str) -> HeldSplit:
+    def take(self, reader: ReaderId, id: str) -> OwnedSplit:
         """Takes a split out of a reader's hands. The caller puts it elsewhere."""
         self._moved = True
         revoked = self.readers[reader].revoked
@@ -126,7 +126,7 @@ class Work:
             finished=self.finished,
         )
 
-    def _opened(self, reader: ReaderId) -> dict[str, HeldSplit]:
+    def _opened(self, reader: ReaderId) -> dict[str, OwnedSplit]:
         if reader not in self._held:
             self._held[reader] = dict(self.readers[reader].held)
         return self._held[reader]

@@ -23,9 +23,9 @@ from lockgate.wire.split_events import (
     CAPACITY_LIMIT,
     SOURCE_EVENT_SIZE,
     SOURCE_EVENTS_KEPT,
-    AssignedSplit,
     DiscoveredSplits,
     NumberedSourceEvent,
+    NumberedSplit,
     SourceEvent,
     SplitAnswer,
     SplitExchange,
@@ -192,7 +192,7 @@ def source_event_from_json(value: object) -> tuple[Mapping[str, Any], int | None
     return event, subtask
 
 
-def assigned_to_json(splits: Iterable[AssignedSplit]) -> list[Json]:
+def assigned_to_json(splits: Iterable[NumberedSplit]) -> list[Json]:
     return [_assigned_to_json(each) for each in splits]
 
 
@@ -200,7 +200,7 @@ def numbered_to_json(event: NumberedSourceEvent) -> Json:
     return {"number": event.number, "event": dict(event.event)}
 
 
-def _assigned_to_json(each: AssignedSplit) -> Json:
+def _assigned_to_json(each: NumberedSplit) -> Json:
     out: Json = {"split": split_to_text(each.split), "assignment": each.assignment}
     return {**out, "restored": True} if each.restored else out
 
@@ -209,9 +209,9 @@ def _check_version(taken: Fields) -> None:
     taken.integer("serializer_version", default=SERIALIZER.version, low=0, high=SERIALIZER.version)
 
 
-def _assigned(taken: Fields, key: str, *, required: bool = False) -> Steps[tuple[AssignedSplit, ...]]:
+def _assigned(taken: Fields, key: str, *, required: bool = False) -> Steps[tuple[NumberedSplit, ...]]:
     """The splits of one list. None may be named twice."""
-    found = dict[str, AssignedSplit]()
+    found = dict[str, NumberedSplit]()
     for index, value in enumerate(taken.objects(key, required=required)):
         item = taken.inside(key, index, value)
         split = _split(item, "split", item.anything("split"))
@@ -220,7 +220,7 @@ def _assigned(taken: Fields, key: str, *, required: bool = False) -> Steps[tuple
         if split is not None and split.split_id in found:
             item.fault("split", f"{split.split_id} is named twice")
         elif split is not None:
-            found[split.split_id] = AssignedSplit(split=split, assignment=number, restored=restored)
+            found[split.split_id] = NumberedSplit(split=split, assignment=number, restored=restored)
         if not (index + 1) % AT_ONCE:
             yield
     return tuple(found.values())

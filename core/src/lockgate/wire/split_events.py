@@ -36,7 +36,7 @@ CAPACITY_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignedSplit:
+class NumberedSplit:
     """A split from its position on, and the number under which it was assigned. `restored`: the
     reader's user has set the position, so it counts even where it is lower than before.
     """
@@ -83,9 +83,9 @@ class SplitExchange:
     """
 
     epoch: int
-    held: tuple[AssignedSplit, ...] = ()
-    given_back: tuple[AssignedSplit, ...] = ()
-    finished: tuple[AssignedSplit, ...] = ()
+    held: tuple[NumberedSplit, ...] = ()
+    given_back: tuple[NumberedSplit, ...] = ()
+    finished: tuple[NumberedSplit, ...] = ()
     capacity: int = 1
     request_split: bool = False
     discovery_interval_ms: int | None = None
@@ -122,7 +122,7 @@ class SplitAnswer:
     lease_ms: int
     update_interval_ms: int
     alignment: WatermarkAlignmentEvent
-    add_splits: tuple[AssignedSplit, ...] = ()
+    add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
     stop: tuple[StoppedSplit, ...] = ()
     no_more_splits: bool = False
