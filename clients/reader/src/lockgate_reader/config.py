@@ -45,6 +45,9 @@ class Options(Named):
     ending_offsets: str | None = None
     commit_interval: Length | None = None
     discovery_interval: Length = "1 minute"
+    snapshot_interval: Length | None = None
+    subtask: int | None = None
+    capacity: int = 1
     coordinator: Coordinator | None = None
 
     def __post_init__(self) -> None:
@@ -65,7 +68,11 @@ class Options(Named):
             )
         _check_offsets(self.starting_offsets, self.ending_offsets, self.kafka)
         _check_strategy(self)
-        for name in ("discovery_interval", "commit_interval", "future_bound"):
+        for name, least in (("subtask", 0), ("capacity", 0)):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < least):
+                raise ConfigurationError(f"AlignedConsumer({name}={value!r}): expected a whole number, {least} or more")
+        for name in ("discovery_interval", "commit_interval", "future_bound", "snapshot_interval"):
             if getattr(self, name) is not None:
                 self._ms(name)
         if self.max_drift_ms <= self.disorder_ms:

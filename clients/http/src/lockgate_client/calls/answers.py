@@ -8,6 +8,7 @@ AlignmentError
 ├── NotRegistered            the coordinator does not know this group or reader (any more)
 ├── Stale                    a newer epoch of this reader exists
 └── CoordinatorRefused       the coordinator refuses for good
+    ├── Busy                 another owner holds the reader, and its lease still runs
     ├── AccessDenied         401, 403
     └── NotACoordinator      the answer is not one of a coordinator
 """
@@ -58,6 +59,10 @@ class NotRegistered(AlignmentError):
 
 class Stale(AlignmentError):
     """A newer epoch of this reader exists."""
+
+
+class Busy(CoordinatorRefused):
+    """Another owner holds this reader, and its lease still runs."""
 
 
 class NotACoordinator(CoordinatorRefused):
@@ -136,6 +141,8 @@ def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None =
         return NotRegistered(problem.detail)
     if problem.status == 409 and problem.type.endswith("stale-epoch"):
         return Stale(problem.detail)
+    if problem.status == 409 and problem.type.endswith("reader-busy"):
+        return Busy(f"{url} refused with {quoted}")
     if problem.status in (401, 403):
         needed = f"set Coordinator(token=…) to a token with the role `report` for group {group}"
         return AccessDenied(f"{url} refused with {quoted}: {needed}")

@@ -9,6 +9,7 @@ state that is still true.
 import json
 import secrets
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +23,8 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
 )
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate.wire.split_codec import answer_from_json, exchange_to_json
+from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_client.calls.answers import (
     Answer,
     NotACoordinator,
@@ -52,11 +55,12 @@ Report = tuple[str, ReportedWatermarkEvent]
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The newest epoch of a reader, and the run that registered it."""
+    """The newest epoch of a reader, the run that registered it, and its state, such as `lost`."""
 
     epoch: int
     owner: str
     attributes: Mapping[str, str]
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ class CoordinatorClient:
             answer,
             lambda body: {
                 int(reader["subtask"]): Registered(
-                    int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"])
+                    int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"]), str(reader.get("state", ""))
                 )
                 for reader in body["readers"]
             },
@@ -154,6 +158,13 @@ class CoordinatorClient:
                 {int(no["index"]): self._refusal(Problem.from_json(no)) for no in body["rejected"]},
             ),
         )
+
+    def exchange_splits(self, source: str, subtask: int, exchange: SplitExchange) -> SplitAnswer:
+        """Says all that a reader has to say of its splits. Raises `NotRegistered` and `Stale`, as
+        `leave` does.
+        """
+        path = f"{self._group}/sources/{source}/readers/{subtask}/splits"
+        return self._read(self._send("POST", path, json=exchange_to_json(exchange)), answer_from_json)
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
         """Sends an executor's progress in the middle of a batch. Raises `NotRegistered` and
@@ -184,23 +195,26 @@ class CoordinatorClient:
         The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
         the stream comes through. Raises `Unstreamed` for an answer that is no stream.
         """
-        async with self._connection.open(
-            "GET", f"{self._group}/alignment/events", headers={"Accept": "text/event-stream"}
-        ) as answer:
-            if answer.status_code != 200:
-                raise self._no_stream(await self._connection.read(answer))
-            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
-                raise Unstreamed(
-                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}"
+        async with aclosing(self._stream(f"{self._group}/alignment/events")) as blocks:
+            async for block in blocks:
+                if block is None:
+                    yield None
+                    continue
+                for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
+                    yield self._event(data)
+
+    async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[bool, None]:
+        """True for each event of one reader's stream that concerns its splits, now and after each
+        change; False for any other sign of life. The server may end the stream. Raises
+        `Unstreamed`, `NotRegistered` and `Stale`.
+        """
+        path = f"{self._group}/sources/{source}/readers/{subtask}/events"
+        async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
+            async for block in blocks:
+                kinds = (
+                    [] if block is None else [line[6:].strip() for line in block.splitlines() if line[:6] == b"event:"]
                 )
-            rest = b""
-            async for part in answer.aiter_raw():
-                *blocks, rest = (rest + part).split(b"\n\n")
-                self._connection.check_size(len(rest))
-                yield None
-                for block in blocks:
-                    for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
-                        yield self._event(data)
+                yield any(kind != b"watermark-alignment" for kind in kinds)
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Runs `task`, which may use what is `async` here, until the client is closed."""
@@ -222,6 +236,26 @@ class CoordinatorClient:
     ) -> None:
         self.close()
 
+    async def _stream(self, path: str, **request: Any) -> AsyncGenerator[bytes | None, None]:
+        """The blocks of a stream of events; None for a sign of life. Raises `Unstreamed` for an
+        answer that is no stream.
+        """
+        headers = {"Accept": "text/event-stream"}
+        async with self._connection.open("GET", path, headers=headers, **request) as answer:
+            if answer.status_code != 200:
+                raise self._no_stream(await self._connection.read(answer))
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                raise Unstreamed(
+                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}"
+                )
+            rest = b""
+            async for part in answer.aiter_raw():
+                *blocks, rest = (rest + part).split(b"\n\n")
+                self._connection.check_size(len(rest))
+                yield None
+                for block in blocks:
+                    yield block
+
     def _send(self, method: str, path: str, **request: Any) -> Answer:
         return self._connection.call(lambda: self._answer(method, path, self.timeout_s, **request))
 
@@ -239,7 +273,7 @@ class CoordinatorClient:
 
     def _no_stream(self, answer: Answer) -> AlignmentError:
         refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
-        is_coordinators = isinstance(refusal, NotRegistered | AccessDenied) or answer.asked_wait_s is not None
+        is_coordinators = isinstance(refusal, NotRegistered | Stale | AccessDenied) or answer.asked_wait_s is not None
         return refusal if is_coordinators else Unstreamed(f"no stream of events: {refusal}")
 
     def _event(self, data: bytes) -> Event:

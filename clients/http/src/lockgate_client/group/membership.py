@@ -13,13 +13,13 @@ that they received last, so a coordinator that has lost its memory lets no reade
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from lockgate import watermark
 from lockgate.duration import spoken_s
 from lockgate.wire.events import CatchUp, SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.calls.answers import Interrupted
+from lockgate_client.calls.answers import Busy, Interrupted
 from lockgate_client.calls.client import NotACoordinator, NotRegistered, Report, Stale, Unreachable
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import milliseconds
@@ -150,22 +150,21 @@ class Membership:
 
         Takes the coordinator's `timeout` and a second at most, whatever calls are under way.
         """
-        with self._session.changed:
-            if self._closed.is_set():
-                return
-            self._closed.set()
-            self._session.changed.notify_all()
-        try:
-            with acquired(self._lock, self._session.client, in_a_hurry=True):
-                if statuses and self._registration.epochs:
-                    park = self._park if returns else None
-                    park_ms = None if park is None else milliseconds("Coordinator(park)", park)
-                    self._reporting.end(statuses, Farewell(park_ms))
-                    self._uninterrupted(in_a_hurry=True)
-        except Exception as error:
-            log.warning("group %s: the last report of %s was not heard: %s", self.group, self.source, error)
-        finally:
-            self._session.leave(self)
+
+        def report() -> None:
+            if statuses and self._registration.epochs:
+                park = self._park if returns else None
+                park_ms = None if park is None else milliseconds("Coordinator(park)", park)
+                self._reporting.end(statuses, Farewell(park_ms))
+                self._uninterrupted(in_a_hurry=True)
+
+        self._end(report, f"the last report of {self.source} was not heard")
+
+    def leave(self) -> None:
+        """Ends the membership, and takes the readers out of the group at once. Takes as long as
+        `close` at most.
+        """
+        self._end(self._leave, f"{self.source} has not left, and its lease runs out")
 
     # -- for the session --
 
@@ -211,6 +210,28 @@ class Membership:
 
     # -- inside --
 
+    def _end(self, last: Callable[[], None], otherwise: str) -> None:
+        """Ends the membership, with one last request."""
+        with self._session.changed:
+            if self._closed.is_set():
+                return
+            self._closed.set()
+            self._session.changed.notify_all()
+        try:
+            with acquired(self._lock, self._session.client, in_a_hurry=True):
+                last()
+        except Exception as error:
+            log.warning("group %s: %s: %s", self.group, otherwise, error)
+        finally:
+            self._session.leave(self)
+
+    def _leave(self) -> None:
+        for subtask, epoch in self._registration.epochs.items():
+            try:
+                self._session.client.leave(self.source, subtask, epoch)
+            except (NotRegistered, Stale):
+                continue
+
     def _give(self) -> int:
         """The ceiling of a plan."""
         before, self.coordination = self.coordination, self._in_force()
@@ -237,6 +258,8 @@ class Membership:
             self._reporting.in_doubt = True  # a query of this process ends: perhaps this one
         except Unreachable as error:
             self._begin_outage(error)
+        except Busy:
+            raise  # whoever has it may end: the caller may try again, or take another reader
         except NotACoordinator as error:
             if self.last is None:
                 self._failed = error

@@ -1,0 +1,50 @@
+"""A reader's place in a group, over a coordinator: its splits, its ceiling, and its lease.
+Used by the consumer, by way of `place_of`. The wire stands in docs/protocol.md; the rules are in
+`holdings` (what is held), `standing` (what is reported) and `fencing` (until when).
+"""
+
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
+from lockgate.wire.events import CatchUp
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import milliseconds
+from lockgate_client.group.agreement import Agreement, source_name
+from lockgate_client.group.joining import check_coordinator
+from lockgate_reader.config import Options
+from lockgate_reader.group.holdings import SourceWishes
+from lockgate_reader.group.joined import JoinedPlace
+from lockgate_reader.group.subtasks import Identity
+
+__all__ = ["JoinedPlace", "place_of"]
+
+_WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
+
+
+def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
+    """The place of a reader with these options. Raises `ConfigurationError` where the group has
+    another drift, or may not be created, and `CoordinatorRefused`.
+    """
+    agreement = Agreement(
+        group=coordinator.group,
+        max_drift=options.max_drift_ms,
+        chose_drift=options.max_drift is not None,
+        disorder=options.disorder_ms,
+        catch_up=CatchUp(coordinator.catch_up),
+        settings="AlignedConsumer",
+        asker="reader",
+    )
+    check_coordinator(coordinator, agreement)
+    wishes = SourceWishes(
+        start=_WORDS[options.starting_offsets],
+        capacity=options.capacity,
+        discovery_ms=options.discovery_ms,
+        bounded=options.ending_offsets is not None,
+    )
+    snapshot = options.snapshot_interval
+    return JoinedPlace(
+        coordinator,
+        agreement,
+        Identity(source_name(coordinator.source, options.source, "-".join(options.topics))),
+        wishes,
+        subtask=options.subtask,
+        snapshot_s=None if snapshot is None else milliseconds("AlignedConsumer(snapshot_interval)", snapshot) / 1000,
+    )

@@ -1,0 +1,312 @@
+"""The place of a reader in a group: the `Place` that talks to the coordinator.
+
+**Two exchanges** go over one connection, on a thread of this place's own, so that the thread that
+reads waits for no network. The reader's *report* says how far its source is, and brings the
+ceiling: that is a `Membership`, as a Spark query has one. The *exchange of splits* says what the
+reader holds and where it is in each split, and brings the splits to hold and the lease. What the
+answers come to is in `holdings`, `standing` and `fencing`, which are pure.
+
+**When.** A report goes out as soon as what other readers wait for has changed, and at least every
+update interval. Splits are exchanged every snapshot interval, and at once when something was given
+back, read to its end or discovered, when news of splits come, and when the lease is over. After a
+hard kill what was handed out since the last answered exchange is handed out again.
+
+**Numbers of readers.** Each process is one reader of the source, with a number of its own, its
+subtask. Where the user has chosen none, the place takes the lowest one that nobody uses. If
+somebody else has taken it meanwhile, since this process was stopped for long, it takes another one
+and presents what it holds; the coordinator says what of it is still its own.
+
+**Outages.** The ceiling is that of `on_outage`, as for a query. The lease goes on: once it is over
+nothing is handed out under any policy, for another reader may have the splits by then.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from math import inf
+
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import WatermarkAlignmentEvent as Event
+from lockgate_client.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import milliseconds
+from lockgate_client.errors import Fenced
+from lockgate_client.group.agreement import Agreement
+from lockgate_client.group.group_session import GroupSession
+from lockgate_client.group.membership import Membership
+from lockgate_client.group.outage import ASK_AGAIN_S, Coordination
+from lockgate_reader.clock import now_s
+from lockgate_reader.group.fencing import SplitLease
+from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
+from lockgate_reader.group.news import SplitNews
+from lockgate_reader.group.standing import UNKNOWN, standing
+from lockgate_reader.group.subtasks import Identity, free_subtask
+from lockgate_reader.place import Orders, ReaderState
+
+log = logging.getLogger("lockgate")
+
+_END_S = 5.0  # the wait for the thread's end: longer than a call and its retries
+_LEAST_S = 0.02  # between two rounds that nobody asked for
+_NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
+
+
+class JoinedPlace:
+    """One reader in one group. `subtask`: None for the lowest free one. `snapshot_s`: None for the
+    group's update interval. `now`: seconds, monotonic, for leases.
+    """
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        agreement: Agreement,
+        identity: Identity,
+        wishes: SourceWishes,
+        *,
+        subtask: int | None = None,
+        snapshot_s: float | None = None,
+        now: Callable[[], float] = now_s,
+    ) -> None:
+        self._coordinator, self._agreement, self._identity = coordinator, agreement, identity
+        self._chosen, self._subtask = subtask, subtask
+        self._snapshot_s, self._now = snapshot_s, now
+        self._session = GroupSession.joined(coordinator)
+        self._membership = self._member()
+        self._holdings = Holdings(wishes, identity.run)
+        self._lease = SplitLease()
+        self._status = UNKNOWN
+        self._said, self._said_at = Said(ReaderState()), now()
+        most = coordinator.max_batch
+        self._silence_s = inf if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
+        self._orders = _NONE_YET
+        self._failed: Exception | None = None
+        self._poked = self._closed = False
+        self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
+        self._news = SplitNews(self._session.client, identity.source, self._poke_for_splits)
+        self._wake: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=self._run, name=f"lockgate-{identity.source}", daemon=True)
+
+    @property
+    def exchange_every_s(self) -> float:
+        """How often the reader should exchange at least, seconds."""
+        interval = self._session.update_interval_s
+        return interval if self._snapshot_s is None else min(interval, self._snapshot_s)
+
+    @property
+    def subtask(self) -> int | None:
+        """The reader's number; None before it has one."""
+        return self._subtask
+
+    # -- for the consumer, on the thread that reads --
+
+    def enter(self, wake: Callable[[], None]) -> None:
+        """Begins."""
+        self._wake = wake
+        self._thread.start()
+
+    def exchange(self, state: ReaderState) -> Orders:
+        """Takes the state for the next exchange, and returns the newest orders. Raises the error
+        for which the reader must end.
+        """
+        said = Said(state, tuple(state.held()))
+        with self._session.changed:
+            if self._failed is not None:
+                raise self._failed
+            self._holdings.says(said)
+            self._said, self._said_at, self._poked = said, self._now(), True
+            self._session.changed.notify_all()
+            orders, events = self._orders, self._holdings.events()
+            self._holdings.offers(orders.assigned or (), orders.give_back)
+        return orders if not events else _with_events(orders, events)
+
+    def leave(self, state: ReaderState) -> None:
+        """Gives back what is held, and leaves the group."""
+        with self._session.changed:
+            if self._closed:
+                return
+            self._closed = True
+            self._session.changed.notify_all()
+        self._news.close()
+        if self._thread.is_alive():
+            self._thread.join(_END_S)
+        said = Said(state, tuple(state.held()))
+        self._say_farewell(said)
+        if state.ended and not said.held and self._subtask is not None:
+            self._membership.close({self._subtask: self._status})
+        else:
+            self._membership.leave()
+
+    # -- on the place's own thread --
+
+    def _run(self) -> None:
+        while True:
+            with self._session.changed:
+                self._session.changed.wait_for(self._has_work, self._pause_s())
+                if self._closed:
+                    return
+                said, silent_s, self._poked = self._said, self._now() - self._said_at, False
+            if silent_s > self._silence_s:
+                continue  # the user's program takes too long over a record, and loses its lease
+            try:
+                self._round(said)
+            except Interrupted:
+                continue
+            except Exception as error:
+                self._fail(error)
+                return
+
+    def _has_work(self) -> bool:
+        return self._closed or self._poked or self._membership.has_news
+
+    def _pause_s(self) -> float:
+        if self._session.outage.lasts:
+            return ASK_AGAIN_S
+        return min(self.exchange_every_s, max(_LEAST_S, self._exchange_at - self._now()))
+
+    def _round(self, said: Said) -> None:
+        """One report, if it is due, and one exchange of splits, if it is."""
+        before, holdings = self._orders, self._holdings
+        self._status = standing(
+            said,
+            self._status,
+            settled=holdings.settled,
+            disorder=self._agreement.disorder,
+            joint=self._membership.joint,
+        )
+        ceiling = self._report()
+        if self._splits_are_due(said):
+            self._exchange_splits(said)
+        orders = self._made_orders(ceiling)
+        with self._session.changed:
+            self._orders = orders
+        if orders != before:
+            self._wake()
+
+    def _report(self) -> int:
+        """Reports, under another number where somebody has taken this one. Returns the ceiling."""
+        while True:
+            if self._subtask is None:
+                try:
+                    self._subtask = free_subtask(self._session.client, self._identity.source)
+                except Unreachable:
+                    self._subtask = 0
+            try:
+                return self._membership.exchange({self._subtask: self._status})
+            except (Busy, Fenced) as error:
+                if self._chosen is not None:
+                    raise
+                log.info("group %s: %s; the reader takes another number", self._session.group, error)
+                self._rejoin()
+
+    def _rejoin(self) -> None:
+        self._session = GroupSession.joined(self._coordinator)
+        former, self._membership, self._subtask = self._membership, self._member(), None
+        former.close()
+
+    def _member(self) -> Membership:
+        who = self._identity
+        return Membership(self._session, self._coordinator, self._agreement, who.source, who.run, who.run)
+
+    def _splits_are_due(self, said: Said) -> bool:
+        epoch = self._epoch()
+        if epoch is None or not self._session.outage.asks_now or self._now() < self._not_before:
+            return False
+        return (
+            epoch != self._exchanged_epoch
+            or self._now() >= self._exchange_at
+            or self._lease.is_over(self._now())
+            or self._holdings.is_urgent(said)
+        )
+
+    def _exchange_splits(self, said: Said) -> None:
+        subtask, epoch = self._subtask, self._epoch()
+        assert subtask is not None
+        assert epoch is not None
+        sent, sent_at = self._holdings.exchange(said, epoch), self._now()
+        try:
+            answer = self._session.client.exchange_splits(self._identity.source, subtask, sent)
+        except Interrupted:
+            return
+        except (NotRegistered, Stale):
+            self._membership.doubt()  # the next report finds out, and registers
+            return
+        except Unreachable as error:
+            self._not_before = self._now() + ASK_AGAIN_S
+            held = f"{self._identity.source} goes on until the lease of its splits is over"
+            self._session.outage.begins(error, held)
+            return
+        with self._session.changed:
+            self._holdings.answered(sent, answer, said)
+            settled = self._holdings.settled
+            self._lease = self._lease.renewed(sent_at, answer.lease_ms, self._now(), settled=settled)
+        self._exchange_at, self._exchanged_epoch = sent_at + self._snapshot_or_interval_s(), epoch
+        self._session.tell(answer.alignment)
+        self._news.follow(subtask, epoch)
+
+    def _snapshot_or_interval_s(self) -> float:
+        return self._session.update_interval_s if self._snapshot_s is None else self._snapshot_s
+
+    def _epoch(self) -> int | None:
+        return None if self._subtask is None else self._membership.epoch(self._subtask)
+
+    def _made_orders(self, ceiling: int) -> Orders:
+        held = self._holdings
+        return Orders(
+            ceiling=ceiling,
+            until=-inf if held.unresolved else self._lease.until,
+            assigned=None if held.assigned is None else tuple(held.assigned.values()),
+            give_back=held.give_back,
+            no_more_splits=held.no_more_splits,
+            discover=held.discover,
+            backlog=held.backlog,
+            waits_for=self._waits_for(),
+        )
+
+    def _waits_for(self) -> str:
+        if self._membership.coordination is Coordination.HOLDING or self._membership.last is None:
+            return "the coordinator"
+        if self._membership.paused is not None:
+            return "an operator"
+        return _holder(self._membership.last)
+
+    def _say_farewell(self, said: Said) -> None:
+        epoch = self._epoch()
+        if epoch is None or self._subtask is None or self._failed is not None:
+            return
+        sent = self._holdings.farewell(said, epoch)
+        try:
+            self._session.client.exchange_splits(self._identity.source, self._subtask, sent)
+        except Exception as error:
+            why = f"the splits of {self._identity.source} were not given back, and others wait for the lease's end"
+            log.warning("group %s: %s: %s", self._session.group, why, error)
+
+    def _poke_for_splits(self) -> None:
+        with self._session.changed:
+            self._exchange_at, self._poked = -inf, True
+            self._session.changed.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        with self._session.changed:
+            self._failed = error
+        self._wake()
+
+
+def _holder(event: Event) -> str:
+    if not event.held_by:
+        return "" if event.max_desired_watermark == MAX else "the group"
+    holder = event.held_by[0]
+    reader = f"reader {holder.source}/{holder.subtask}"
+    return reader if holder.split is None else f"split {holder.split} of {reader}"
+
+
+def _with_events(orders: Orders, events: tuple[object, ...]) -> Orders:
+    return Orders(
+        ceiling=orders.ceiling,
+        until=orders.until,
+        assigned=orders.assigned,
+        give_back=orders.give_back,
+        no_more_splits=orders.no_more_splits,
+        discover=orders.discover,
+        backlog=orders.backlog,
+        waits_for=orders.waits_for,
+        source_events=events,
+    )

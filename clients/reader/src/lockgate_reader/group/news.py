@@ -1,0 +1,71 @@
+"""News of a reader's splits as soon as there are any, by the reader's own event stream.
+
+An event is a reason to exchange, never an order: what it says may be over when it arrives. Where no
+stream comes through, or it breaks, the reader learns the same with its next exchange, so nothing is
+lost but time. A stream that ends is opened anew.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+
+from lockgate_client.calls.answers import NotRegistered, Stale, Unstreamed
+from lockgate_client.calls.client import CoordinatorClient
+from lockgate_client.calls.listener import SILENCE_S, STREAM_AGAIN_S
+from lockgate_client.calls.retry import Pace, pause_s
+from lockgate_client.errors import AlignmentError
+
+log = logging.getLogger("lockgate")
+
+
+class SplitNews:
+    """Calls `tell` for each event that concerns the splits of one reader."""
+
+    def __init__(
+        self, client: CoordinatorClient, source: str, tell: Callable[[], None], pace: Pace | None = None
+    ) -> None:
+        self._client, self._source, self._tell = client, source, tell
+        self._pace = pace or Pace()
+        self._reader: tuple[int, int] | None = None
+
+    def follow(self, subtask: int, epoch: int) -> None:
+        """Follows the stream of this reader, from now on."""
+        if self._reader != (subtask, epoch):
+            self._reader = (subtask, epoch)
+            self._client.begin(lambda: self._listen(subtask, epoch))
+
+    def close(self) -> None:
+        """Follows no stream any more."""
+        self._reader = None
+
+    async def _listen(self, subtask: int, epoch: int) -> None:
+        failures = 0
+        while self._reader == (subtask, epoch):
+            try:
+                failures = 0 if await self._follow(subtask, epoch) else failures + 1
+            except (NotRegistered, Stale):
+                return  # the next exchange registers, and follows again
+            except Unstreamed as error:
+                log.info("%s; news of splits come with the exchanges", error)
+                await self._pace.sleep(STREAM_AGAIN_S)
+            except AlignmentError as error:
+                log.debug("no news of splits for now: %s", error)
+                failures += 1
+            await self._pace.sleep(pause_s(failures, self._pace.chance()))
+
+    async def _follow(self, subtask: int, epoch: int) -> bool:
+        """Reads the stream until it ends. Returns whether it brought anything."""
+        news, within_s, ended = False, self._client.timeout_s, object()
+        async with aclosing(self._client.split_news(self._source, subtask, epoch)) as events:
+            while self._reader == (subtask, epoch):
+                try:
+                    event = await asyncio.wait_for(anext(events, ended), within_s)
+                except asyncio.TimeoutError:
+                    raise Unstreamed("the stream of a reader's events was still for too long") from None
+                if event is ended:
+                    break
+                within_s, news = SILENCE_S, True
+                if event is True:
+                    self._tell()
+        return news

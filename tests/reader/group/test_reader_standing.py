@@ -1,0 +1,72 @@
+"""What a reader in a group reports of what its consumer says."""
+
+import pytest
+
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.watermark import MIN
+from lockgate.wire.events import SplitState
+from lockgate_client.group.source_status import SourceStatus
+from lockgate_reader.group.holdings import Said
+from lockgate_reader.group.standing import NOBODY_HELD, UNKNOWN, standing
+from lockgate_reader.place import HeldSplit, ReaderState
+
+
+def split(partition: int, watermark: int = MIN, next_time: int | None = None, **more: bool) -> HeldSplit:
+    return HeldSplit(KafkaPartitionSplit("t", partition, 7), 1, watermark, next_time=next_time, **more)
+
+
+def status(*held: HeldSplit, before: SourceStatus = UNKNOWN, settled: bool = True, **state: object) -> SourceStatus:
+    said = Said(ReaderState(**state), held)  # type: ignore[arg-type]
+    return standing(said, before, settled=settled, disorder=5, joint=bool(state))
+
+
+def test_the_lowest_split_that_is_not_idle_is_the_reader_s_watermark() -> None:
+    found = status(split(0, 300), split(1, 200), split(2, 100, idle=True))
+    assert found.watermark == 200
+    assert {name: report.state for name, report in found.splits.items()}["t-2"] is SplitState.IDLE
+
+
+def test_a_split_whose_next_record_is_behind_a_gap_stands_just_below_that_record() -> None:
+    found = status(split(0, 100, next_time=900_000, paused=True), split(1, 950_000))
+    assert found.watermark == 900_000 - 1 - 5
+    assert found.splits["t-0"].state is SplitState.PAUSED
+
+
+def test_a_split_that_has_shown_nothing_is_left_out_while_another_one_has() -> None:
+    assert status(split(0), split(1, 200)).watermark == 200
+    assert status(split(0), before=SourceStatus(70, None)).watermark == 70, "as reported last"
+
+
+def test_a_reader_falls_back_with_a_split_that_comes_from_further_behind() -> None:
+    assert status(split(0, 900), split(1, 100), before=SourceStatus(900, None)).watermark == 100
+
+
+@pytest.mark.parametrize(("settled", "expected"), [(True, NOBODY_HELD), (False, UNKNOWN)])
+def test_a_reader_without_splits_holds_nobody_once_all_are_assigned(settled: bool, expected: SourceStatus) -> None:
+    assert status(settled=settled) == expected
+
+
+def test_a_reader_at_its_end_holds_nobody() -> None:
+    assert status(split(0, 100), ended=True) == NOBODY_HELD
+
+
+def test_an_idle_reader_is_idle_and_still_names_its_splits() -> None:
+    found = status(split(0, 100, idle=True), idle=True)
+    assert found.idle
+    assert list(found.splits) == ["t-0"]
+
+
+def test_a_reach_is_offered_above_the_watermark_and_only_if_every_split_has_shown_something() -> None:
+    assert status(split(0, 100), split(1, 300), reach=400).reach == 400
+    assert status(split(0, 100), reach=90).reach is None
+    assert status(split(0, 100), split(1), reach=400).reach is None
+    assert (
+        standing(Said(ReaderState(reach=400), (split(0, 100),)), UNKNOWN, settled=True, disorder=0, joint=False).reach
+        is None
+    )
+
+
+def test_a_position_that_is_a_word_is_not_reported() -> None:
+    word = HeldSplit(KafkaPartitionSplit("t", 0), 1, 100)
+    assert status(word).splits["t-0"].position is None
+    assert status(split(0, 100)).splits["t-0"].position == 7

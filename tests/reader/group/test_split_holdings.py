@@ -1,0 +1,183 @@
+"""What a reader holds, after what it said and what was answered."""
+
+from typing import Any
+
+from lockgate.flink.splits import EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.wire import split_events as wire
+from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate.wire.split_events import SplitAnswer, SplitExchange, StoppedSplit
+from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
+from lockgate_reader.place import AssignedSplit, HeldSplit, ReaderState
+
+EVENT = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=0)
+WISHES = SourceWishes(start=LATEST_OFFSET, discovery_ms=60_000)
+
+
+def kafka(partition: int, offset: int = 0) -> KafkaPartitionSplit:
+    return KafkaPartitionSplit("t", partition, offset)
+
+
+def held(partition: int, number: int, offset: int = 0) -> HeldSplit:
+    return HeldSplit(kafka(partition, offset), number)
+
+
+def added(*pairs: tuple[int, int], offset: int = 0) -> tuple[wire.NumberedSplit, ...]:
+    return tuple(wire.NumberedSplit(split=kafka(partition, offset), assignment=number) for partition, number in pairs)
+
+
+def answer(**more: Any) -> SplitAnswer:
+    fixed: dict[str, Any] = {"revision": 5, "lease_ms": 30_000, "update_interval_ms": 1_000, "alignment": EVENT}
+    return SplitAnswer(group="g", source="s", subtask=0, epoch=1, **{**fixed, **more})
+
+
+def says(*splits: HeldSplit, **state: Any) -> Said:
+    return Said(ReaderState(**state), splits)
+
+
+def exchanged(holdings: Holdings, said: Said, **more: Any) -> SplitExchange:
+    sent = holdings.exchange(said, 1)
+    holdings.answered(sent, answer(**more), said)
+    return sent
+
+
+def offered(holdings: Holdings) -> None:
+    """The consumer gets its orders."""
+    holdings.offers((holdings.assigned or {}).values(), holdings.give_back)
+
+
+def holding(*pairs: tuple[int, int]) -> Holdings:
+    """Of a reader that was given these splits, and has opened them."""
+    holdings = Holdings(WISHES, "me")
+    exchanged(holdings, says(), add_splits=added(*pairs))
+    offered(holdings)
+    return holdings
+
+
+def numbers(holdings: Holdings) -> dict[str, int]:
+    assert holdings.assigned is not None
+    return {name: each.number for name, each in holdings.assigned.items()}
+
+
+def test_before_the_first_answer_nothing_is_known() -> None:
+    holdings = Holdings(WISHES, "me")
+    assert holdings.assigned is None
+    assert holdings.exchange(says(), 1).held == ()
+
+
+def test_a_split_that_is_added_again_keeps_where_the_consumer_began() -> None:
+    holdings = holding((0, 11))
+    exchanged(holdings, says(), add_splits=added((0, 11), offset=99))
+    assert holdings.assigned == {"t-0": AssignedSplit(kafka(0), 11)}
+
+
+def test_what_is_held_is_said_at_its_position_under_its_number() -> None:
+    sent = exchanged(holding((0, 11)), says(held(0, 11, offset=42)))
+    assert [(each.split.starting_offset, each.assignment) for each in sent.held] == [(42, 11)]
+
+
+def test_a_split_that_is_stopped_is_dropped_and_a_newer_assignment_of_it_is_not() -> None:
+    holdings = holding((0, 11), (1, 12))
+    exchanged(holdings, says(held(0, 11), held(1, 12)), stop=(StoppedSplit(split="t-0", assignment=11),))
+    assert numbers(holdings) == {"t-1": 12}
+    exchanged(holdings, says(held(1, 12)), add_splits=added((0, 13)))
+    assert numbers(holdings) == {"t-1": 12, "t-0": 13}
+
+
+def test_a_split_under_a_number_that_is_not_the_reader_s_is_not_said() -> None:
+    assert exchanged(holding((0, 13)), says(held(0, 11))).held == ()
+
+
+def test_a_split_that_is_returned_is_said_until_an_answer_has_come() -> None:
+    holdings = holding((0, 11), (1, 12))
+    exchanged(holdings, says(held(0, 11), held(1, 12)), give_back=("t-0",))
+    assert holdings.give_back == {"t-0"}
+    said = says(held(1, 12), returned=(held(0, 11, offset=50),))
+    assert holdings.is_urgent(said)
+    assert [each.split.starting_offset for each in holdings.exchange(said, 1).given_back] == [50]
+    exchanged(holdings, said)
+    assert numbers(holdings) == {"t-1": 12}
+    assert not holdings.is_urgent(said)
+
+
+def test_a_split_that_is_read_to_its_end_is_said_until_an_answer_has_come() -> None:
+    holdings = holding((0, 11))
+    said = says(finished=(held(0, 11, offset=90),))
+    assert [each.assignment for each in exchanged(holdings, said).finished] == [11]
+    assert numbers(holdings) == {}
+    assert holdings.exchange(said, 1).finished == ()
+
+
+def test_what_was_not_said_and_not_added_is_gone() -> None:
+    holdings = holding((0, 11))
+    exchanged(holdings, says())
+    assert numbers(holdings) == {}
+
+
+def test_while_the_coordinator_waits_for_survivors_it_adds_nothing_so_nothing_is_gone() -> None:
+    holdings = holding((0, 11), (1, 12))
+    exchanged(holdings, says(held(0, 11)), assigning_in_ms=700, stop=(StoppedSplit(split="t-0", assignment=11),))
+    assert numbers(holdings) == {"t-1": 12}
+    assert not holdings.settled
+
+
+def test_a_list_is_sent_once_for_each_request_from_where_the_user_begins() -> None:
+    holdings = Holdings(WISHES, "me")
+    exchanged(holdings, says(), discover=True)
+    assert holdings.discover == 1
+    exchanged(holdings, says(), discover=True)
+    assert holdings.discover == 1, "the consumer has not answered the first request"
+    found = says(discovered=(kafka(0, EARLIEST_OFFSET), kafka(1, 70)))
+    assert holdings.is_urgent(found)
+    sent = exchanged(holdings, found)
+    assert sent.discovered is not None
+    assert [each.starting_offset for each in sent.discovered.splits] == [LATEST_OFFSET, 70]
+    assert holdings.exchange(found, 1).discovered is None
+    exchanged(holdings, found, discover=True)
+    assert holdings.discover == 2
+    assert holdings.exchange(found, 1).discovered is None, "the old list is no answer to a new request"
+
+
+def test_events_of_the_program_go_until_they_are_answered_and_come_once() -> None:
+    holdings = Holdings(WISHES, "me")
+    holdings.says(says(source_events=({"a": 1},)))
+    lost = holdings.exchange(says(), 1)
+    sent = exchanged(holdings, says(), source_events=(wire.NumberedSourceEvent(number=3, event={"b": 2}),))
+    assert [each.id for each in lost.source_events] == [each.id for each in sent.source_events]
+    assert holdings.exchange(says(), 1).source_events == ()
+    assert holdings.events() == ({"b": 2},)
+    exchanged(holdings, says(), source_events=(wire.NumberedSourceEvent(number=3, event={"b": 2}),))
+    assert holdings.events() == ()
+
+
+def test_the_farewell_gives_back_all_and_asks_for_nothing() -> None:
+    holdings = holding((0, 11), (1, 12))
+    last = holdings.farewell(says(held(0, 11, offset=5), returned=(held(1, 12, offset=6),)), 1)
+    assert [each.split.starting_offset for each in last.given_back] == [5, 6]
+    assert (last.held, last.capacity) == ((), 0)
+
+
+def test_the_highest_revision_that_was_seen_proves_a_lost_history_later() -> None:
+    holdings = holding((0, 11))
+    exchanged(holdings, says(held(0, 11)), revision=4)
+    assert holdings.exchange(says(held(0, 11)), 2).seen == 5
+
+
+def test_a_split_that_is_to_go_before_the_consumer_has_seen_it_is_given_back_from_its_start() -> None:
+    holdings = Holdings(WISHES, "me")
+    exchanged(holdings, says(), add_splits=added((0, 11), offset=3))
+    exchanged(holdings, says(), add_splits=added((0, 11), offset=3), give_back=("t-0",))
+    offered(holdings)
+    assert holdings.is_urgent(says())
+    assert [each.split.starting_offset for each in exchanged(holdings, says()).given_back] == [3]
+    assert numbers(holdings) == {}
+
+
+def test_a_split_that_begins_at_the_latest_record_waits_until_its_offset_is_known_to_the_coordinator() -> None:
+    holdings = Holdings(WISHES, "me")
+    exchanged(holdings, says(), add_splits=added((0, 11), offset=LATEST_OFFSET))
+    assert holdings.unresolved == {("t-0", 11)}
+    said = says(held(0, 11, offset=500))
+    assert holdings.is_urgent(said)
+    exchanged(holdings, said)
+    assert not holdings.unresolved
+    assert not holdings.is_urgent(said)
