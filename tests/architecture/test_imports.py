@@ -75,10 +75,11 @@ KNOWN_TO = {
             "lockgate_spark.packages",
             *WAYS_IN,
             "lockgate_spark.jvm",
+            "lockgate_spark.host",
             "lockgate_spark.gates.foreach_batch",
             "lockgate_spark.telemetry.batch_slice",
         ),
-        "py4j": (*WAYS_IN, "lockgate_spark.jvm"),
+        "py4j": (*WAYS_IN, "lockgate_spark.jvm", "lockgate_spark.host"),
     },
     "lockgate_client": {
         "httpx": (
@@ -102,6 +103,7 @@ FLOORS = {
         {"planning"},
         {"jvm"},
         {"gates"},
+        {"host"},
         {"align"},
         {"gate", "progress", "status"},
         {"__init__"},

@@ -113,7 +113,7 @@ def test_kafka_forced_to_v1_later_never_runs_unaligned(spark: SparkSession, stre
 
 def test_a_spark_version_that_nobody_tried_is_refused(stream: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        import_module("lockgate_spark.align"), "TESTED", ("3.0", "3.1")
+        import_module("lockgate_spark.jvm.opening"), "TESTED", ("3.0", "3.1")
     )  # align is also the function's name
     with pytest.raises(UnsupportedQuery, match=r"Spark 4\..*is unknown.*3\.0, 3\.1"):
         align(stream)

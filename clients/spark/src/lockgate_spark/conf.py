@@ -5,11 +5,17 @@ So an operator can turn alignment off, make it a dry run, or move it to another 
 a change of code. It is read when `align` is called.
 
     spark.lockgate.enabled             false: align() gives back what it was given
+    spark.lockgate.align               true: with the server's extension, all Kafka streams of the
+                                       session are aligned
+    spark.lockgate.python              the Python on which that extension plans
     spark.lockgate.<field>             of Alignment: maxDrift, idleTimeout, mode, …
     spark.lockgate.coordinator.<field> of Coordinator: url, group, token, …; url and group suffice
                                        where the code has none
 
 `none` stands for None. Values are text as in the code: `10 minutes`.
+
+With the server's extension a stream is aligned by its own options, too: `lockgate.align` and
+`lockgate.<field>`. They are the code, over which the conf is laid.
 """
 
 import logging
@@ -28,6 +34,10 @@ Built = TypeVar("Built")
 
 PREFIX = "spark.lockgate."
 ENABLED = PREFIX + "enabled"
+ALIGN = PREFIX + "align"
+PYTHON = PREFIX + "python"
+OPTION = "lockgate."
+ALIGN_OPTION = OPTION + "align"
 
 
 def _camel(name: str) -> str:
@@ -42,14 +52,54 @@ def _keys(of: type, prefix: str) -> dict[str, str]:
 
 _ALIGNMENT = _keys(Alignment, PREFIX)
 _COORDINATOR = _keys(Coordinator, PREFIX + "coordinator.")
+_ALIGNMENT_OPTIONS = _keys(Alignment, OPTION)
+_COORDINATOR_OPTIONS = _keys(Coordinator, OPTION + "coordinator.")
+_CONF_HAS = "Spark's conf has"
 
 
 def enabled(conf: Mapping[str, str]) -> bool:
     """Whether alignment is on. Raises `ConfigurationError` for what is neither true nor false."""
-    value = conf.get(ENABLED, "true").strip().lower()
-    if value not in ("true", "false"):
-        raise ConfigurationError(f"{ENABLED}={conf[ENABLED]}: expected true or false")
-    return value == "true"
+    return _switch(ENABLED, conf.get(ENABLED, "true"))
+
+
+def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
+    """What a stream's options and its session's conf ask for; None where they ask for nothing.
+    Names of options have no upper and lower case. Raises `ConfigurationError`.
+    """
+    if not enabled(conf):
+        return None
+    names = {key.lower(): key for key in options}
+    known = {name.lower(): name for name in (ALIGN_OPTION, *_ALIGNMENT_OPTIONS, *_COORDINATOR_OPTIONS)}
+    for lower, key in names.items():
+        if lower not in known:
+            raise ConfigurationError(f"option {key}: there is none of this name; {_near(key, list(known.values()))}")
+    given = {known[lower]: options[key] for lower, key in names.items()}
+    switch = given.pop(ALIGN_OPTION, None)
+    if switch is None and ALIGN in conf:
+        wanted = _switch(ALIGN, conf[ALIGN])
+    else:
+        wanted = switch is not None and _switch(ALIGN_OPTION, switch)
+    if switch is None and not wanted and given:
+        raise ConfigurationError(
+            f"option {', '.join(given)}: set for a stream that is not aligned; set {ALIGN_OPTION} to true as well"
+        )
+    return configured(_of_options(given), conf) if wanted else None
+
+
+def _of_options(given: Mapping[str, str]) -> Alignment:
+    coordinator = _laid_over(None, _COORDINATOR_OPTIONS, given, "the stream's options have")
+    return _built(
+        lambda: Alignment(coordinator=coordinator, **_values(_ALIGNMENT_OPTIONS, given)),
+        _ALIGNMENT_OPTIONS,
+        given,
+        "the stream's options have",
+    )
+
+
+def _switch(key: str, value: str) -> bool:
+    if value.strip().lower() not in ("true", "false"):
+        raise ConfigurationError(f"{key}={value}: expected true or false")
+    return value.strip().lower() == "true"
 
 
 def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
@@ -61,18 +111,20 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
     return _built(lambda: replace(alignment, coordinator=coordinator, **_values(_ALIGNMENT, conf)), _ALIGNMENT, conf)
 
 
-def _laid_over(coordinator: Coordinator | None, keys: Mapping[str, str], conf: Mapping[str, str]) -> Coordinator | None:
+def _laid_over(
+    coordinator: Coordinator | None, keys: Mapping[str, str], conf: Mapping[str, str], where: str = _CONF_HAS
+) -> Coordinator | None:
     values = _values(keys, conf)
     if not values:
         return coordinator
     if coordinator is not None:
-        return _built(lambda: replace(coordinator, **values), keys, conf)
+        return _built(lambda: replace(coordinator, **values), keys, conf, where)
     missing = [key for key, name in keys.items() if name in ("url", "group") and values.get(name) is None]
     if missing:
         raise ConfigurationError(
             f"{', '.join(missing)}: not set, and align() was given no Coordinator that {_set(keys, conf)} could change"
         )
-    return _built(lambda: Coordinator(**values), keys, conf)
+    return _built(lambda: Coordinator(**values), keys, conf, where)
 
 
 def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
@@ -83,12 +135,14 @@ def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _built(build: Callable[[], Built], keys: Mapping[str, str], conf: Mapping[str, str]) -> Built:
+def _built(
+    build: Callable[[], Built], keys: Mapping[str, str], conf: Mapping[str, str], where: str = _CONF_HAS
+) -> Built:
     try:
         return build()
     except ConfigurationError as error:
         names = _set(keys, conf)
-        raise ConfigurationError(f"{error} (Spark's conf has {names})" if names else str(error)) from None
+        raise ConfigurationError(f"{error} ({where} {names})" if names else str(error)) from None
 
 
 def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
@@ -97,15 +151,16 @@ def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
 
 
 def _warn_of_unknown(conf: Mapping[str, str]) -> None:
-    known = [ENABLED, *_ALIGNMENT, *_COORDINATOR]
+    known = [ENABLED, ALIGN, PYTHON, *_ALIGNMENT, *_COORDINATOR]
     for key in sorted(key for key in conf if key.startswith(PREFIX) and key not in known):
-        near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
-        meant = [one for one in known if _last(one) in near]
-        log.warning(
-            "%s is unknown, and does nothing; %s",
-            key,
-            f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}",
-        )
+        log.warning("%s is unknown, and does nothing; %s", key, _near(key, known))
+
+
+def _near(key: str, known: list[str]) -> str:
+    """What may have been meant, as a hint."""
+    near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
+    meant = [one for one in known if _last(one) in near]
+    return f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}"
 
 
 def _last(key: str) -> str:

@@ -11,13 +11,13 @@ histogram is exact. It sees the rows as the source has made them, and copies non
 behind costs one comparison. A second histogram has the rows whose whole window is behind.
 """
 
-import itertools
 import json
 import logging
+import uuid
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
@@ -34,26 +34,41 @@ MOST_SPLITS = 10_000
 
 _CODE = "CAST(crc32(CAST(topic AS BINARY)) * 1048576L + partition AS DOUBLE)"  # below 2^53: exact
 
-_numbers = itertools.count(1)
-
 
 def _code(split: str) -> float:
     topic, _, partition = split.rpartition("-")
     return float(zlib.crc32(topic.encode()) * 1_048_576 + int(partition))
 
 
-class LateRows:
-    """The count over one source. `event_time`: SQL over its columns; `micros`: a TIMESTAMP, not a
-    BIGINT of ms. `lenient`: a run that cannot be counted runs all the same.
+class CountingPlace(NamedTuple):
+    """Where a plan counts: the name of its `observe`, and the array that it compares with, in
+    microseconds: the watermark, and the last instant whose window is behind it.
     """
 
-    def __init__(self, spark: Any, event_time: str, micros: bool, lenient: bool = False) -> None:
+    name: str
+    below: Any
+
+    @classmethod
+    def new(cls, spark: Any) -> "CountingPlace":
+        """A place of its own among all of this JVM, which several Pythons may share."""
+        longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 2)
+        below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)
+        return cls(f"lockgate_late_rows_{uuid.uuid4().hex}", below)
+
+
+class LateRows:
+    """The count over one source. `event_time`: SQL over its columns; `micros`: a TIMESTAMP, not a
+    BIGINT of ms. `lenient`: a run that cannot be counted runs all the same. `place`: of the count
+    in a plan that was made before.
+    """
+
+    def __init__(
+        self, spark: Any, event_time: str, micros: bool, lenient: bool = False, place: CountingPlace | None = None
+    ) -> None:
         self._lenient = lenient
         self._spark, self._event_time = spark, event_time if micros else f"timestamp_millis({event_time})"
-        self._name = f"lockgate_late_rows_{next(_numbers)}"
-        longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 2)
-        # in microseconds: the watermark, and the last instant whose window is behind it
-        self._below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)
+        self.place = place or CountingPlace.new(spark)
+        self._name, self._below = self.place
         self._run: QueryRun | None = None
         self._counted = -1  # the last batch whose rows were counted
         self._watermark = 0  # of the batch in hand, ms

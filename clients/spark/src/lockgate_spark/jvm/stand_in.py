@@ -19,32 +19,18 @@ _LENT = 64  # more than the threads of Java that call one object at once
 _STOPPED = ""
 
 
-class Answers:
-    """Answers the methods `ANSWERS` in the place of Spark's object `_java`. `INTERFACES`: those by
-    which Spark calls the object.
-    """
-
-    ANSWERS: ClassVar[tuple[str, ...]] = ()
-    INTERFACES: ClassVar[tuple[str, ...]] = ()
+class Answering:
+    """Answers calls of Java, by the name of the method."""
 
     class Java:
         implements = ("java.util.function.BiFunction",)
 
-    def __init__(self, java: Any, gateway: Any) -> None:
+    def __init__(self) -> None:
         quiet_callbacks()
-        self._java, self._gateway = java, gateway
         self._lent: deque[Any] = deque(maxlen=_LENT)
-        parts = gateway.jvm.java.util.ArrayList()
-        for part in (java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES)):
-            parts.add(part)
-        self._half = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", parts)
-        self.in_java = self._half.proxy()
-        """What Spark gets in the place of its object."""
 
     def apply(self, method: str, arguments: Iterable[Any]) -> Any:
-        """Called by the Java half. A text is an error; an empty one says that the query was told
-        to stop.
-        """
+        """Called by Java. A text is an error; an empty one says that the query was told to stop."""
         try:
             result = getattr(self, method)(*arguments)
         except Exception as error:
@@ -59,6 +45,9 @@ class Answers:
         """The error that says best what has happened, made from `error`."""
         return error
 
+    def because(self, cause: Any) -> None:
+        """Tells Java the cause, a Java error, of the error that the next answer is."""
+
     def _told(self, method: str, error: Exception) -> str:
         if self.is_stopped() or is_interrupt(error):
             log.debug("%s was ended by query.stop()", method, exc_info=error)
@@ -67,7 +56,7 @@ class Answers:
         log.debug("%s failed", method, exc_info=explained)
         cause = java_cause(explained)
         if cause is not None:
-            self._half.because(cause)
+            self.because(cause)
         return sentence(explained)
 
     def _lend(self, result: Any) -> Any:
@@ -85,3 +74,28 @@ class Answers:
 
     def equals(self, other: object) -> bool:
         return other is self
+
+
+class Answers(Answering):
+    """Answers the methods `ANSWERS` in the place of Spark's object `_java`. `INTERFACES`: those by
+    which Spark calls the object. `half`: a Java half that is there already, and calls this object.
+    """
+
+    ANSWERS: ClassVar[tuple[str, ...]] = ()
+    INTERFACES: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, java: Any, gateway: Any, half: Any = None) -> None:
+        super().__init__()
+        self._java, self._gateway = java, gateway
+        self._half = half or self._new_half()
+        self.in_java = self._half.proxy() if half is None else self
+        """What Java gets: in the place of Spark's object, or for the half that is there."""
+
+    def because(self, cause: Any) -> None:
+        self._half.because(cause)
+
+    def _new_half(self) -> Any:
+        parts = self._gateway.jvm.java.util.ArrayList()
+        for part in (self._java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES)):
+            parts.add(part)
+        return new_java(self._gateway.jvm, self._java, "lockgate_spark.jvm", "StandIn", parts)

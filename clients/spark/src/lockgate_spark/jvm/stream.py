@@ -91,48 +91,22 @@ class Scan(Answers):
         self._selected, self._open_session, self._event_time, self._late = selected, open_session, event_time, late
 
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
-        session = self._open_session(checkpoint)
-        try:
-            return self._opened(session, checkpoint)
-        except Exception:
-            session.end()
-            raise
+        return opened(
+            self._open_session(checkpoint),
+            checkpoint,
+            lambda run, index: Stream(
+                self._java.toMicroBatchStream(checkpoint),
+                self._gateway,
+                self._selected,
+                run,
+                index,
+                self._event_time,
+                self._late,
+            ),
+        )
 
     def explained(self, error: Exception) -> Exception:
         return self._selected.explained(error)
-
-    def _opened(self, session: AlignedRun, checkpoint: str) -> "Stream":
-        index = source_index(checkpoint)
-        name = checkpoint.rstrip("/").rpartition("/")[2]
-        if index in session.sources:
-            raise ConfigurationError(
-                f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one '
-                "another name"
-            )
-        stream = Stream(
-            self._java.toMicroBatchStream(checkpoint),
-            self._gateway,
-            self._selected,
-            session,
-            index,
-            self._event_time,
-            self._late,
-        )
-        session.add(index, stream)
-        if index >= NAMED and session.membership is not None:
-            log.info(
-                'group %s: source "%s" is reader %s/%d',
-                session.membership.group,
-                name,
-                session.membership.source,
-                index,
-            )
-        if self._late is None:
-            session.tell_uncounted("the count is switched off for this query")
-        elif not self._late.begin(checkpoint):
-            stream.late = None
-            session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
-        return stream
 
     def toContinuousStream(self, checkpoint: str) -> Any:
         raise UnsupportedQuery(
@@ -158,8 +132,9 @@ class Stream(Answers):
         index: int,
         event_time: EventTime | None,
         late: LateRows | None,
+        half: Any = None,
     ) -> None:
-        super().__init__(java, gateway)
+        super().__init__(java, gateway, half)
         self.late, self.event_time = late, event_time
         self._selected, self._session, self._index = selected, session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
@@ -254,6 +229,37 @@ class Stream(Answers):
         ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))
         self._fixed_ends = None if self.fixed_at is None else ends
         return ends
+
+
+def opened(session: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
+    """The stream that `make` makes of a session and an index, as a source of that session."""
+    try:
+        index = source_index(checkpoint)
+        name = checkpoint.rstrip("/").rpartition("/")[2]
+        if index in session.sources:
+            raise ConfigurationError(
+                f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one '
+                "another name"
+            )
+        stream = make(session, index)
+        session.add(index, stream)
+        if index >= NAMED and session.membership is not None:
+            log.info(
+                'group %s: source "%s" is reader %s/%d',
+                session.membership.group,
+                name,
+                session.membership.source,
+                index,
+            )
+        if stream.late is None:
+            session.tell_uncounted("the count is switched off for this query")
+        elif not stream.late.begin(checkpoint):
+            stream.late = None
+            session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
+        return stream
+    except Exception:
+        session.end()
+        raise
 
 
 def _offsets(java: Any) -> Offsets:

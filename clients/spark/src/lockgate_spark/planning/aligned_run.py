@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from lockgate_client.group.membership import Membership
 from lockgate_spark.config import Alignment
@@ -38,10 +39,21 @@ from lockgate_spark.telemetry.waits import Waits
 log = logging.getLogger("lockgate")
 
 
+class Round(Protocol):
+    """What is left of the last round, kept where it outlives this process."""
+
+    def left(self) -> tuple[int, dict[int, Offsets]] | None:
+        """The leader, and the answers that Spark has not asked for yet; None before the first."""
+
+    def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
+        """Keeps the answers of a plan, before any of them is given."""
+
+
 class AlignedRun:
     """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
     if anywhere. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds; by default
     the end of the run ends the wait. `report`: in mode observe, what the run has lost.
+    `round_`: for a process that goes on where another one has ended.
     """
 
     def __init__(
@@ -54,6 +66,7 @@ class AlignedRun:
         ticks: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] | None = None,
         report: RunReport | None = None,
+        round_: Round | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
@@ -73,6 +86,9 @@ class AlignedRun:
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
         self._answers: dict[int, Offsets] = {}
+        self._round = round_
+        if round_ is not None and (left := round_.left()) is not None:
+            self._leader, self._answers = left
         self._open = 0
 
     @property
@@ -269,6 +285,8 @@ class AlignedRun:
         longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
         self._idle_wait.begin(plan, self._planner.unread, self._ticks(), longest)
         ends = self._planner.carry_out(plan, seconds)
+        if self._round is not None and len(ends) > 1:
+            self._round.keep(index, ends)
         if self._gauges is not None and self.view is not None:
             self._gauges.show(self.view)
         return ends

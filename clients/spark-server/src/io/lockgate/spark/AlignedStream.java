@@ -1,0 +1,79 @@
+package io.lockgate.spark;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** One source of a run: Spark's own Kafka stream, with some methods answered by the host. Without a host it has Spark's own metrics, and it can stop. */
+final class AlignedStream {
+    private static final String ANSWERED = "initialOffset,latestOffset,prepareForTriggerAvailableNow,metrics,stop";
+
+    private final AlignedTable table;
+    private final MicroBatchStream spark;
+    private final CaseInsensitiveStringMap selected;
+    private final String checkpoint;
+    private final StreamRun run;
+    private final StandIn half;
+    private BiFunction<String, Object[], Object> python;
+    private Long endsFixedAt;
+
+    AlignedStream(AlignedTable table, MicroBatchStream spark, CaseInsensitiveStringMap selected, String checkpoint, StreamRun run) {
+        this.table = table;
+        this.spark = spark;
+        this.selected = selected;
+        this.checkpoint = checkpoint;
+        this.run = run;
+        this.half = AlignedTable.half(spark, this::answer, ANSWERED, "read.streaming.MicroBatchStream",
+            "read.streaming.SupportsTriggerAvailableNow", "read.streaming.ReportsSourceMetrics");
+    }
+
+    MicroBatchStream spark() {
+        return spark;
+    }
+
+    String checkpoint() {
+        return checkpoint;
+    }
+
+    BiFunction<String, Object[], Object> python() {
+        return python;
+    }
+
+    Object proxy() {
+        return half.proxy();
+    }
+
+    /** Opens it in a host. Returns null, or a sentence that says why it cannot be opened. */
+    @SuppressWarnings("unchecked")
+    Object open(HostProcess host, Map<String, Object> keptOfRun) {
+        python = null;
+        Object opened = host.answers().apply("open", new Object[] {half, spark, checkpoint, table, selected, endsFixedAt, keptOfRun});
+        if (opened instanceof String) {
+            return opened;
+        }
+        python = (BiFunction<String, Object[], Object>) opened;
+        return null;
+    }
+
+    @SuppressWarnings("unchecked")
+    private Object answer(String method, Object[] arguments) {
+        if (method.equals("prepareForTriggerAvailableNow")) {
+            long now = System.currentTimeMillis();
+            Object error = run.ask(this, method, arguments);
+            endsFixedAt = now;
+            return error;
+        }
+        if (run.hasHost() || !(method.equals("metrics") || method.equals("stop"))) {
+            return run.ask(this, method, arguments);
+        }
+        if (method.equals("metrics")) {
+            return ((ReportsSourceMetrics) spark).metrics((Optional<Offset>) arguments[0]);
+        }
+        spark.stop();
+        return null;
+    }
+}

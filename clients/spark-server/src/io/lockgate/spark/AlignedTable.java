@@ -1,0 +1,85 @@
+package io.lockgate.spark;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * Spark's Kafka table, whose streams are planned by the host. It keeps what a new host needs to know. Table, scan builder and scan
+ * stand in for Spark's own, and answer one method each.
+ */
+public final class AlignedTable {
+    private static final String CONNECTOR = "org.apache.spark.sql.connector.";
+    private static final String CONTINUOUS = "UnsupportedQuery: Trigger.Continuous reads without batches, so that there is nothing "
+        + "to plan. Use another trigger";
+
+    private final Table spark;
+    private final Map<String, String> options;
+    private final Map<String, String> conf;
+    private final SparkSession session;
+    private final Map<String, Object> kept = new ConcurrentHashMap<>();
+
+    AlignedTable(Table spark, Map<String, String> options, Map<String, String> conf, SparkSession session) {
+        this.spark = spark;
+        this.options = options;
+        this.conf = conf;
+        this.session = session;
+    }
+
+    public Table spark() {
+        return spark;
+    }
+
+    public Map<String, String> options() {
+        return options;
+    }
+
+    public Map<String, String> conf() {
+        return conf;
+    }
+
+    public SparkSession session() {
+        return session;
+    }
+
+    /** Objects of this JVM that the host has made for the table, for the next host to find. */
+    public Map<String, Object> kept() {
+        return kept;
+    }
+
+    Table proxy() {
+        return (Table) standIn(spark, (method, arguments) -> builder((CaseInsensitiveStringMap) arguments[0]), "newScanBuilder",
+            "catalog.Table", "catalog.SupportsRead");
+    }
+
+    private Object builder(CaseInsensitiveStringMap selected) {
+        ScanBuilder builder = ((SupportsRead) spark).newScanBuilder(selected);
+        return standIn(builder, (method, arguments) -> scan(builder.build(), selected), "build", "read.ScanBuilder");
+    }
+
+    private Object scan(Scan scan, CaseInsensitiveStringMap selected) {
+        return standIn(scan, (method, arguments) -> method.equals("toContinuousStream") ? CONTINUOUS
+            : StreamRun.ofThisThread().open(this, scan, selected, (String) arguments[0]), "toMicroBatchStream,toContinuousStream", "read.Scan");
+    }
+
+    static Object standIn(Object spark, BiFunction<String, Object[], Object> answers, String methods, String... interfaces) {
+        return half(spark, answers, methods, interfaces).proxy();
+    }
+
+    static StandIn half(Object spark, BiFunction<String, Object[], Object> answers, String methods, String... interfaces) {
+        try {
+            return new StandIn(Arrays.asList(spark, answers, methods, CONNECTOR + String.join("," + CONNECTOR, interfaces)));
+        } catch (RuntimeException thrown) {
+            throw thrown;
+        } catch (Exception thrown) {
+            throw new IllegalStateException(thrown);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.lockgate.spark;
+
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.spark.SparkEnv;
+
+/** The one Python process beside this driver that plans, started when it is first needed, and again after it has died. */
+final class Host {
+    // Each thread that calls Python has a connection of its own there. Sessions come and go in many threads, so a few threads call for them.
+    private static final ExecutorService CALLERS = Executors.newFixedThreadPool(4, work -> {
+        Thread thread = new Thread(work, "lockgate-calls");
+        thread.setDaemon(true);
+        return thread;
+    });
+    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static HostProcess process;
+
+    private Host() {
+    }
+
+    /** What the host answers; may be called in any thread. Throws its error as one sentence. */
+    static Object ask(String method, Object... arguments) {
+        Object answer;
+        try {
+            answer = CALLERS.submit(() -> running().answers().apply(method, arguments)).get();
+        } catch (ExecutionException thrown) {
+            Throwable cause = thrown.getCause();
+            throw cause instanceof RuntimeException ? (RuntimeException) cause : new IllegalStateException(cause);
+        } catch (InterruptedException thrown) {
+            Thread.currentThread().interrupt();
+            throw new StandIn.AlignmentError("interrupted while Python looked at the alignment of a stream", thrown);
+        }
+        if (answer instanceof String) {
+            throw new StandIn.AlignmentError((String) answer, null);
+        }
+        return answer;
+    }
+
+    /** A host that runs, perhaps started by this call. An interrupt ends the wait. */
+    static HostProcess running() {
+        try {
+            LOCK.lockInterruptibly();
+            try {
+                if (process == null || !process.isAlive()) {
+                    process = HostProcess.start(SparkEnv.get().conf());
+                }
+                return process;
+            } finally {
+                LOCK.unlock();
+            }
+        } catch (InterruptedException thrown) {
+            throw HostProcess.stopped(thrown);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+package io.lockgate.spark;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import py4j.JavaServer;
+
+/**
+ * One Python process, `python -m lockgate_spark.host`, with a py4j server on the loopback address that it needs a secret for. Its
+ * standard input is a pipe from this driver, whose end ends it. What it prints goes to the driver's log.
+ */
+public final class HostProcess {
+    private static final Logger LOG = LoggerFactory.getLogger("lockgate");
+    private static final long START_MS = 120_000;
+    private static final int LINES = 15;
+    private static final String[] NOT_FOR_IT = {"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYTHONHOME"};
+
+    private final PythonChoice python;
+    private final Deque<String> lastLines = new ArrayDeque<>();
+    private final CountDownLatch registered = new CountDownLatch(1);
+    private JavaServer server;
+    private Process process;
+    private volatile BiFunction<String, Object[], Object> answers;
+
+    private HostProcess(PythonChoice python) {
+        this.python = python;
+    }
+
+    static HostProcess start(SparkConf conf) throws InterruptedException {
+        long began = System.nanoTime();
+        HostProcess made = new HostProcess(PythonChoice.by(conf));
+        try {
+            made.launch();
+            made.await();
+        } catch (IOException thrown) {
+            made.end();
+            throw new StandIn.AlignmentError(made.python.cannotRun(thrown.getMessage()), thrown);
+        } catch (InterruptedException | RuntimeException thrown) {
+            made.end();
+            throw thrown;
+        }
+        LOG.info("{} plans beside this driver: process {}, started in {} ms", made.python.path(), made.process.pid(),
+            (System.nanoTime() - began) / 1_000_000);
+        return made;
+    }
+
+    static UncheckedIOException stopped(InterruptedException thrown) {
+        return new UncheckedIOException((InterruptedIOException) new InterruptedIOException("query.stop()").initCause(thrown));
+    }
+
+    // -- called by Python --
+
+    public void register(BiFunction<String, Object[], Object> made) {
+        answers = made;
+        registered.countDown();
+    }
+
+    public JavaSparkContext context() {
+        return new JavaSparkContext(SparkContext.getOrCreate());
+    }
+
+    // -- called by Java --
+
+    BiFunction<String, Object[], Object> answers() {
+        return answers;
+    }
+
+    /** A process whose connection has broken takes a moment to be gone. */
+    boolean isAlive() {
+        return process.isAlive() && answers != null;
+    }
+
+    private void launch() throws IOException, InterruptedException {
+        byte[] random = new byte[32];
+        new SecureRandom().nextBytes(random);
+        String secret = HexFormat.of().formatHex(random);
+        server = PythonLink.server(this, secret);
+        // py4j's threads are daemons if the one that starts them is
+        Thread starter = new Thread(() -> server.start(true), "lockgate-host");
+        starter.setDaemon(true);
+        starter.start();
+        starter.join();
+        ProcessBuilder builder = new ProcessBuilder(python.path(), "-m", "lockgate_spark.host").redirectErrorStream(true);
+        Map<String, String> environment = builder.environment();
+        for (String name : NOT_FOR_IT) {
+            environment.remove(name);
+        }
+        environment.put("PYSPARK_GATEWAY_PORT", String.valueOf(server.getListeningPort()));
+        environment.put("PYSPARK_GATEWAY_SECRET", secret);
+        environment.put("PYSPARK_PIN_THREAD", "true");
+        environment.put("LOCKGATE_LOG", LOG.isDebugEnabled() ? "DEBUG" : "INFO");
+        python.addSparksOwn(environment);
+        process = builder.start();
+        Thread log = new Thread(this::passOnLines, "lockgate-host-log");
+        log.setDaemon(true);
+        log.start();
+    }
+
+    private void await() throws InterruptedException {
+        long until = System.currentTimeMillis() + START_MS;
+        while (!registered.await(50, TimeUnit.MILLISECONDS)) {
+            if (!process.isAlive()) {
+                process.waitFor();
+                throw new StandIn.AlignmentError(python.ended(process.exitValue(), said()), null);
+            }
+            if (System.currentTimeMillis() > until) {
+                throw new StandIn.AlignmentError(python.tooSlow(START_MS, said()), null);
+            }
+        }
+    }
+
+    private void end() {
+        if (process != null) {
+            process.destroyForcibly();
+        }
+        if (server != null) {
+            server.shutdown();
+        }
+    }
+
+    private String said() {
+        synchronized (lastLines) {
+            return String.join("\n", lastLines);
+        }
+    }
+
+    private void passOnLines() {
+        LogLines lines = new LogLines();
+        try (BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                synchronized (lastLines) {
+                    lastLines.addLast(line);
+                    if (lastLines.size() > LINES) {
+                        lastLines.removeFirst();
+                    }
+                }
+                lines.log(line);
+            }
+        } catch (IOException thrown) {
+            LOG.debug("the log of the Python process ends", thrown);
+        }
+        process.onExit().thenRun(server::shutdown);
+    }
+}

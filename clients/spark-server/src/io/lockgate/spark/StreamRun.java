@@ -1,0 +1,79 @@
+package io.lockgate.spark;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import py4j.Py4JException;
+
+/**
+ * One run of one query, with its aligned streams, whatever host plans for it. Spark runs each in a thread of its own. When its host
+ * dies, the call that is under way waits for the next host, opens all streams there, and is made again.
+ */
+final class StreamRun {
+    private static final Logger LOG = LoggerFactory.getLogger("lockgate");
+    private static final Map<Thread, StreamRun> RUNS = Collections.synchronizedMap(new WeakHashMap<>());
+
+    private final List<AlignedStream> streams = new ArrayList<>();
+    private final Map<String, Object> kept = new ConcurrentHashMap<>();
+    private HostProcess host;
+
+    static StreamRun ofThisThread() {
+        return RUNS.computeIfAbsent(Thread.currentThread(), thread -> new StreamRun());
+    }
+
+    /** What Spark gets as its stream, or a sentence that says why it gets none. */
+    Object open(AlignedTable table, Scan scan, CaseInsensitiveStringMap selected, String checkpoint) {
+        AlignedStream stream = new AlignedStream(table, scan.toMicroBatchStream(checkpoint), selected, checkpoint, this);
+        streams.add(stream);
+        Object error = ask(stream, null);
+        if (error instanceof String) {
+            streams.remove(stream);
+            stream.spark().stop();
+            return error;
+        }
+        return stream.proxy();
+    }
+
+    /** The host's answer; `method` null: none is asked for but that the stream is open. */
+    Object ask(AlignedStream stream, String method, Object... arguments) {
+        while (true) {
+            HostProcess now = Host.running();
+            try {
+                Object error = opened(now);
+                return error != null || method == null ? error : stream.python().apply(method, arguments);
+            } catch (Py4JException thrown) {
+                if (now.isAlive()) {
+                    throw thrown;
+                }
+                LOG.warn("the Python process beside the driver has died while it planned for {}: the query holds until there is another", stream.checkpoint());
+            }
+        }
+    }
+
+    /** Whether the host that has opened the streams still runs. */
+    boolean hasHost() {
+        return host != null && host.isAlive();
+    }
+
+    private Object opened(HostProcess now) {
+        boolean anew = now != host;
+        host = now;
+        for (AlignedStream each : streams) {
+            if (anew || each.python() == null) {
+                Object error = each.open(now, kept);
+                if (error != null) {
+                    host = null;
+                    return error;
+                }
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,126 @@
+"""Opens what a query's aligned sources need, whoever asks: `align` in a classic session, or the
+host of any other one.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import pyspark
+
+from lockgate_client.errors import ConfigurationError
+from lockgate_spark.config import EPOCH, Alignment
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.group.joining import check_coordinator, joined
+from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.late import CountingPlace, LateRows
+from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.spark_gauges import spark_gauges
+from lockgate_spark.jvm.zone import check_zone
+from lockgate_spark.packages import CONNECTORS
+from lockgate_spark.planning.aligned_run import AlignedRun, Round
+from lockgate_spark.report.files import folder_of, write_at_the_end
+from lockgate_spark.report.run_report import RunReport
+from lockgate_spark.running import running
+
+log = logging.getLogger("lockgate")
+
+TESTED = tuple(CONNECTORS)
+"""Spark versions whose internals the proxies are known to fit."""
+
+_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
+_V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
+
+
+def check_session(spark: Any) -> None:
+    """Raises `UnsupportedQuery` where no stream of a session can be aligned. `spark`: a classic
+    session.
+    """
+    version = ".".join(spark.version.split(".")[:2])
+    if version not in TESTED:
+        raise UnsupportedQuery(
+            f"Spark {spark.version} (pyspark {pyspark.__version__}) is unknown to this version of lockgate, "
+            "which leans on internals of"
+            f" Spark {', '.join(TESTED)}. Use one of these, or a newer lockgate"
+        )
+    if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
+        raise UnsupportedQuery(
+            f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it"
+        )
+
+
+def check_before(spark: Any, alignment: Alignment) -> None:
+    """What can be known before the query runs. Raises `ConfigurationError` and
+    `CoordinatorRefused`.
+    """
+    if alignment.slice_zone not in (None, EPOCH):
+        check_zone(spark._jvm, str(alignment.slice_zone))
+    if alignment.observes:
+        log.info("mode observe: what alignment would do is planned and counted, and nothing is changed")
+        if folder_of(alignment.report) is not None:
+            write_at_the_end()
+    elif alignment.coordinator is not None:
+        check_coordinator(alignment)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSource:
+    """What the plans of one source need. `joint`: the alignment without the event time, which is
+    the source's own, while the plan is common. `late`: the count of its late rows, if there is one.
+    """
+
+    joint: Alignment
+    event_time: EventTime | None
+    late: LateRows | None
+
+    @classmethod
+    def of(cls, spark: Any, table: Any, alignment: Alignment, place: CountingPlace | None = None) -> "PlannedSource":
+        """For Spark's Kafka table. `place`: where its plan counts late rows already."""
+        expression = alignment.event_time
+        event_time = None if expression is None else EventTime.over(spark, table, expression)
+        late = None
+        if place is not None or (alignment.counts_late_rows and not _counting_breaks(alignment, spark)):
+            micros = event_time is None or event_time.micros
+            text = expression if event_time is not None and expression else "timestamp"
+            late = LateRows(spark, text, micros, alignment.observes, place)
+        return cls(replace(alignment, event_time=None), event_time, late)
+
+
+def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round | None = None) -> AlignedRun:
+    """The aligned run of the query that opens its source with this checkpoint. It belongs to the
+    run, so an aligned DataFrame may be started twice. `round_`: what another process has planned
+    for the same run.
+    """
+    run = QueryRun.opening(spark, checkpoint)
+
+    def make() -> AlignedRun:
+        gauges = spark_gauges(run, spark.sparkContext._gateway)
+        report = None
+        if alignment.observes:
+            folder, in_group = folder_of(alignment.report), alignment.coordinator is not None
+            report = RunReport(run, folder, time.time, time.monotonic, in_group)
+        return AlignedRun(alignment, run, joined(alignment, run), gauges=gauges, report=report, round_=round_)
+
+    aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
+    if aligned.alignment != alignment:
+        aligned.end()
+        raise ConfigurationError(_unequal(aligned.alignment, alignment))
+    return aligned
+
+
+def _counting_breaks(alignment: Alignment, spark: Any) -> bool:
+    """Whether the query could not run with the count, and nobody has asked for it."""
+    several = str(spark.conf.get(_SEVERAL, "true")).lower() == "true"
+    return alignment.late_rows is None and not several
+
+
+def _unequal(one: Alignment, other: Alignment) -> str:
+    differ = [each.name for each in fields(Alignment) if getattr(one, each.name) != getattr(other, each.name)]
+    values = " and ".join(
+        f"Alignment({', '.join(f'{name}={getattr(each, name)!r}' for name in differ)})" for each in (one, other)
+    )
+    return (
+        f"streams of one query are aligned with {values}: one query has one plan. Give all of them the same, or "
+        "hand them to align_all"
+    )

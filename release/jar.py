@@ -1,0 +1,78 @@
+"""Builds the jar of `clients/spark-server`, into build: `python release/jar.py [FOLDER]`.
+
+Compiled against the jars of the installed PySpark and of its Kafka connector. Sorted entries and
+one fixed time: the same sources and the same javac give the same bytes.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pyspark
+from version import ROOT
+
+from lockgate_testbed import jars
+
+SOURCES = ROOT / "clients" / "spark-server" / "src"
+STAND_IN = ROOT / "clients" / "spark" / "src" / "lockgate_spark" / "jvm" / "StandIn.java"
+PACKAGE = Path("io", "lockgate", "spark")
+JAVA = "17"
+TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip can have
+
+
+def main() -> None:
+    """Called from the command line."""
+    built = build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build")
+    print(f"{built.stat().st_size / 1024:8.0f} KiB  {built}")
+
+
+def build(folder: Path) -> Path:
+    """The jar, made anew in this folder. Raises `SystemExit` with the compiler's complaint."""
+    version = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"lockgate-spark-server-{version}.jar"
+    with tempfile.TemporaryDirectory() as temporary:
+        classes = Path(temporary, "classes")
+        _compile(Path(temporary), classes)
+        shutil.copytree(SOURCES / "META-INF", classes / "META-INF")
+        _zip(classes, target, f"Manifest-Version: 1.0\r\nImplementation-Version: {version}\r\n\r\n")
+    return target
+
+
+def _compile(temporary: Path, classes: Path) -> None:
+    # The same class serves classic sessions, where Janino compiles it without a package.
+    stand_in = temporary / PACKAGE / STAND_IN.name
+    stand_in.parent.mkdir(parents=True)
+    stand_in.write_text(f"package {'.'.join(PACKAGE.parts)};\n{STAND_IN.read_text(encoding='utf-8')}", encoding="utf-8")
+    javac = shutil.which("javac")
+    if javac is None:
+        raise SystemExit(
+            "no javac on the PATH: install a JDK 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"
+        )
+    found = [*sorted(Path(pyspark.__file__).parent.joinpath("jars").glob("*.jar")), *jars.kafka_connector()]
+    options = ("--release", JAVA, "-proc:none", "-Xlint:-options", "-nowarn", "-d", str(classes))
+    sources = [str(path) for path in (stand_in, *sorted((SOURCES / PACKAGE).glob("*.java")))]
+    done = subprocess.run(
+        [javac, *options, "-cp", ":".join(map(str, found)), *sources], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+
+
+def _zip(classes: Path, target: Path, manifest: str) -> None:
+    entries = {"META-INF/MANIFEST.MF": manifest.encode()}
+    for path in sorted(classes.rglob("*")):
+        if path.is_file():
+            entries[path.relative_to(classes).as_posix()] = path.read_bytes()
+    with zipfile.ZipFile(target, "w") as jar:
+        for name, content in entries.items():
+            entry = zipfile.ZipInfo(name, TIME)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_STORED, 0o644 << 16
+            jar.writestr(entry, content)
+
+
+if __name__ == "__main__":
+    main()
