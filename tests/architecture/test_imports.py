@@ -84,6 +84,7 @@ KNOWN_TO = {
     "lockgate_client": {
         "httpx": (
             "lockgate_client.calls.connection",
+            "lockgate_client.calls.credentials",
             "lockgate_client.calls.client",
             "lockgate_client.group.group_session",
         ),

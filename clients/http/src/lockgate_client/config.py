@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 OUTAGES = ("hold", "proceed", "fail")
 NEW_GROUPS = ("create", "refuse")
 
-_TOKEN = re.compile(r"[!-~]*\Z")
+TOKEN = re.compile(r"[!-~]*\Z")
+"""What may be a token: it stands in a header."""
 
 
 class Named:
@@ -52,15 +53,17 @@ class Coordinator(Named):
 
     `group`: the queries of one group wait for each other. `source`: this query's name in the group
     (default: the query's name, or its id). `catch_up`: `joint` or `strict`, for a group that this
-    query creates (see docs/protocol.md). `token`: bearer token. `ca`: file with the CA of an https
-    coordinator (PEM). `timeout`: of one call, from the name's look-up to the last byte of the
-    answer, with all that is tried again in between. `on_outage`: while the coordinator cannot be
-    reached the query goes on to the last ceiling and waits there (`hold`), or does so for
-    `hold_for` and then goes on without the group (`proceed`) or stops (`fail`). `max_batch`: a
-    batch that takes longer loses the query's lease (default: none does). `park`: for how long a run
-    under `Trigger.AvailableNow` holds the group after its end, for the next one to come (default:
-    not at all). `new_group="refuse"`: the query does not run if its group is not there (default:
-    the first query creates it). Raises `ConfigurationError`.
+    query creates (see docs/protocol.md). `token`: bearer token. `token_file`: the file that holds
+    it, which is read again when it changes. `ca`: file with the CA of an https coordinator. `cert`,
+    `key`: files with the certificate to show where the coordinator asks for one, and with its key
+    if that is elsewhere (all PEM, read again when they change). `timeout`: of one call, from the
+    name's look-up to the last byte of the answer, with all that is tried again in between.
+    `on_outage`: while the coordinator cannot be reached the query goes on to the last ceiling and
+    waits there (`hold`), or does so for `hold_for` and then goes on without the group (`proceed`)
+    or stops (`fail`). `max_batch`: a batch that takes longer loses the query's lease (default: none
+    does). `park`: for how long a run under `Trigger.AvailableNow` holds the group after its end,
+    for the next one to come (default: not at all). `new_group="refuse"`: the query does not run if
+    its group is not there (default: the first query creates it). Raises `ConfigurationError`.
     """
 
     url: str
@@ -69,7 +72,10 @@ class Coordinator(Named):
     source: str | None = None
     catch_up: Literal["joint", "strict"] = "joint"
     token: str | None = field(default=None, repr=False)
+    token_file: str | None = None
     ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
     timeout: Duration = "2 seconds"
     on_outage: Literal["hold", "proceed", "fail"] = "hold"
     hold_for: Duration = "5 minutes"
@@ -83,13 +89,14 @@ class Coordinator(Named):
             name = getattr(self, key)
             if name is not None and not (isinstance(name, str) and NAME.match(name)):
                 raise ConfigurationError(f"Coordinator({key}={name!r}): {NAME_RULE}")
-        if self.token is not None and not (isinstance(self.token, str) and _TOKEN.match(self.token)):
+        if self.token is not None and not (isinstance(self.token, str) and TOKEN.match(self.token)):
             # The token is not repeated.
             raise ConfigurationError(
                 "Coordinator(token): expected printable ASCII without blanks and line ends, as a header carries it"
             )
-        if self.ca is not None:
-            _check_ca(self.ca, self.url)
+        if self.token_file is not None and self.token is not None:
+            raise ConfigurationError("Coordinator(token, token_file): expected one of the two")
+        _check_files(self)
         if self.catch_up not in {way.value for way in CatchUp}:
             raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
         if self.on_outage not in OUTAGES:
@@ -108,13 +115,28 @@ class Coordinator(Named):
             raise ConfigurationError("Coordinator(timeout): must be above 0")
 
 
-def _check_ca(ca: object, url: str) -> None:
-    if not isinstance(ca, str) or not ca:
-        raise ConfigurationError(f"Coordinator(ca={ca!r}): expected the path of a file with CA certificates in PEM")
-    if urlsplit(url).scheme != "https":
-        raise ConfigurationError(
-            f"Coordinator(ca={ca!r}): the url is http://, which nothing protects; expected https:// with a CA"
-        )
+_FILES = {
+    "token_file": "a file that holds a token",
+    "ca": "a file with CA certificates in PEM",
+    "cert": "a file with a certificate in PEM",
+    "key": "a file with the key of cert, in PEM",
+}
+
+
+def _check_files(given: Coordinator) -> None:
+    for name, expected in _FILES.items():
+        path = getattr(given, name)
+        if path is None:
+            continue
+        if not isinstance(path, str) or not path:
+            raise ConfigurationError(f"Coordinator({name}={path!r}): expected the path of {expected}")
+        if name != "token_file" and urlsplit(given.url).scheme != "https":
+            raise ConfigurationError(
+                f"Coordinator({name}={path!r}): the url is http://, which nothing protects; expected https:// with a "
+                "certificate"
+            )
+    if given.key is not None and given.cert is None:
+        raise ConfigurationError("Coordinator(key): needs cert, the certificate whose key it is")
 
 
 def _check_url(url: object) -> None:

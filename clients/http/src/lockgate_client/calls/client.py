@@ -91,7 +91,6 @@ class CoordinatorClient:
     def __init__(
         self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
     ) -> None:
-        self._token = coordinator.token
         self._name = coordinator.group
         self._group = f"/v1/groups/{coordinator.group}"
         self.timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
@@ -290,8 +289,7 @@ class CoordinatorClient:
             ) from error
 
     def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
-        if self._token:  # a proxy before the coordinator may quote the request
-            problem = Problem(
-                problem.status, problem.type.replace(self._token, "…"), problem.detail.replace(self._token, "…")
-            )
+        token = self._connection.credentials.token
+        if token:  # a proxy before the coordinator may quote the request
+            problem = Problem(problem.status, problem.type.replace(token, "…"), problem.detail.replace(token, "…"))
         return refusal(problem, self._connection.url, self._name, asked_wait_s)

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import httpx
 
 from lockgate_client.calls.answers import Answer, Interrupted, NotACoordinator, Unreachable, Untrusted
+from lockgate_client.calls.credentials import ShownCredentials, distrust
 from lockgate_client.config import Coordinator
 from lockgate_client.errors import ConfigurationError
 
@@ -39,8 +40,7 @@ class Connection:
     def __init__(self, coordinator: Coordinator, transport: httpx.AsyncBaseTransport | None = None) -> None:
         # An answer that is not compressed cannot grow when it is unpacked.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if coordinator.token:
-            headers["Authorization"] = f"Bearer {coordinator.token}"
+        self.credentials = ShownCredentials(coordinator)
         self.url = coordinator.url
         try:
             self._http = httpx.AsyncClient(
@@ -48,7 +48,7 @@ class Connection:
                 headers=headers,
                 # Each call has a deadline of its own.
                 timeout=None,  # nosec B113
-                verify=_trust(coordinator.ca),
+                verify=self.credentials.tls,
                 transport=transport,
             )
         except httpx.InvalidURL as error:
@@ -91,9 +91,20 @@ class Connection:
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
         """Sends one request and reads its answer up to the body. Raises `Unreachable`."""
         try:
-            async with self._http.stream(method, path, **request) as answer:
+            own = request.pop("headers", {})
+            headers = {**own, **self.credentials.headers()}
+            async with self._http.stream(method, path, headers=headers, **request) as answer:
+                before = self.credentials.headers_before() if answer.status_code == 401 else {}
+                if not before:
+                    yield answer
+                    return
+            async with self._http.stream(method, path, headers={**own, **before}, **request) as answer:
+                if answer.status_code == 401:
+                    self.credentials.forget_before()
                 yield answer
-        except (httpx.HTTPError, UnicodeError) as error:  # UnicodeError: the host's name cannot be looked up
+        # UnicodeError: the host's name cannot be looked up. SSLError: TLS has ended after its
+        # handshake, and httpx has no error of its own for that.
+        except (httpx.HTTPError, ssl.SSLError, UnicodeError) as error:
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
@@ -153,14 +164,8 @@ class Connection:
         await self._http.aclose()
 
     def _trouble(self, error: Exception) -> Unreachable:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, ssl.SSLError):
-            cause = cause.__cause__ or cause.__context__
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            remedy = "Coordinator(ca=…) must be the file of the CA that signed it, and the host one that it names"
-            return Untrusted(f"the certificate of {self.url} is not trusted: {cause.verify_message}; {remedy}")
-        if isinstance(cause, ssl.SSLError) and cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
-            return Untrusted(f"{self.url} does not speak TLS; is it http://?")
+        if (distrusted := distrust(error, self.url)) is not None:
+            return Untrusted(distrusted)
         if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http://"):
             return Unreachable(f"{self.url} gave no answer that is HTTP; is it https://?", passing=True)
         return Unreachable(f"{self.url} gave no answer: {type(error).__name__}: {error}".rstrip(": "), passing=True)
@@ -169,14 +174,3 @@ class Connection:
 def _log_error(ended: "concurrent.futures.Future[None]") -> None:
     if not ended.cancelled() and (error := ended.exception()) is not None:
         log.error("a task beside the calls has ended", exc_info=error)
-
-
-def _trust(ca: str | None) -> ssl.SSLContext | bool:
-    if ca is None:
-        return True
-    try:
-        return ssl.create_default_context(cafile=ca)
-    except (OSError, ValueError) as error:  # an SSLError is an OSError
-        raise ConfigurationError(
-            f"Coordinator(ca={ca!r}): expected a readable file with CA certificates in PEM: {error}"
-        ) from None

@@ -164,7 +164,10 @@ def _shared_by(coordinator: Coordinator) -> Coordinator:
         coordinator.url,
         group=coordinator.group,
         token=coordinator.token,
+        token_file=coordinator.token_file,
         ca=coordinator.ca,
+        cert=coordinator.cert,
+        key=coordinator.key,
         timeout=coordinator.timeout,
     )
 

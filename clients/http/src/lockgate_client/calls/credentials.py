@@ -1,0 +1,148 @@
+"""What a client shows to its coordinator, and whom it trusts: the token, the certificates.
+
+All of it may be renewed while queries run. A token in a file is read again when the file changes,
+and so are the certificate, its key and the authorities. The next request has the new token, the
+next connection the new certificate. A file that cannot be used changes nothing, and is logged once.
+
+A new token may reach the client before it reaches the coordinator. So a request that is refused
+with it is made again with the token before it, until that one is refused as well.
+
+An authority that is taken out of the file is trusted until the process ends: OpenSSL only adds.
+"""
+
+import logging
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+
+import httpx
+
+from lockgate.tls_alerts import refusal
+from lockgate_client.config import TOKEN, Coordinator
+from lockgate_client.errors import ConfigurationError
+
+log = logging.getLogger("lockgate")
+
+_State = tuple[int, int, int] | None
+
+
+class ShownCredentials:
+    """Of one coordinator; for one thread. `tls`: what httpx takes as `verify`. Raises
+    `ConfigurationError` where a file cannot be used.
+    """
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self.token = coordinator.token
+        self._before: str | None = None
+        files = (coordinator.token_file, coordinator.ca, coordinator.cert, coordinator.key)
+        self._written: dict[str, _State] = {file: _written(file) for file in files if file is not None}
+        if coordinator.token_file is not None:
+            self.token = _token(coordinator.token_file)
+        trusting = coordinator.ca is not None or coordinator.cert is not None
+        self.tls: ssl.SSLContext | bool = self._context() if trusting else True
+
+    def headers(self) -> Mapping[str, str]:
+        """Of the next request. Looks at the files first."""
+        changed = set(self._changed())
+        if changed:
+            self._read_again(changed)
+        return _bearer(self.token)
+
+    def headers_before(self) -> Mapping[str, str]:
+        """Of the same request with the token before this one; empty where there was none."""
+        return _bearer(self._before)
+
+    def forget_before(self) -> None:
+        """The token before this one is refused, too."""
+        self._before = None
+
+    def _changed(self) -> Iterator[str]:
+        for file, before in self._written.items():
+            now = _written(file)
+            if now != before:
+                self._written[file] = now
+                yield file
+
+    def _read_again(self, changed: set[str]) -> None:
+        try:
+            if self._coordinator.token_file in changed:
+                self._before, self.token = self.token, _token(self._coordinator.token_file)
+            if isinstance(self.tls, ssl.SSLContext) and changed - {self._coordinator.token_file}:
+                self._context()  # a failure here leaves the context in use as it is
+                if self._coordinator.ca is not None:
+                    self.tls.load_verify_locations(self._coordinator.ca)
+                self._show(self.tls)
+        except ConfigurationError as error:
+            log.error("%s; what it was before stays in use", error)
+            return
+        log.info("read again, since changed: %s", ", ".join(sorted(changed)))
+
+    def _context(self) -> ssl.SSLContext:
+        ca = self._coordinator.ca
+        try:
+            context = httpx.create_ssl_context() if ca is None else ssl.create_default_context(cafile=ca)
+        except (OSError, ValueError) as error:  # an SSLError is an OSError
+            raise ConfigurationError(
+                f"Coordinator(ca={ca!r}): expected a readable file with CA certificates in PEM: {error}"
+            ) from None
+        self._show(context)
+        return context
+
+    def _show(self, context: ssl.SSLContext) -> None:
+        cert, key = self._coordinator.cert, self._coordinator.key
+        if cert is None:
+            return
+        try:
+            # The password is a function, or OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(cert, key, lambda: "")
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"Coordinator(cert={cert!r}, key={key!r}): expected a certificate in PEM, and its key without a "
+                f"password: {error}"
+            ) from None
+
+
+def distrust(error: Exception, url: str) -> str | None:
+    """What is wrong with a certificate, or with TLS itself, where a connection to `url` has ended
+    with `error`; None where it is something else.
+    """
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        remedy = "Coordinator(ca=…) must be the file of the CA that signed it, and the host one that it names"
+        return f"the certificate of {url} is not trusted: {cause.verify_message}; {remedy}"
+    if cause is None:
+        return None
+    if cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        return f"{url} does not speak TLS; is it http://?"
+    if (refused := refusal(cause.reason)) is not None:
+        remedy = "Coordinator(cert=…, key=…) must be a certificate of an authority that it knows"
+        return f"{url} refuses this client: {refused}; {remedy}"
+    return None
+
+
+def _bearer(token: str | None) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _token(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as opened:
+            token = opened.read().strip()
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(f"Coordinator(token_file={file!r}): cannot be read: {error}") from None
+    if not token or not TOKEN.match(token):
+        raise ConfigurationError(
+            f"Coordinator(token_file={file!r}): expected one token and nothing else, in printable ASCII without blanks"
+        )
+    return token
+
+
+def _written(file: str) -> _State:
+    try:
+        state = os.stat(file)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size, state.st_ino

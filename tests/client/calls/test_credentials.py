@@ -1,0 +1,151 @@
+"""What a client shows to a real coordinator, a certificate and a token from a file; and what
+becomes of them when they are renewed while the client is in use.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lockgate.wire.events import ReaderRegistrationEvent
+from lockgate_client.calls.client import CoordinatorClient, Untrusted
+from lockgate_client.config import Coordinator
+from lockgate_client.errors import AccessDenied, ConfigurationError
+from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
+from lockgate_testbed.coordinator import CoordinatorProcess
+from support.answers import wait_for
+from support.mutual import Authority, Shown
+
+OLD, NEW = "lockgate_old-0123456789abcdef", "lockgate_new-0123456789abcdef"
+
+
+def tokens(*secrets: str) -> str:
+    """A file of tokens with the role `report`."""
+    return "\n".join(stanza(Token(f"t{n}", digest_of(each.encode()), Role.REPORT)) for n, each in enumerate(secrets))
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("known"))
+
+
+@pytest.fixture(scope="module")
+def served(known: Authority) -> Iterator[CoordinatorProcess]:
+    own = known.issued("server", "127.0.0.1")
+    files = ("--ssl-certfile", str(own.certificate), "--ssl-keyfile", str(own.key), "--ssl-ca-certs", str(known.ca))
+    with CoordinatorProcess(options=files) as process:
+        yield process
+
+
+def client(url: str, known: Authority, shown: Shown | None) -> CoordinatorClient:
+    files = {} if shown is None else {"cert": str(shown.certificate), "key": str(shown.key)}
+    return CoordinatorClient(Coordinator(url, group="g", ca=str(known.ca), timeout="1 minute", **files))
+
+
+def of_nobody(known: Authority, folder: Path) -> Shown | None:
+    return None
+
+
+def of_a_stranger(known: Authority, folder: Path) -> Shown | None:
+    return Authority(folder / "stranger").issued("driver", "driver@example.org")
+
+
+def of_last_year(known: Authority, folder: Path) -> Shown | None:
+    return known.issued("late", "driver@example.org", expired=True)
+
+
+def test_a_client_that_shows_a_certificate_of_the_authority_is_served(
+    served: CoordinatorProcess, known: Authority
+) -> None:
+    with client(served.url, known, known.issued("driver", "driver@example.org")) as one:
+        assert one.register("orders", ReaderRegistrationEvent(subtask=0)).epoch > 0
+
+
+@pytest.mark.parametrize(
+    ("whose", "told"),
+    [
+        (of_nobody, "it asks for a certificate, and none was shown"),
+        (of_a_stranger, "it does not know the authority that signed the certificate that was shown"),
+        (of_last_year, "the certificate that was shown has expired, or is not valid yet"),
+    ],
+)
+def test_a_client_that_is_refused_is_told_why_and_what_to_set(
+    served: CoordinatorProcess,
+    known: Authority,
+    tmp_path: Path,
+    whose: Callable[[Authority, Path], Shown | None],
+    told: str,
+) -> None:
+    remedy = r"; Coordinator\(cert=…, key=…\) must be a certificate of an authority that it knows"
+    with (
+        client(served.url, known, whose(known, tmp_path)) as one,
+        pytest.raises(Untrusted, match=rf"^{served.url} refuses this client: {told}{remedy}$"),
+    ):
+        one.config()
+
+
+def test_a_certificate_that_is_renewed_is_shown_to_the_next_connection(
+    served: CoordinatorProcess, known: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = known.issued("renewed", "driver@example.org", expired=True)
+    with client(served.url, known, shown) as one:
+        with pytest.raises(Untrusted, match="has expired"):
+            one.register("orders", ReaderRegistrationEvent(subtask=1))
+        known.issued("renewed", "driver@example.org")
+        assert one.register("orders", ReaderRegistrationEvent(subtask=1)).epoch > 0
+        shown.key.write_text("not a key")
+        with caplog.at_level(logging.ERROR, "lockgate"):
+            assert one.register("orders", ReaderRegistrationEvent(subtask=1)).epoch > 0
+            assert one.register("orders", ReaderRegistrationEvent(subtask=1)).epoch > 0
+    (line,) = caplog.messages
+    assert line.startswith("Coordinator(cert=")
+    assert line.endswith("what it was before stays in use")
+
+
+def test_a_token_that_changes_in_its_file_is_used_whichever_side_has_it_first(tmp_path: Path) -> None:
+    file, accepted = tmp_path / "token", tmp_path / "tokens.toml"
+    file.write_text(f"{OLD}\n")
+    accepted.write_text(tokens(OLD))
+    with CoordinatorProcess(options=("--tokens", str(accepted))) as served:
+        settings = Coordinator(served.url, group="g", token_file=str(file), timeout="1 minute")
+        with CoordinatorClient(settings) as one:
+            assert one.register("a", ReaderRegistrationEvent(subtask=0)).epoch > 0
+            file.write_text(NEW)
+            assert one.register("a", ReaderRegistrationEvent(subtask=0)).epoch > 0, "by the token before it"
+            accepted.write_text(tokens(NEW))
+            wait_for(lambda: one.config() and "has changed: 1 tokens are in force" in served.log.read_text())
+            assert one.register("a", ReaderRegistrationEvent(subtask=0)).epoch > 0
+            file.write_text("")
+            assert one.config(), "an empty file is half a renewal: the token before it stays"
+            file.write_text(OLD)
+            assert one.config(), "the token before it is still in force"
+            file.write_text(f"{OLD}x")
+            with pytest.raises(AccessDenied, match="401"):
+                one.config()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"token": "t", "token_file": "f"}, r"\(token, token_file\): expected one of the two"),
+        ({"token_file": "/nowhere"}, r"\(token_file='/nowhere'\): cannot be read"),
+        ({"key": "k"}, r"\(key\): needs cert"),
+        ({"cert": "/nowhere"}, r"\(cert='/nowhere', key=None\): expected a certificate in PEM"),
+        ({"cert": 7}, r"\(cert=7\): expected the path of a file"),
+        ({"url": "http://c", "cert": "c.pem"}, r"\(cert='c.pem'\): the url is http://, which nothing protects"),
+    ],
+)
+def test_what_cannot_be_shown_is_an_error_at_the_start(given: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"Coordinator{why}"):
+        CoordinatorClient(Coordinator(**{"url": "https://c", "group": "g", **given}))
+
+
+def test_no_token_of_a_file_stands_in_an_error_or_a_representation(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{OLD} {NEW}")
+    coordinator = Coordinator("http://c", group="g", token_file=str(file))
+    assert OLD not in repr(coordinator)
+    with pytest.raises(ConfigurationError, match="expected one token and nothing else") as refused:
+        CoordinatorClient(coordinator)
+    assert OLD not in str(refused.value)
