@@ -11,11 +11,11 @@ ARGS    ?=
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 PACKAGES := core services/coordinator clients/http clients/spark clients/reader testbed
-TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme
-SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release)
+TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical jupytext nbclient ipykernel
+SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format jar dist audit helm-test long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit helm-test long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,12 @@ lint: $(READY) ## ruff and mypy --strict
 
 jar: $(READY) ## the jar for Spark Connect, Scala, Java, SQL and pipelines: build/lockgate-spark-server-VERSION.jar; needs a JDK
 	@$(BIN)/python release/jar.py
+
+docs: $(READY) ## these pages as a site, in build/site; a broken link or any other warning fails it
+	@$(BIN)/python -m website.build
+
+docs-serve: $(READY) ## the site at http://localhost:8000, made anew as you write
+	@$(BIN)/python -m website.build serve
 
 dist: $(READY) ## wheels and sdists of what is released, in build/dist, each checked; VERSION has the version
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine
