@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from website.llms import navigation, project
+from website.pages import own_pages
 
 from support.imports import CHECKOUT, SOURCES
 from support.rooms import PICTURE, arrows, downward, shortest, svg
@@ -46,6 +48,12 @@ def folders() -> list[Path]:
 def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert [str(path) for _, path, _ in links(page) if not path.exists()] == []
     assert [f"{path.name}#{anchor}" for _, path, anchor in links(page) if anchor and anchor not in anchors(path)] == []
+
+
+def test_every_page_is_in_the_navigation_of_the_site_once() -> None:
+    listed = [path for _, _, path in navigation(project()["nav"])]
+
+    assert sorted(listed) == sorted(own_pages().values()), "website/zensical.toml has the navigation"
 
 
 def test_every_room_is_on_the_page_of_the_architecture() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from website import llms
-from website.pages import own_pages
 from website.stage import CONFIGURATION
 
 from support.browser import CHROMIUM, MISSING, UNHURRIED_MS, chromium
@@ -30,10 +29,6 @@ def site() -> Path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return SITE
-
-
-def test_every_page_is_in_the_navigation_once() -> None:
-    assert sorted(PAGES) == sorted(own_pages().values()), f"name each page in {CONFIGURATION.relative_to(CHECKOUT)}"
 
 
 def test_every_page_of_the_navigation_is_built(site: Path) -> None:
