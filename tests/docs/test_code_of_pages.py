@@ -28,7 +28,9 @@ else:
 LANGUAGES = {"python", "bash", "json", "toml", "yaml", "properties", "text"}
 NOT_RUN = {
     "README.md": ["needs Docker; the test creates the topic in a Kafka of its own"],
-    "docs/guide/any-language.md": ["a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"],
+    "docs/guide/any-language.md": [
+        "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"
+    ],
     "docs/guide/kubernetes.md": ["needs a cluster; tests/deploy has the chart"],
     "docs/guide/observe.md": [
         "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"
