@@ -1,7 +1,11 @@
 """The fenced blocks of README and docs, in the order in which a reader meets them.
 
-A comment on the line above a block says how it is tested. `<!-- not run: REASON -->`: not at all.
-`<!-- output -->`: the block is what the Python block before it prints.
+A comment on the line above a block says how it is tested, where its language does not.
+`<!-- not run: REASON -->`: not at all. `<!-- output -->`: the block is what the Python block before
+it prints. `<!-- words of: FOLDER -->`: it is a message, whose words are in the sources there.
+`<!-- tested by: FILE -->`: that test reads the block off the page. `<!-- drawing -->`: there is
+nothing to test. `<!-- not compared: REASON -->`: an output that differs each time.
+`test_no_block_is_unchecked.py` has the rule.
 """
 
 import re
@@ -11,7 +15,13 @@ from pathlib import Path
 
 from support.imports import CHECKOUT
 
-PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+OF_PACKAGES = [*sorted(CHECKOUT.glob("clients/*/README.md")), CHECKOUT / "services/coordinator/README.md"]
+PAGES = [
+    CHECKOUT / "README.md",
+    CHECKOUT / "CONTRIBUTING.md",
+    *OF_PACKAGES,
+    *sorted((CHECKOUT / "docs").rglob("*.md")),
+]
 BLOCK = re.compile(
     r"^(?:<!-- (?P<comment>.*?) -->\n)?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE
 )
@@ -37,12 +47,16 @@ class Block:
     @property
     def reason(self) -> str:
         """Why a test cannot run it; empty where one does."""
-        return self.comment.removeprefix("not run: ") if self.comment.startswith("not run: ") else ""
+        return self.noted("not run")
 
     @property
     def interactive(self) -> bool:
         """It shows a Python prompt, and what is answered: a doctest."""
         return self.language == "python" and self.text.startswith(">>> ")
+
+    def noted(self, kind: str) -> str:
+        """What the comment says after `kind: `; empty where it says something else."""
+        return self.comment.removeprefix(f"{kind}: ") if self.comment.startswith(f"{kind}: ") else ""
 
     def commands(self) -> list[str]:
         """The lines of a shell's block, each with those that continue it."""
