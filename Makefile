@@ -64,8 +64,8 @@ helm-test: $(READY) ## the Helm chart: lint, the recorded manifests, Kubernetes'
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt kubernetes-validate==1.37.0
 	@$(BIN)/python -m pytest -m long tests/deploy $(ARGS)
 
-audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 pip-audit==2.10.1
+audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources, secrets in the tree and its history
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 detect-secrets==1.5.0 pip-audit==2.10.1
 	@$(BIN)/python release/audit.py
 
 format: $(READY) ## let ruff lay out and mend what it can

@@ -1,10 +1,13 @@
-"""Looks for known vulnerabilities in what is pinned, and for unsafe patterns in the sources.
+"""Looks for known vulnerabilities in what is pinned, for unsafe patterns in the sources, and for
+secrets in the tree and in its history.
 
     make audit
 
-`pip-audit` asks the registry for the vulnerabilities of each pinned version, `bandit` reads the
-sources. The exit code is 1 where one of them finds something. A mirror of the registry may not know
-of vulnerabilities: then the last line says how many versions nobody has checked.
+`pip-audit` asks the registry for the vulnerabilities of each version of constraints/dev.txt, which
+the images install as well. `bandit` reads the sources, `no_secrets.py` everything. The exit
+code is 1 where one of them finds something. A mirror of the registry may not know of
+vulnerabilities, and without a network nobody does: then the last line says how many versions
+nobody has checked, and that is no success of theirs.
 """
 
 import json
@@ -35,7 +38,8 @@ def main() -> None:
     print(f"{len(found) - unchecked} of {len(found)} pinned versions checked, {len(known)} of them vulnerable")
     if unchecked:
         print(f"{unchecked} are unchecked: this registry knows of no vulnerabilities of theirs", file=sys.stderr)
-    raise SystemExit(1 if known or bandit.returncode else 0)
+    secrets = subprocess.run([sys.executable, str(ROOT / "release/no_secrets.py")], check=False)
+    raise SystemExit(1 if known or bandit.returncode or secrets.returncode else 0)
 
 
 if __name__ == "__main__":
