@@ -14,20 +14,28 @@ from lockgate_client.errors import (
     Fenced,
     KafkaFailed,
 )
+from lockgate_reader.consumer import AlignedConsumer
 from lockgate_reader.errors import NoStartingOffset
+from lockgate_reader.place import AssignedSplit, HeldSplit
+from lockgate_reader.telemetry.status import ReaderMode, ReaderStatus
 
 __version__ = version("lockgate-reader")
 
 __all__ = [
     "AccessDenied",
+    "AlignedConsumer",
     "AlignmentError",
+    "AssignedSplit",
     "ConfigurationError",
     "Coordinator",
     "CoordinatorRefused",
     "CoordinatorUnavailable",
     "Duration",
     "Fenced",
+    "HeldSplit",
     "KafkaFailed",
     "NoStartingOffset",
+    "ReaderMode",
+    "ReaderStatus",
     "WatermarkStrategy",
 ]

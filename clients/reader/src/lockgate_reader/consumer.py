@@ -1,0 +1,317 @@
+"""The way in: `AlignedConsumer`, a Kafka consumer whose splits wait for the ones behind."""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from lockgate.errors import WrongState
+from lockgate.flink.source.checkpoint import read_splits
+from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate_client.config import Coordinator
+from lockgate_client.duration import Duration as Length
+from lockgate_client.errors import ConfigurationError
+from lockgate_reader.config import Options
+from lockgate_reader.kafka.client import KafkaClient, Key
+from lockgate_reader.place import Alone, AssignedSplit, HeldSplit, Place
+from lockgate_reader.reading.holding import Callbacks
+from lockgate_reader.reading.queue import Piece
+from lockgate_reader.reading.reading import Reading, monotonic_ms
+from lockgate_reader.signals import Terminated
+from lockgate_reader.telemetry.status import ReaderStatus, metrics_of, status_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from confluent_kafka import Message
+    from typing_extensions import Self
+
+_STARTS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
+
+
+class AlignedConsumer:
+    """Iterates over the records of `topics`, as confluent-kafka's messages, none above the ceiling.
+
+    `kafka`: the settings of Kafka's client, with bootstrap.servers. `max_drift`: how far a split
+    may run ahead of the lowest one (default 5 minutes; in a group the group's value rules besides).
+    `disorder`: how far records of one split are out of order (default 0). `idle_timeout`: how far
+    behind the clock a live producer may be (default 1 minute): a split that is read to its end has
+    its watermark there. `strategy`: a `WatermarkStrategy` instead of these two, as in Flink.
+    `event_time`: a function of a record that returns ms since 1970, or None (default: Kafka's
+    timestamp). `future_bound`: a record that is stamped further ahead of the clock is left out of
+    the alignment; it goes out with its neighbours (None: no such bound).
+
+    `starting_offsets`: "committed" (default), "earliest" or "latest"; partitions that are found
+    later begin at their first record. `ending_offsets="latest"`: ends where the splits end now.
+    `discovery_interval`: how often new partitions are looked for (0: never). `commit_interval`: how
+    often what has gone out, and was worked on, is committed to Kafka (default: only by `commit`).
+
+    `coordinator`, `source`: the group, and this consumer's name in it. `on_assigned`: called with
+    the splits that the reader begins to hold; it may return positions, by topic and partition.
+    `on_revoked`: called before splits are given back. `on_source_event`: called with what the
+    source's enumerator sends.
+
+    One thread may use a consumer, but for `stop`. Raises `ConfigurationError`.
+    """
+
+    def __new__(cls, *args: object, **options: object) -> "Self":
+        """Says what to write, where an option is given that there is not."""
+        names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        for option in options.keys() - set(names):
+            near = get_close_matches(option, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise ConfigurationError(f"{cls.__name__} has no option {option!r}: {hint}")
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        topics: str | Sequence[str],
+        *,
+        kafka: Mapping[str, Any],
+        source: str | None = None,
+        max_drift: Length | None = None,
+        strategy: WatermarkStrategy | None = None,
+        disorder: Length | None = None,
+        idle_timeout: Length | None = None,
+        event_time: "Callable[[Message], int | None] | None" = None,
+        future_bound: Length | None = "1 day",
+        starting_offsets: str = "committed",
+        ending_offsets: str | None = None,
+        discovery_interval: Length = "1 minute",
+        commit_interval: Length | None = None,
+        coordinator: Coordinator | None = None,
+        on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None,
+        on_revoked: Callable[[Sequence[HeldSplit]], None] | None = None,
+        on_source_event: Callable[[object], None] | None = None,
+    ) -> None:
+        self._options = Options(
+            topics=(topics,) if isinstance(topics, str) else tuple(topics),
+            kafka=kafka,
+            source=source,
+            max_drift=max_drift,
+            strategy=strategy,
+            disorder=disorder,
+            idle_timeout=idle_timeout,
+            event_time=event_time,
+            future_bound=future_bound,
+            starting_offsets=starting_offsets,
+            ending_offsets=ending_offsets,
+            discovery_interval=discovery_interval,
+            commit_interval=commit_interval,
+            coordinator=coordinator,
+        )
+        self._callbacks = Callbacks(on_assigned, on_revoked, on_source_event)
+        self._restored: list[KafkaPartitionSplit] = []
+        self._reading: Reading | None = None
+        self._closed = False
+        self._busy = threading.Lock()
+        self._terminated = Terminated(self.stop)
+
+    # -- records --
+
+    def __iter__(self) -> "Iterator[Message]":
+        """The records, until the consumer is stopped or all splits are finished."""
+        reading = self._open()
+        while True:
+            piece = self._next(reading)
+            if piece is None:
+                return
+            kept = False
+            try:
+                if reading.has_no_deadline:
+                    for message in reading.begin_piece(piece):
+                        if kept := reading.attention:
+                            break
+                        yield message
+                else:
+                    for message in reading.begin_piece(piece):
+                        if kept := reading.must_not_go_on():
+                            break
+                        yield message
+            finally:
+                reading.end_piece(but_one=kept)
+
+    def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
+        """The records as Arrow batches of `max_records` at most: topic, partition, offset,
+        timestamp (the event time; null where it does not take part), key, value. Needs the extra
+        `arrow`.
+        """
+        from lockgate_reader.columns import batch_of
+
+        reading = self._open()
+        while True:
+            pieces = []
+            if (first := self._next(reading)) is None:
+                return
+            pieces.append(reading.whole(first))
+            count = first.count
+            while count < max_records and (more := reading.more()) is not None:
+                count += more.count
+                pieces.append(reading.whole(more))
+            yield batch_of(pieces)
+
+    async def __aiter__(self) -> "AsyncIterator[Message]":
+        """As `for`, in an event loop. What waits for Kafka does so in a thread, and so do the
+        callbacks.
+        """
+        reading = await asyncio.to_thread(self._alone, self._open)
+        while True:
+            if reading.due:
+                await asyncio.to_thread(self._alone, reading.turn)
+            piece = reading.next_piece()
+            if piece is None:
+                if reading.ended:
+                    return
+                await asyncio.to_thread(self._alone, reading.wait)
+                continue
+            kept = False
+            try:
+                for message in reading.begin_piece(piece):
+                    if kept := reading.must_not_go_on():
+                        break
+                    yield message
+            finally:
+                reading.end_piece(but_one=kept)
+
+    # -- positions --
+
+    def snapshot(self) -> tuple[bytes, ...]:
+        """The splits, each from the record behind the last one that has gone out: Flink's
+        `KafkaPartitionSplit`, versioned. Raises `WrongState` before the first record.
+        """
+        return self._started("snapshot").snapshot()
+
+    def restore(self, state: Sequence[bytes]) -> None:
+        """Begins where `snapshot` was taken, and with partitions that are not in it at their first
+        record. Raises `WrongState` after the first record, and `UnreadableBytes`.
+        """
+        if self._reading is not None:
+            raise WrongState("the consumer reads already: restore() comes before the first record")
+        self._restored = read_splits(state, KafkaPartitionSplitSerializer())
+
+    def positions(self) -> dict[Key, int]:
+        """The offset behind the last record that has gone out, by topic and partition."""
+        return self._started("positions").positions()
+
+    def held(self) -> list[HeldSplit]:
+        """The splits that this consumer holds. `number` is the fencing token of a split's
+        assignment: a store that keeps the highest one refuses an owner of before.
+        """
+        return self._started("held").holding.held()
+
+    def commit(self, *, wait: bool = True) -> None:
+        """Commits to Kafka what has gone out. Raises `KafkaFailed`; `ConfigurationError` without a
+        group.id.
+        """
+        if not self._options.kafka.get("group.id"):
+            raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
+        self._started("commit").commit(wait=wait)
+
+    # -- what it does --
+
+    @property
+    def watermark(self) -> int:
+        """The watermark of what has gone out, ms: the lowest of the splits'. MIN before the first,
+        MAX at the end of all data.
+        """
+        return self._started("watermark").watermark
+
+    def status(self) -> ReaderStatus:
+        """What the consumer does right now, and what it waits for. Asks neither Kafka nor the
+        coordinator.
+        """
+        return status_of(self._reading, closed=self._closed)
+
+    def metrics(self) -> dict[str, float]:
+        """The numbers of `status`, and counters, by name."""
+        return metrics_of(self._reading)
+
+    # -- life --
+
+    def stop(self, *, drain: bool = False) -> None:
+        """Ends the iteration after the present record. From any thread, or a signal handler.
+        `drain`: the data is at its end, so that event time reaches MAX; else it goes on from a
+        snapshot.
+        """
+        if self._reading is not None:
+            self._reading.stop(drain=drain)
+        else:
+            self._closed = True
+
+    def close(self) -> None:
+        """Stops, gives everything back, and commits where `commit_interval` is set. A second call
+        changes nothing.
+        """
+        self._terminated.forget()
+        with self._busy:
+            reading, closed, self._closed = self._reading, self._closed, True
+            if reading is not None and not closed:
+                reading.end_piece()
+                if self._options.commit_interval is not None:
+                    reading.commit(wait=True)
+                reading.close()
+
+    def __enter__(self) -> "Self":
+        self._terminated.watch()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> "Self":
+        self._terminated.watch()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+    # -- within --
+
+    def _open(self) -> Reading:
+        if self._closed:
+            raise WrongState("the consumer is closed: make a new one")
+        if self._reading is None:
+            client = KafkaClient(self._options.kafka)
+            self._reading = Reading(self._options, client, self._place(), self._callbacks)
+            self._reading.open()
+        return self._reading
+
+    def _next(self, reading: Reading) -> Piece | None:
+        """The next piece, however long it takes; None at the end."""
+        while True:
+            if reading.due:
+                reading.turn()
+            piece = reading.next_piece()
+            if piece is not None or reading.ended:
+                return piece
+            reading.wait()
+
+    def _place(self) -> Place:
+        options = self._options
+        if options.coordinator is not None:
+            raise ConfigurationError("AlignedConsumer(coordinator): groups are not there yet; leave it out")
+        return Alone(
+            monotonic_ms,
+            start=_STARTS[options.starting_offsets],
+            discovery_ms=options.discovery_ms,
+            bounded=options.ending_offsets is not None,
+            known=self._restored,
+        )
+
+    def _started(self, what: str) -> Reading:
+        if self._reading is None:
+            raise WrongState(f"the consumer has not begun to read: {what}() comes after the first record")
+        return self._reading
+
+    def _alone(self, call: Callable[[], Any]) -> Any:
+        """One call at a time, of those that run in threads."""
+        with self._busy:
+            return call()

@@ -1,0 +1,1 @@
+"""Kafka's client: the only room that calls it. `reading` uses it."""

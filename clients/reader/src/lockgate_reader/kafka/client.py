@@ -1,0 +1,248 @@
+"""Kafka's own client, confluent-kafka, with its errors translated. One thread uses it.
+
+Splits are assigned by name, without a consumer group of Kafka's: the place decides who reads what.
+Kafka's group is only where positions are committed.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from lockgate_client.errors import KafkaFailed
+from lockgate_reader.errors import NoStartingOffset
+
+log = logging.getLogger("lockgate")
+
+Key = tuple[str, int]
+"""A topic and a partition."""
+
+_CALL_S = 30.0
+_OFFSET_INVALID = -1001
+_OURS = {"enable.auto.commit": False, "enable.auto.offset.store": False, "enable.partition.eof": True}
+# How much librdkafka fetches ahead of a partition. It drops that where the partition is paused, and
+# fetches it again: so less than its own default, 100,000; and it looks sooner than after 1 s
+# whether there is room again.
+_AHEAD = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 10}
+# librdkafka prints each refused connection. Those come by `error_cb` too, and are logged once.
+_QUIET = {"log_level": 2}
+_FATAL = (
+    KafkaError._AUTHENTICATION,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._MAX_POLL_EXCEEDED,
+)
+
+
+class KafkaClient:
+    """A consumer and an admin client over the settings of a user. Raises `KafkaFailed` from every
+    call.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any]) -> None:
+        self._where = str(kafka["bootstrap.servers"])
+        self._reset = kafka.get("auto.offset.reset")
+        self._failure: KafkaError | None = None
+        self._troubled = False
+        self._group = kafka.get("group.id")
+        settings = {"auto.offset.reset": "error", **_AHEAD, **_QUIET, **kafka, **_OURS}
+        settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
+        settings["error_cb"] = self._on_error
+        try:
+            self._consumer = Consumer(settings)
+            self._admin = AdminClient({**_QUIET, **_of_admin(kafka)})
+        except (KafkaException, ValueError, TypeError) as error:
+            raise KafkaFailed(f"Kafka's client refuses its settings: {_said(error)}; correct kafka=") from error
+
+    # -- what there is --
+
+    def partitions(self, topics: Iterable[str]) -> list[Key]:
+        """The partitions of these topics. Raises `KafkaFailed` for a topic that is not there."""
+        found: list[Key] = []
+        for topic in topics:
+            try:
+                metadata = self._consumer.list_topics(topic, timeout=_CALL_S).topics[topic]
+            except KafkaException as error:
+                raise self._failed(f"did not list topic {topic!r}", error) from error
+            if metadata.error is not None:
+                raise KafkaFailed(
+                    f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
+                    "it, allow it, or correct the name"
+                )
+            found += [(topic, partition) for partition in sorted(metadata.partitions)]
+        return found
+
+    def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
+        """The offsets that were committed for these partitions, without those that have none."""
+        try:
+            found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=_CALL_S)
+        except KafkaException as error:
+            raise self._failed("did not give committed offsets", error) from error
+        return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
+
+    def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
+        """The first offset of each partition, or the one behind its last record."""
+        found = self.ask_offsets(keys, latest=latest)
+        try:
+            return {key: future.result(_CALL_S).offset for key, future in found.items()}
+        except (KafkaException, TimeoutError) as error:
+            raise self._failed("did not list offsets", error) from error
+
+    def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
+        """As `offsets`, as futures: for the high watermark, whatever the isolation level."""
+        spec: Any = OffsetSpec
+        spec = spec.latest() if latest else spec.earliest()
+        if not keys:
+            return {}
+        found = self._admin.list_offsets({TopicPartition(*key): spec for key in keys}, request_timeout=_CALL_S)
+        return {(each.topic, each.partition): future for each, future in found.items()}
+
+    def reset_offsets(self, keys: Sequence[Key], group: str) -> dict[Key, int]:
+        """Where to begin what has no committed offset, by the user's auto.offset.reset. Raises
+        `NoStartingOffset`.
+        """
+        if not keys:
+            return {}
+        if self._reset in ("earliest", "smallest", "beginning"):
+            return self.offsets(keys, latest=False)
+        if self._reset in ("latest", "largest", "end"):
+            return self.offsets(keys, latest=True)
+        names = ", ".join(f"{topic}-{partition}" for topic, partition in list(keys)[:5])
+        raise NoStartingOffset(
+            f"group.id {group!r} has committed nothing for {names}{' and more' if len(keys) > 5 else ''}: set "
+            '"auto.offset.reset" in kafka= to "earliest" or "latest", or starting_offsets='
+        )
+
+    # -- what is read --
+
+    def assign(self, starts: Mapping[Key, int]) -> None:
+        """Reads these partitions too, each from its offset on."""
+        self._do("assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
+
+    def unassign(self, keys: Iterable[Key]) -> None:
+        """Reads these partitions no longer."""
+        self._do("unassign", [TopicPartition(*key) for key in keys])
+
+    def pause(self, keys: Iterable[Key]) -> None:
+        """Fetches no more of these partitions for now."""
+        self._do("pause", [TopicPartition(*key) for key in keys])
+
+    def resume(self, keys: Iterable[Key]) -> None:
+        """Fetches these partitions again, from behind what was taken of them."""
+        self._do("resume", [TopicPartition(*key) for key in keys])
+
+    def fetch(self, most: int, timeout_s: float) -> list[Message]:
+        """The records that are here, `most` at once; waits for the first for `timeout_s`. Ends of
+        partitions come as messages with an error, which `is_end` knows.
+        """
+        try:
+            found: list[Message] = self._consumer.consume(most, 0)
+            if not found and timeout_s > 0:
+                first = self._consumer.poll(timeout_s)
+                found = [] if first is None else [first, *self._consumer.consume(most, 0)]
+        except (KafkaException, RuntimeError) as error:
+            raise self._failed("gave no records", error) from error
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise self._failed("refuses this client", KafkaException(failure))
+        if found and self._troubled:
+            self._troubled = False
+            log.warning("Kafka at %s: records come again", self._where)
+        return found
+
+    def is_end(self, message: Message) -> bool:
+        """Whether a message without a time is the end of its partition, at `offset()`. Raises
+        `KafkaFailed` or `NoStartingOffset` for an error; False for a record.
+        """
+        error = message.error()
+        if error is None:
+            return False
+        if error.code() == KafkaError._PARTITION_EOF:
+            return True
+        where = f"{message.topic()}-{message.partition()}"
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise NoStartingOffset(
+                f"Kafka no longer has {where} at offset {message.offset()} ({error.str()}): set "
+                '"auto.offset.reset" in kafka= to "earliest" or "latest" to go on elsewhere'
+            )
+        if error.fatal() or error.code() in _FATAL:
+            raise self._failed(f"refuses {where}", KafkaException(error))
+        log.warning("Kafka at %s: %s: %s", self._where, where, error.str())
+        return True
+
+    # -- what was read --
+
+    def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
+        """Commits these offsets, each the next one to read."""
+        if not positions:
+            return
+        offsets = [TopicPartition(*key, offset) for key, offset in positions.items()]
+        try:
+            if not wait:
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+                return
+            done = self._consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            raise self._failed("did not commit", error) from error
+        for each in done:
+            if each.error is not None:
+                raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
+
+    @property
+    def group(self) -> str | None:
+        """Where positions are committed; None for nowhere."""
+        return self._group
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._consumer.close()
+
+    # -- within --
+
+    def _do(self, what: str, partitions: list[TopicPartition]) -> None:
+        if not partitions:
+            return
+        calls = {
+            "assign": self._consumer.incremental_assign,
+            "unassign": self._consumer.incremental_unassign,
+            "pause": self._consumer.pause,
+            "resume": self._consumer.resume,
+        }
+        try:
+            calls[what](partitions)
+        except KafkaException as error:
+            names = ", ".join(f"{each.topic}-{each.partition}" for each in partitions[:5])
+            raise self._failed(f"did not {what} {names}", error) from error
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal() or error.code() in _FATAL:
+            self._failure = error
+        elif not self._troubled:
+            self._troubled = True
+            log.warning("Kafka at %s: %s", self._where, error.str())
+
+    def _failed(self, what: str, error: BaseException) -> KafkaFailed:
+        return KafkaFailed(f"Kafka at {self._where} {what}: {_said(error)}; see the brokers, and kafka=")
+
+
+def one_partition(messages: Sequence[Message]) -> int | None:
+    """The number of the partition that all messages come from; None for several."""
+    found = set(map(Message.partition, messages))
+    return found.pop() if len(found) == 1 else None
+
+
+def _said(error: BaseException) -> str:
+    cause = error.args[0] if error.args else error
+    return str(cause.str()) if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
+
+
+def _of_admin(kafka: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that concern the connection, and not what is read."""
+    prefixes = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
+    return {key: value for key, value in kafka.items() if key.startswith(prefixes) or key == "log_level"}

@@ -1,0 +1,258 @@
+"""Which splits the reader holds, as its place orders: opened, drained, given back, finished.
+
+The orders are a level (`lockgate_reader.place`). Each exchange compares them with what is held, and
+carries the difference out.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lockgate.flink.source.operator import SourceOperator
+from lockgate.flink.source.operator_events import (
+    AddSplitEvent,
+    IsProcessingBacklogEvent,
+    NoMoreSplitsEvent,
+    SourceEventWrapper,
+)
+from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
+from lockgate.flink.splits import (
+    COMMITTED_OFFSET,
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    NO_STOPPING_OFFSET,
+    KafkaPartitionSplit,
+)
+from lockgate_reader.config import Options
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.place import AssignedSplit, HeldSplit, Orders, Place, ReaderState
+from lockgate_reader.reading.ends import Ends
+from lockgate_reader.reading.next_record import SplitStrategy
+from lockgate_reader.reading.queue import SplitQueue
+from lockgate_reader.reading.source_reader import SplitReader
+from lockgate_reader.reading.split import Key, OpenSplit
+
+log = logging.getLogger("lockgate")
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """What the program wants to know. `assigned` may return positions of the program's own, by
+    topic and partition. `revoked` is called before a split is given back: time to commit.
+    """
+
+    assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
+    revoked: Callable[[Sequence[HeldSplit]], None] | None = None
+    source_event: Callable[[object], None] | None = None
+
+
+class Holding:
+    """The splits of one reader. `attach` comes before all else."""
+
+    def __init__(
+        self,
+        options: Options,
+        client: KafkaClient,
+        place: Place,
+        queue: SplitQueue,
+        strategy: SplitStrategy,
+        ends: Ends,
+        callbacks: Callbacks,
+    ) -> None:
+        self._options, self._client, self._place = options, client, place
+        self._queue, self._strategy, self._ends, self._callbacks = queue, strategy, ends, callbacks
+        self.by_key: dict[Key, OpenSplit] = {}
+        self.last_positions: dict[Key, int] = {}
+        self.source_events: list[object] = []
+        self._returned: dict[str, HeldSplit] = {}
+        self._finished: dict[str, HeldSplit] = {}
+        self._opening: dict[str, AssignedSplit] = {}
+        self._discovered: tuple[KafkaPartitionSplit, ...] | None = None
+        self._discovery = 0
+        self._backlog: bool | None = None
+
+    def attach(
+        self,
+        operator: SourceOperator[KafkaPartitionSplit],
+        reader: SplitReader,
+        position: Callable[[OpenSplit], int],
+    ) -> None:
+        """Gives it the operator, which is made after it."""
+        self._operator, self._reader, self._position = operator, reader, position
+
+    # -- the place --
+
+    def exchange(self) -> Orders:
+        """Exchanges with the place, and carries the orders out."""
+        orders = self._place.exchange(self.state())
+        self.source_events.clear()
+        if orders.assigned is not None:
+            self._obey(orders.assigned, orders.give_back)
+        if orders.discover != self._discovery:
+            self._discover(orders.discover)
+        if orders.no_more_splits and not self._reader.no_more_splits:
+            self._operator.handle_event(NoMoreSplitsEvent())
+        if orders.backlog is not None and orders.backlog is not self._backlog:
+            self._backlog = orders.backlog
+            self._operator.handle_event(IsProcessingBacklogEvent(orders.backlog))
+        for event in orders.source_events:
+            self._operator.handle_event(SourceEventWrapper(event))
+        return orders
+
+    def state(self, *, ended: bool = False) -> ReaderState:
+        """The reader's whole state."""
+        splits = self._reader.splits.values()
+        watermark = self._operator.watermark.latest
+        return ReaderState(
+            watermark=watermark,
+            reach=reach(list(splits), self._ends.is_silent, watermark),
+            idle=self._operator.idle or self._all_silent(),
+            ended=ended,
+            held=self.held,
+            returned=tuple(self._returned.values()),
+            finished=tuple(self._finished.values()),
+            discovered=self._discovered,
+            wants_splits=not splits,
+            source_events=tuple(self.source_events),
+        )
+
+    def held(self) -> list[HeldSplit]:
+        """What the reader holds."""
+        return [self.held_split(split) for split in self._reader.splits.values()]
+
+    def held_split(self, split: OpenSplit) -> HeldSplit:
+        """One split as its place and `status` see it."""
+        alignment = self._operator.splits
+        watermark = alignment.samplers[split.name].latest
+        return split.held(self._position(split), watermark, split.name in alignment.idle)
+
+    # -- splits --
+
+    def opened(self, splits: Sequence[KafkaPartitionSplit]) -> None:
+        """Opens splits that the operator has added, each at its start."""
+        assigned = [self._opening[split.split_id] for split in splits]
+        starts = self._starts(assigned)
+        stops = self._stops(splits)
+        generators = self._strategy.made[-len(splits) :]
+        for split, each, generator in zip(splits, assigned, generators, strict=True):
+            key = (split.topic, split.partition)
+            opened = OpenSplit(split, each.number, starts[key], stops[key])
+            generator.silent = self._silence_of(opened)
+            self._reader.splits[opened.name] = self.by_key[key] = opened
+            self.last_positions.pop(key, None)
+        self._client.assign(starts)
+        for done in [each for each in self.by_key.values() if each.name in self._opening and each.finished]:
+            self.finish(done)
+
+    def finish(self, split: OpenSplit) -> None:
+        """A split was read to its stopping offset."""
+        if self._reader.splits.get(split.name) is split:
+            self._finished[split.name] = self.held_split(split)
+            self._close(split)
+
+    def source_event(self, event: object) -> None:
+        """An event of the enumerator's, for the program."""
+        if self._callbacks.source_event is not None:
+            self._callbacks.source_event(event)
+
+    # -- within --
+
+    def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
+        named = {each.split.split_id: each for each in assigned}
+        for done in (self._returned, self._finished):
+            for name in [name for name, held in done.items() if name not in named or named[name].number != held.number]:
+                if name not in give_back or done is self._finished or name not in named:
+                    del done[name]
+        for split in list(self._reader.splits.values()):
+            order = named.get(split.name)
+            if order is None or order.number != split.number:
+                log.warning("split %s is no longer this reader's: it is dropped", split.name)
+                self._close(split)
+        self._give_back([split for split in self._reader.splits.values() if split.name in give_back])
+        self._add([each for name, each in named.items() if self._is_new(name, give_back)])
+
+    def _is_new(self, name: str, give_back: frozenset[str]) -> bool:
+        return not (
+            name in self._reader.splits or name in self._returned or name in self._finished or name in give_back
+        )
+
+    def _give_back(self, splits: Sequence[OpenSplit]) -> None:
+        if not splits:
+            return
+        held = [self.held_split(split) for split in splits]
+        if self._callbacks.revoked is not None:
+            self._callbacks.revoked(held)
+        for split, each in zip(splits, held, strict=True):
+            self._returned[split.name] = each
+            self._close(split)
+
+    def _add(self, assigned: Sequence[AssignedSplit]) -> None:
+        if assigned:
+            self._opening = {each.split.split_id: each for each in assigned}
+            splits = [each.split for each in assigned]
+            self._operator.handle_event(AddSplitEvent.of(splits, KafkaPartitionSplitSerializer()))
+            self._opening = {}
+
+    def _close(self, split: OpenSplit) -> None:
+        self.last_positions[split.key] = self._position(split)
+        self._queue.remove(split)
+        del self.by_key[split.key]
+        self._client.unassign([split.key])
+        self._reader.release(split)
+
+    def _discover(self, number: int) -> None:
+        stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
+        keys = self._client.partitions(self._options.topics)
+        self._discovered = tuple(KafkaPartitionSplit(*key, EARLIEST_OFFSET, stop) for key in keys)
+        self._discovery = number
+
+    def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
+        splits = [each.split for each in assigned]
+        own = self._callbacks.assigned(assigned) if self._callbacks.assigned is not None else None
+        found = {key: at for key, at in (own or {}).items() if key in {(s.topic, s.partition) for s in splits}}
+        left = [split for split in splits if (split.topic, split.partition) not in found]
+        found.update({_key(split): split.starting_offset for split in left if split.starting_offset >= 0})
+        for word, latest in ((EARLIEST_OFFSET, False), (LATEST_OFFSET, True)):
+            found.update(self._client.offsets(_keys(left, word), latest=latest))
+        committed = _keys(left, COMMITTED_OFFSET)
+        if committed:
+            there = self._client.committed(committed)
+            found.update(there)
+            missing = [key for key in committed if key not in there]
+            found.update(self._client.reset_offsets(missing, str(self._client.group)))
+        return found
+
+    def _stops(self, splits: Sequence[KafkaPartitionSplit]) -> dict[Key, int | None]:
+        stops: dict[Key, int | None] = {_key(split): split.stopping_offset for split in splits}
+        latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
+        stops.update(self._client.offsets(latest, latest=True))
+        return stops
+
+    def _silence_of(self, split: OpenSplit) -> Callable[[], bool]:
+        return lambda: self._ends.is_silent(split)
+
+    def _all_silent(self) -> bool:
+        late = self._options.idle_timeout_ms
+        splits = self._reader.splits.values()
+        return late is not None and bool(splits) and all(self._ends.silent_ms(split) > late for split in splits)
+
+
+def reach(splits: Sequence[OpenSplit], is_silent: Callable[[OpenSplit], bool], watermark: int) -> int:
+    """Up to where the records of all splits were fetched: the lowest over the splits, of the
+    highest event time that was fetched. A split that is read to its end does not count. At least
+    `watermark`.
+    """
+    highest = [
+        max((run.highest for run in split.runs), default=watermark)
+        for split in splits
+        if split.runs or not is_silent(split)
+    ]
+    return max(watermark, min(highest, default=watermark))
+
+
+def _key(split: KafkaPartitionSplit) -> Key:
+    return split.topic, split.partition
+
+
+def _keys(splits: Sequence[KafkaPartitionSplit], word: int) -> list[Key]:
+    return [_key(split) for split in splits if split.starting_offset == word]

@@ -1,0 +1,418 @@
+"""One reader at work: fetch, let go out what the ceiling admits, account for it, exchange.
+
+    fetch ──► runs of each split ──► queue ──► piece ──► the program, record by record
+                                       ▲                       │ what has gone out
+                                 ceiling                       ▼
+    place ◄──── state, orders ────► Reading ◄──── SourceOperator: watermarks, idleness, pauses,
+    modes
+
+**Order of things.** The program gets a piece: records of one split, none above the ceiling. Only
+then does the source operator get them (`source_reader`). Timers fire between pieces, never within
+one. So no watermark, in a report or in `watermark`, is ahead of what the program has received.
+
+**Two levels, as in Flink.** The operator pauses single splits whose watermark is above the ceiling,
+and makes the whole source wait if its own watermark is. That alone would let records above the
+ceiling through, since a watermark is known only after its record. So the queue looks at each
+record before it goes out. A record above the ceiling is kept back; the operator learns of it
+(`next_record`).
+
+**Whenever nothing is ready**, watermarks are emitted at once and the ceiling is taken anew, instead
+of at the next interval. So a backlog is not bounded by `max_drift` an interval.
+
+**Attention.** A flag that any thread may set. It is looked at before each record, and ends a piece.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
+from operator import length_hint
+from typing import Any
+
+from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.source.checkpoint import write_splits
+from lockgate.flink.source.operator import SourceOperator
+from lockgate.flink.source.operator_events import ReportedWatermarkEvent, ToCoordinator, WatermarkAlignmentEvent
+from lockgate.flink.source.options import RUNNING, OperatingMode, SourceOptions
+from lockgate.flink.source.reader import DataInputStatus
+from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.watermark import MAX, MIN
+from lockgate_reader.clock import now_s
+from lockgate_reader.config import Options
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.place import HeldSplit, Orders, Place
+from lockgate_reader.reading.arrivals import Arrivals
+from lockgate_reader.reading.ceiling import own_ceiling
+from lockgate_reader.reading.ends import Ends
+from lockgate_reader.reading.holding import Callbacks, Holding
+from lockgate_reader.reading.next_record import HandedOut, SplitStrategy
+from lockgate_reader.reading.pieces import GoneOut
+from lockgate_reader.reading.queue import Piece, SplitQueue
+from lockgate_reader.reading.source_reader import SplitReader
+from lockgate_reader.reading.split import Key, OpenSplit
+from lockgate_reader.reading.timers import ReaderTime
+
+UPDATE_INTERVAL_MS = 1_000
+CHUNK = 500
+"""How many records are fetched at once, and go out in one piece at most."""
+PIECE_MS = 100
+"""For how long a piece keeps the program, at about: then timers fire."""
+WAIT_S = 0.1
+"""The longest wait for Kafka before the place is asked again."""
+TURN_MS = 100
+
+
+def monotonic_ms() -> int:
+    """The machine's monotonic clock, ms."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def wall_clock_ms() -> int:
+    """The wall clock, ms since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Reading:
+    """The reader of one consumer. One thread uses it, but for `wake` and `stop`."""
+
+    def __init__(
+        self,
+        options: Options,
+        client: KafkaClient,
+        place: Place,
+        callbacks: Callbacks,
+        *,
+        now_ms: Callable[[], int] = monotonic_ms,
+        wall_ms: Callable[[], int] = wall_clock_ms,
+        lease_s: Callable[[], float] = now_s,
+    ) -> None:
+        self.options, self.client, self.place = options, client, place
+        self.now_ms, self.wall_ms, self.lease_s = now_ms, wall_ms, lease_s
+        self.time = ReaderTime(now_ms)
+        self.queue = SplitQueue()
+        self.strategy = SplitStrategy(options.watermarks)
+        self.ends = Ends(lambda keys: client.ask_offsets(keys, latest=True), now_ms, wall_ms)
+        self.arrivals = Arrivals(options, client, wall_ms)
+        self.holding = Holding(options, client, place, self.queue, self.strategy, self.ends, callbacks)
+        self.reader = SplitReader(self.holding.opened, self._paused, self.holding.source_event, self.position)
+        self.operator: SourceOperator[KafkaPartitionSplit] = SourceOperator(
+            lambda context: self.reader,
+            KafkaPartitionSplitSerializer(),
+            self.strategy.strategy(options.max_drift_ms, UPDATE_INTERVAL_MS),
+            clock=self.time,
+            timers=self.time,
+            send=self._send,
+            options=SourceOptions(buffer_size=0, name=options.source or "reader"),
+        )
+        self.holding.attach(self.operator, self.reader, self.position)
+        self.watermark = MIN
+        self.orders = Orders(ceiling=MIN)
+        self.attention = False
+        self._going: Iterator[Any] = iter(())
+        self.handed_out = 0
+        self._piece: Piece | None = None
+        self._stop: bool | None = None
+        self._moved = True
+        self._most = 1
+        self._next_turn: float = 0
+        self._committed_at = now_ms()
+        self._committed: dict[Key, int] = {}
+
+    # -- life --
+
+    def open(self) -> None:
+        """Begins: the operator, and the place."""
+        self.operator.open()
+        self.operator.emit_next(self)
+        self.place.enter(self.wake)
+        self.turn()
+
+    def wake(self) -> None:
+        """Makes the reader exchange with its place before the next record. From any thread."""
+        self.attention = True
+
+    def stop(self, *, drain: bool) -> None:
+        """Lets nothing more out. From any thread, or a signal handler."""
+        if self._stop is None:
+            self._stop = drain
+        self.attention = True
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing goes out any more."""
+        return self._stop is not None or self.operator.mode not in RUNNING
+
+    def close(self) -> None:
+        """Leaves the place and Kafka. A second call changes nothing."""
+        self.end_piece()
+        self.operator.stop(drain=bool(self._stop))
+        self._finish()
+        self.place.leave(self.holding.state(ended=self.watermark == MAX))
+        self.operator.close()
+        self.client.close()
+
+    # -- records --
+
+    @property
+    def due(self) -> bool:
+        """Whether `turn` comes before the next piece."""
+        return self.attention or self.now_ms() >= self._next_turn
+
+    @property
+    def has_no_deadline(self) -> bool:
+        """Whether no lease ends: then nobody looks at the clock before each record."""
+        return self.orders.until == inf
+
+    def must_not_go_on(self) -> bool:
+        """Whether the next record must wait: for a turn, or since the lease has ended."""
+        return self.attention or self.lease_s() >= self.orders.until
+
+    def more(self) -> Piece | None:
+        """Records that may go out along with the last piece, without a wait; None where there are
+        none, or a turn is due.
+        """
+        if self.due:
+            return None
+        piece = self.next_piece()
+        if piece is None and not self.ended:
+            self._take(self.client.fetch(CHUNK, 0))
+            piece = self.next_piece()
+        return piece
+
+    def next_piece(self) -> Piece | None:
+        """The records to go out next; None where the reader has to wait, or has ended."""
+        if self.ended or self.lease_s() >= self.orders.until:
+            return None
+        while self.operator.mode is OperatingMode.READING:
+            found = self.queue.next_piece(self.ceiling, self._most)
+            if isinstance(found, Piece):
+                return found
+            if found is not None:
+                self._keep_back(found)
+            elif not self._level():
+                return None
+        return None
+
+    def wait(self) -> None:
+        """Waits for records, a short while."""
+        if not self.ended:
+            lapsed = self.lease_s() >= self.orders.until
+            due_s = max(0.0, min(self.time.next_ms, self._next_turn) - self.now_ms()) / 1000
+            self._take(self.client.fetch(CHUNK, 0.02 if lapsed else min(WAIT_S, due_s)))
+
+    def begin_piece(self, piece: Piece) -> Iterator[Any]:
+        """The messages of a piece, which go out now one by one. How many were taken from the
+        iterator is how many have gone out.
+        """
+        self.end_piece()
+        self._piece = piece
+        self._began_ms = self.now_ms()
+        self.time.clock.pause()
+        self._going = iter(piece.messages)
+        return self._going
+
+    def whole(self, piece: Piece) -> GoneOut:
+        """Lets a whole piece out at once."""
+        messages, times = piece.messages, piece.times
+        self.begin_piece(piece)
+        self._going = iter(())
+        self.end_piece()
+        return GoneOut(piece.split.key, messages, times)
+
+    def end_piece(self, *, but_one: bool = False) -> None:
+        """Accounts for the records of the piece that have gone out. `but_one`: the last one that
+        was taken has not.
+        """
+        piece, self._piece = self._piece, None
+        if piece is None:
+            return
+        self.time.clock.resume()
+        split, count = piece.split, piece.count - length_hint(self._going) - but_one
+        if not count:
+            return
+        messages, times = piece.messages, piece.times
+        if count < piece.count:
+            messages, times = messages[:count], times[:count]
+        highest = piece.run.highest if count == len(piece.run.messages) else max(times)
+        self.reader.gone.append((split, HandedOut(messages, times, highest)))
+        split.gone(piece.run, count)
+        self.handed_out += count
+        self._moved = True
+        self._pace(count)
+        if not split.fetching and split.kept <= self._kept_at_most // 2:
+            split.fetching = True
+            self.client.resume([split.key])
+        self._account()
+        if split.finished:
+            self.holding.finish(split)
+            self._account()
+
+    def position(self, split: OpenSplit) -> int:
+        """The next offset of a split to go out, also while one of its runs is going out."""
+        if self._piece is not None and self._piece.split is split:
+            count = self._piece.count - length_hint(self._going)
+            return split.position if not count else int(self._piece.messages[count - 1].offset()) + 1
+        return split.position
+
+    def snapshot(self) -> tuple[bytes, ...]:
+        """All splits, from their next records on, as bytes."""
+        if self.ended:  # the operator's reader is then no longer asked
+            splits = [split.rest(self.position(split)) for split in self.reader.splits.values()]
+            return write_splits(splits, KafkaPartitionSplitSerializer())
+        return self.operator.snapshot(0)
+
+    def positions(self) -> dict[Key, int]:
+        """The next offset of each split."""
+        found = {split.key: self.position(split) for split in self.reader.splits.values()}
+        return {**self.holding.last_positions, **found}
+
+    def commit(self, *, wait: bool) -> None:
+        """Commits to Kafka what has gone out."""
+        positions = {key: at for key, at in self.positions().items() if at >= 0 and self._committed.get(key) != at}
+        self.client.commit(positions, wait=wait)
+        self._committed.update(positions)
+        self._committed_at = self.now_ms()
+
+    @property
+    def ceiling(self) -> int:
+        """No record above it goes out, ms."""
+        return self.operator.max_desired_watermark
+
+    def is_at_end(self, held: HeldSplit) -> bool:
+        """Whether a held split is read to its end."""
+        split = self.reader.splits.get(held.split.split_id)
+        return split is not None and self.ends.is_silent(split)
+
+    # -- the operator's output (`DataOutput`) --
+
+    def emit_record(self, record: Record) -> None:
+        """The record has gone out already."""
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """The source's watermark rose."""
+        self.watermark = max(self.watermark, timestamp)
+
+    def emit_status(self, status: WatermarkStatus) -> None:
+        """The operator knows by itself whether it is idle."""
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        """None are asked for."""
+
+    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
+        """Whether there is a backlog is in the orders."""
+
+    # -- within --
+
+    def turn(self) -> None:
+        """What is due between two pieces."""
+        self.attention = False
+        now = self.now_ms()
+        self._next_turn = now + TURN_MS
+        if self._stop is not None:
+            self.operator.stop(drain=self._stop)
+            self._finish()
+            return
+        self.ends.look(self.reader.splits.values())
+        self._emit_horizons()
+        self.time.fire_due()
+        self.orders = self.holding.exchange()
+        self._align()
+        interval = self.options.commit_interval_ms
+        if interval is not None and now - self._committed_at >= interval:
+            self.commit(wait=False)
+        self._account()
+
+    def _level(self) -> bool:
+        """Takes watermarks and ceiling anew. Returns whether a split became ready."""
+        if not self._moved or self.queue.lowest_kept_back is None:
+            return False
+        self._moved = False
+        self.time.fire_due(early=True)
+        return self._align()
+
+    def _align(self) -> bool:
+        """Takes the ceiling anew, by the operator's watermark and the orders. Returns whether a
+        split became ready.
+        """
+        awake = [split for split in self.reader.splits.values() if split.name not in self.operator.splits.idle]
+        known = bool(awake) and all(split.next_time is not None for split in awake)
+        watermark, drift = self.operator.watermark.latest, self.options.max_drift_ms
+        ceiling = min(own_ceiling(watermark, drift, known, self.queue.lowest_kept_back), self.orders.ceiling)
+        if ceiling != self.ceiling:
+            self.operator.handle_event(WatermarkAlignmentEvent(ceiling))
+        return self.queue.release(ceiling)
+
+    def _keep_back(self, split: OpenSplit) -> None:
+        """Tells the operator of the record that the ceiling keeps back."""
+        run = split.runs[0]
+        self.reader.gone.append(
+            (split, HandedOut((), (), kept_back=run.messages[run.at], kept_back_time=run.times[run.at]))
+        )
+        self._moved = True
+        self._account()
+
+    def _emit_horizons(self) -> None:
+        """A split that is read to its end has no older record to come than its producer may be
+        late.
+        """
+        late = self.options.idle_timeout_ms
+        if late is None:
+            return
+        for split in self.reader.splits.values():
+            if split.silent_until is not None and self.ends.is_silent(split):
+                self.reader.emit_watermark(split, split.silent_until[1] - late - 1)
+                self._moved = True
+
+    def _account(self) -> None:
+        """Lets the operator poll what has gone out."""
+        if self.operator.mode is not OperatingMode.READING:
+            return
+        if self.operator.emit_next(self) is DataInputStatus.END_OF_DATA:
+            self._finish()
+
+    def _finish(self) -> None:
+        """The end of the data: event time reaches its end, unless the reader was stopped."""
+        while self.operator.mode is not OperatingMode.DATA_FINISHED:
+            if self.operator.emit_next(self) is DataInputStatus.END_OF_DATA:
+                break
+        else:
+            if self._stop is not None:
+                return
+        if self._stop is not False:
+            self.emit_watermark(MAX)
+
+    def _take(self, messages: list[Any]) -> None:
+        for split in self.arrivals.take(messages, self.holding.by_key):
+            self.queue.add(split)
+            if split.fetching and split.kept > self._kept_at_most:
+                split.fetching = False
+                self.client.pause([split.key])
+            if split.finished:
+                self.holding.finish(split)
+                self._account()
+
+    @property
+    def _kept_at_most(self) -> int:
+        return max(CHUNK, self.arrivals.most_kept // max(1, len(self.reader.splits)))
+
+    def _pace(self, count: int) -> None:
+        """Fits the size of the next piece to how long the program works on a record."""
+        took = self.now_ms() - self._began_ms
+        if took <= PIECE_MS // 2:
+            self._most = min(CHUNK, max(self._most, count * 2))
+        elif took > PIECE_MS:
+            self._most = max(1, min(CHUNK, count * PIECE_MS // took))
+
+    def _paused(self, pause: Sequence[str], resume: Sequence[str]) -> None:
+        for name in pause:
+            self.reader.splits[name].halted = True
+        for name in resume:
+            self.reader.splits[name].halted = False
+            self.queue.add(self.reader.splits[name])
+
+    def _send(self, event: ToCoordinator) -> None:
+        """Reports go by the exchange, which has the whole state; the rest is not for now."""
+        if isinstance(event, ReportedWatermarkEvent):
+            self._moved = True
+
+    _began_ms = 0

@@ -1,0 +1,1 @@
+"""What the consumer shows of itself: `status`, and metrics. `consumer` uses it."""

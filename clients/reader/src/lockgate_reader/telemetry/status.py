@@ -1,0 +1,105 @@
+"""`status` and `metrics`: what the consumer does right now, for people and for programs."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from lockgate.flink.source.options import OperatingMode
+from lockgate.watermark import MAX, MIN, instant
+from lockgate_reader.place import HeldSplit
+from lockgate_reader.reading.reading import Reading
+
+
+class ReaderMode(str, Enum):
+    """The mode of the source operator, as in Flink; or that the consumer is closed."""
+
+    NOT_INITIALIZED = "not initialised"
+    READING = "reading"
+    WAITING_FOR_ALIGNMENT = "waiting for alignment"
+    DRAINED = "drained"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+    CLOSED = "closed"
+
+
+_MODES = {
+    OperatingMode.OUTPUT_NOT_INITIALIZED: ReaderMode.NOT_INITIALIZED,
+    OperatingMode.READING: ReaderMode.READING,
+    OperatingMode.WAITING_FOR_ALIGNMENT: ReaderMode.WAITING_FOR_ALIGNMENT,
+    OperatingMode.SOURCE_DRAINED: ReaderMode.DRAINED,
+    OperatingMode.SOURCE_STOPPED: ReaderMode.STOPPED,
+    OperatingMode.DATA_FINISHED: ReaderMode.FINISHED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderStatus:
+    """One consumer at one moment. `sentence`: the same for a person. `waits_for`: the split, or
+    what of the group; empty where it does not wait. `watermark`, `ceiling`: ms. `splits`: what it
+    holds.
+    """
+
+    mode: ReaderMode
+    sentence: str
+    waits_for: str = ""
+    watermark: int = MIN
+    ceiling: int = MIN
+    splits: tuple[HeldSplit, ...] = ()
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def status_of(reading: Reading | None, *, closed: bool) -> ReaderStatus:
+    """The status of a reader; None where the consumer has not begun to read."""
+    if reading is None:
+        mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
+        return ReaderStatus(mode, f"The consumer is {mode.value}.")
+    mode = ReaderMode.CLOSED if closed else _MODES[reading.operator.mode]
+    splits = tuple(reading.holding.held())
+    waits_for = "" if closed or reading.ended else _waits_for(reading, splits)
+    sentence = _sentence(mode, waits_for, splits, reading.ceiling)
+    return ReaderStatus(mode, sentence, waits_for, reading.watermark, reading.ceiling, splits)
+
+
+def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[HeldSplit, ...], ceiling: int) -> str:
+    if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
+        paused = sum(split.paused for split in splits)
+        said = f"The consumer reads up to {instant(ceiling, 'nothing yet', 'the end of what is there')}"
+        said += f"; {paused} of {len(splits)} splits are paused"
+        return f"{said}, and it waits for {waits_for}." if waits_for else f"{said}."
+    return f"The consumer is {mode.value}."
+
+
+def _waits_for(reading: Reading, splits: tuple[HeldSplit, ...]) -> str:
+    """What the paused splits wait for; "" where some split may go on."""
+    if not splits or not all(split.paused or split.idle or reading.is_at_end(split) for split in splits):
+        behind = [split for split in splits if not split.paused and split.watermark == MIN]
+        return f"the first record of {behind[0].split.split_id}" if behind and len(behind) < len(splits) else ""
+    if not any(split.paused for split in splits):
+        return ""
+    if reading.orders.waits_for and reading.orders.ceiling == reading.ceiling:
+        return reading.orders.waits_for
+    lowest = min(splits, key=lambda split: split.watermark)
+    return lowest.split.split_id
+
+
+def metrics_of(reading: Reading | None) -> dict[str, float]:
+    """The numbers, by name. Event times are in ms; one that is not known yet, or unbounded, is left
+    out.
+    """
+    if reading is None:
+        return {}
+    splits = reading.holding.held()
+    found: dict[str, float] = {
+        "records_total": reading.handed_out,
+        "fetched_total": reading.arrivals.fetched,
+        "left_out_total": reading.arrivals.left_out,
+        "kept_records": sum(split.kept for split in reading.reader.splits.values()),
+        "splits": len(splits),
+        "paused_splits": sum(split.paused for split in splits),
+        "idle_splits": sum(split.idle for split in splits),
+        "waiting": float(bool(_waits_for(reading, tuple(splits)))),
+    }
+    times = {"watermark_ms": reading.watermark, "ceiling_ms": reading.ceiling}
+    found.update({name: at for name, at in times.items() if at not in (MIN, MAX)})
+    return found
