@@ -70,6 +70,11 @@ KNOWN_TO = {
         "rich": ("lockgate_coordinator.operate",),
         "yaml": ("lockgate_coordinator.operate.output", "lockgate_coordinator.operate.workloads"),
     },
+    "lockgate_reader": {
+        # an event time of the program's own is a function of confluent-kafka's message
+        "confluent_kafka": ("lockgate_reader.kafka", "lockgate_reader.config", "lockgate_reader.consumer"),
+        "pyarrow": ("lockgate_reader.columns", "lockgate_reader.consumer"),
+    },
     "lockgate_spark": {
         "pyspark": (
             "lockgate_spark.packages",
@@ -107,6 +112,15 @@ FLOORS = {
         {"host"},
         {"align"},
         {"gate", "progress", "status"},
+        {"__init__"},
+    ),
+    "lockgate_reader": (
+        {"errors", "clock", "place", "signals"},
+        {"config"},
+        {"kafka"},
+        {"reading"},
+        {"telemetry", "columns"},
+        {"consumer"},
         {"__init__"},
     ),
 }

@@ -16,6 +16,7 @@ from support.imports import CHECKOUT
 
 FOLDERS = (
     "clients/http/src/lockgate_client",
+    "clients/reader/src/lockgate_reader",
     "clients/spark/src/lockgate_spark",
     "services/coordinator/src/lockgate_coordinator",
     "core/src/lockgate/group",

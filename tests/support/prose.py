@@ -18,6 +18,7 @@ SOURCES = (
     "core/src",
     "services/coordinator/src",
     "clients/http/src",
+    "clients/reader/src",
     "clients/spark/src",
     "testbed/src",
     "examples",

@@ -21,7 +21,7 @@ from lockgate_reader.kafka.client import KafkaClient, Key
 from lockgate_reader.place import Alone, AssignedSplit, HeldSplit, Place
 from lockgate_reader.reading.holding import Callbacks
 from lockgate_reader.reading.queue import Piece
-from lockgate_reader.reading.reading import Reading, monotonic_ms
+from lockgate_reader.reading.reading import RunningReader, monotonic_ms
 from lockgate_reader.signals import Terminated
 from lockgate_reader.telemetry.status import ReaderStatus, metrics_of, status_of
 
@@ -106,7 +106,7 @@ class AlignedConsumer:
         )
         self._callbacks = Callbacks(on_assigned, on_revoked, on_source_event)
         self._restored: list[KafkaPartitionSplit] = []
-        self._reading: Reading | None = None
+        self._reading: RunningReader | None = None
         self._closed = False
         self._busy = threading.Lock()
         self._terminated = Terminated(self.stop)
@@ -218,7 +218,7 @@ class AlignedConsumer:
         """The watermark of what has gone out, ms: the lowest of the splits'. MIN before the first,
         MAX at the end of all data.
         """
-        return self._started("watermark").watermark
+        return self._started("watermark").output.watermark
 
     def status(self) -> ReaderStatus:
         """What the consumer does right now, and what it waits for. Asks neither Kafka nor the
@@ -275,16 +275,16 @@ class AlignedConsumer:
 
     # -- within --
 
-    def _open(self) -> Reading:
+    def _open(self) -> RunningReader:
         if self._closed:
             raise WrongState("the consumer is closed: make a new one")
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
-            self._reading = Reading(self._options, client, self._place(), self._callbacks)
+            self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
             self._reading.open()
         return self._reading
 
-    def _next(self, reading: Reading) -> Piece | None:
+    def _next(self, reading: RunningReader) -> Piece | None:
         """The next piece, however long it takes; None at the end."""
         while True:
             if reading.due:
@@ -306,7 +306,7 @@ class AlignedConsumer:
             known=self._restored,
         )
 
-    def _started(self, what: str) -> Reading:
+    def _started(self, what: str) -> RunningReader:
         if self._reading is None:
             raise WrongState(f"the consumer has not begun to read: {what}() comes after the first record")
         return self._reading

@@ -212,8 +212,10 @@ class Holding:
         found = {key: at for key, at in (own or {}).items() if key in {(s.topic, s.partition) for s in splits}}
         left = [split for split in splits if (split.topic, split.partition) not in found]
         found.update({_key(split): split.starting_offset for split in left if split.starting_offset >= 0})
-        for word, latest in ((EARLIEST_OFFSET, False), (LATEST_OFFSET, True)):
-            found.update(self._client.offsets(_keys(left, word), latest=latest))
+        # Kafka's client has the same word for the beginning; the end has to be one offset from now
+        # on.
+        found.update(dict.fromkeys(_keys(left, EARLIEST_OFFSET), EARLIEST_OFFSET))
+        found.update(self._client.offsets(_keys(left, LATEST_OFFSET), latest=True))
         committed = _keys(left, COMMITTED_OFFSET)
         if committed:
             there = self._client.committed(committed)
@@ -243,9 +245,9 @@ def reach(splits: Sequence[OpenSplit], is_silent: Callable[[OpenSplit], bool], w
     `watermark`.
     """
     highest = [
-        max((run.highest for run in split.runs), default=watermark)
+        max((stretch.highest for stretch in split.stretches), default=watermark)
         for split in splits
-        if split.runs or not is_silent(split)
+        if split.stretches or not is_silent(split)
     ]
     return max(watermark, min(highest, default=watermark))
 

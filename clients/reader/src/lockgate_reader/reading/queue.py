@@ -2,7 +2,7 @@
 
 A split is *ready* while nobody has looked at its first record. A look either admits records up to
 the ceiling, or finds the first one above it: the split is then *kept back*, until the ceiling
-reaches that record. Ready splits take turns, so that none runs far ahead of the others.
+reaches that record. Ready splits take turns, so that none stretches far ahead of the others.
 """
 
 import heapq
@@ -11,38 +11,38 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
-from lockgate_reader.reading.runs import Run
 from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.stretches import Stretch
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Records of one split that may go out: those of `run` up to the index `end`."""
+    """Records of one split that may go out: those of `stretch` up to the index `end`."""
 
     split: OpenSplit
-    run: Run
+    stretch: Stretch
     end: int
 
     @property
     def count(self) -> int:
         """How many records it has."""
-        return self.end - self.run.at
+        return self.end - self.stretch.at
 
     @property
     def messages(self) -> list[Any]:
         """The records."""
-        return self._of(self.run.messages)
+        return self._of(self.stretch.messages)
 
     @property
     def times(self) -> list[int]:
         """Their event times."""
-        return self._of(self.run.times)
+        return self._of(self.stretch.times)
 
     def _of(self, column: list[T]) -> list[T]:
-        whole = self.run.at == 0 and self.end == len(column)
-        return column if whole else column[self.run.at : self.end]
+        whole = self.stretch.at == 0 and self.end == len(column)
+        return column if whole else column[self.stretch.at : self.end]
 
 
 class SplitQueue:
@@ -55,7 +55,7 @@ class SplitQueue:
 
     def add(self, split: OpenSplit) -> None:
         """A split has records. One that is kept back stays so."""
-        if split.runs and not split.queued and split.next_time is None and not split.halted:
+        if split.stretches and not split.queued and split.next_time is None and not split.halted:
             split.queued = True
             self._ready.append(split)
 
@@ -72,18 +72,18 @@ class SplitQueue:
         """
         while self._ready:
             split = self._ready[0]
-            if not split.runs or split.halted:
+            if not split.stretches or split.halted:
                 self._ready.popleft()
                 split.queued = False
                 continue
-            run = split.runs[0]
-            end = run.admitted(ceiling, most)
-            if end > run.at:
+            stretch = split.stretches[0]
+            end = stretch.admitted(ceiling, most)
+            if end > stretch.at:
                 self._ready.rotate(-1)
-                return Piece(split, run, end)
+                return Piece(split, stretch, end)
             self._ready.popleft()
             split.queued = False
-            split.next_time = run.times[run.at]
+            split.next_time = stretch.times[stretch.at]
             heapq.heappush(self._kept_back, (split.next_time, next(self._order), split))
             return split
         return None

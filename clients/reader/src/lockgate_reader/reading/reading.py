@@ -1,9 +1,9 @@
 """One reader at work: fetch, let go out what the ceiling admits, account for it, exchange.
 
-    fetch ──► runs of each split ──► queue ──► piece ──► the program, record by record
+    fetch ──► stretches of each split ──► queue ──► piece ──► the program, record by record
                                        ▲                       │ what has gone out
                                  ceiling                       ▼
-    place ◄──── state, orders ────► Reading ◄──── SourceOperator: watermarks, idleness, pauses,
+    place ◄──── state, orders ────► reader ◄──── SourceOperator: watermarks, idleness, pauses,
     modes
 
 **Order of things.** The program gets a piece: records of one split, none above the ceiling. Only
@@ -28,7 +28,6 @@ from math import inf
 from operator import length_hint
 from typing import Any
 
-from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
 from lockgate.flink.source.checkpoint import write_splits
 from lockgate.flink.source.operator import SourceOperator
 from lockgate.flink.source.operator_events import ReportedWatermarkEvent, ToCoordinator, WatermarkAlignmentEvent
@@ -46,6 +45,8 @@ from lockgate_reader.reading.ceiling import own_ceiling
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.holding import Callbacks, Holding
 from lockgate_reader.reading.next_record import HandedOut, SplitStrategy
+from lockgate_reader.reading.output import StreamOutput
+from lockgate_reader.reading.piece_size import CHUNK, PieceSize
 from lockgate_reader.reading.pieces import GoneOut
 from lockgate_reader.reading.queue import Piece, SplitQueue
 from lockgate_reader.reading.source_reader import SplitReader
@@ -53,10 +54,6 @@ from lockgate_reader.reading.split import Key, OpenSplit
 from lockgate_reader.reading.timers import ReaderTime
 
 UPDATE_INTERVAL_MS = 1_000
-CHUNK = 500
-"""How many records are fetched at once, and go out in one piece at most."""
-PIECE_MS = 100
-"""For how long a piece keeps the program, at about: then timers fire."""
 WAIT_S = 0.1
 """The longest wait for Kafka before the place is asked again."""
 TURN_MS = 100
@@ -72,7 +69,7 @@ def wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Reading:
+class RunningReader:
     """The reader of one consumer. One thread uses it, but for `wake` and `stop`."""
 
     def __init__(
@@ -105,15 +102,15 @@ class Reading:
             options=SourceOptions(buffer_size=0, name=options.source or "reader"),
         )
         self.holding.attach(self.operator, self.reader, self.position)
-        self.watermark = MIN
+        self.output = StreamOutput()
         self.orders = Orders(ceiling=MIN)
         self.attention = False
         self._going: Iterator[Any] = iter(())
         self.handed_out = 0
         self._piece: Piece | None = None
-        self._stop: bool | None = None
+        self.stopped: bool | None = None  # by `stop`, with `drain` or without
         self._moved = True
-        self._most = 1
+        self._size = PieceSize()
         self._next_turn: float = 0
         self._committed_at = now_ms()
         self._committed: dict[Key, int] = {}
@@ -123,7 +120,7 @@ class Reading:
     def open(self) -> None:
         """Begins: the operator, and the place."""
         self.operator.open()
-        self.operator.emit_next(self)
+        self.operator.emit_next(self.output)
         self.place.enter(self.wake)
         self.turn()
 
@@ -133,21 +130,21 @@ class Reading:
 
     def stop(self, *, drain: bool) -> None:
         """Lets nothing more out. From any thread, or a signal handler."""
-        if self._stop is None:
-            self._stop = drain
+        if self.stopped is None:
+            self.stopped = drain
         self.attention = True
 
     @property
     def ended(self) -> bool:
         """Whether nothing goes out any more."""
-        return self._stop is not None or self.operator.mode not in RUNNING
+        return self.stopped is not None or self.operator.mode not in RUNNING
 
     def close(self) -> None:
         """Leaves the place and Kafka. A second call changes nothing."""
         self.end_piece()
-        self.operator.stop(drain=bool(self._stop))
+        self.operator.stop(drain=bool(self.stopped))
         self._finish()
-        self.place.leave(self.holding.state(ended=self.watermark == MAX))
+        self.place.leave(self.holding.state(ended=self.output.watermark == MAX))
         self.operator.close()
         self.client.close()
 
@@ -184,7 +181,7 @@ class Reading:
         if self.ended or self.lease_s() >= self.orders.until:
             return None
         while self.operator.mode is OperatingMode.READING:
-            found = self.queue.next_piece(self.ceiling, self._most)
+            found = self.queue.next_piece(self.ceiling, self._size.most)
             if isinstance(found, Piece):
                 return found
             if found is not None:
@@ -206,7 +203,7 @@ class Reading:
         """
         self.end_piece()
         self._piece = piece
-        self._began_ms = self.now_ms()
+        self._size.begins(self.now_ms())
         self.time.clock.pause()
         self._going = iter(piece.messages)
         return self._going
@@ -233,12 +230,12 @@ class Reading:
         messages, times = piece.messages, piece.times
         if count < piece.count:
             messages, times = messages[:count], times[:count]
-        highest = piece.run.highest if count == len(piece.run.messages) else max(times)
+        highest = piece.stretch.highest if count == len(piece.stretch.messages) else max(times)
         self.reader.gone.append((split, HandedOut(messages, times, highest)))
-        split.gone(piece.run, count)
+        split.gone(piece.stretch, count)
         self.handed_out += count
         self._moved = True
-        self._pace(count)
+        self._size.took(count, self.now_ms())
         if not split.fetching and split.kept <= self._kept_at_most // 2:
             split.fetching = True
             self.client.resume([split.key])
@@ -248,7 +245,7 @@ class Reading:
             self._account()
 
     def position(self, split: OpenSplit) -> int:
-        """The next offset of a split to go out, also while one of its runs is going out."""
+        """The next offset of a split to go out, also while one of its stretches is going out."""
         if self._piece is not None and self._piece.split is split:
             count = self._piece.count - length_hint(self._going)
             return split.position if not count else int(self._piece.messages[count - 1].offset()) + 1
@@ -283,24 +280,6 @@ class Reading:
         split = self.reader.splits.get(held.split.split_id)
         return split is not None and self.ends.is_silent(split)
 
-    # -- the operator's output (`DataOutput`) --
-
-    def emit_record(self, record: Record) -> None:
-        """The record has gone out already."""
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """The source's watermark rose."""
-        self.watermark = max(self.watermark, timestamp)
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        """The operator knows by itself whether it is idle."""
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """None are asked for."""
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Whether there is a backlog is in the orders."""
-
     # -- within --
 
     def turn(self) -> None:
@@ -308,8 +287,8 @@ class Reading:
         self.attention = False
         now = self.now_ms()
         self._next_turn = now + TURN_MS
-        if self._stop is not None:
-            self.operator.stop(drain=self._stop)
+        if self.stopped is not None:
+            self.operator.stop(drain=self.stopped)
             self._finish()
             return
         self.ends.look(self.reader.splits.values())
@@ -344,9 +323,9 @@ class Reading:
 
     def _keep_back(self, split: OpenSplit) -> None:
         """Tells the operator of the record that the ceiling keeps back."""
-        run = split.runs[0]
+        stretch = split.stretches[0]
         self.reader.gone.append(
-            (split, HandedOut((), (), kept_back=run.messages[run.at], kept_back_time=run.times[run.at]))
+            (split, HandedOut((), (), kept_back=stretch.messages[stretch.at], kept_back_time=stretch.times[stretch.at]))
         )
         self._moved = True
         self._account()
@@ -367,19 +346,19 @@ class Reading:
         """Lets the operator poll what has gone out."""
         if self.operator.mode is not OperatingMode.READING:
             return
-        if self.operator.emit_next(self) is DataInputStatus.END_OF_DATA:
+        if self.operator.emit_next(self.output) is DataInputStatus.END_OF_DATA:
             self._finish()
 
     def _finish(self) -> None:
         """The end of the data: event time reaches its end, unless the reader was stopped."""
         while self.operator.mode is not OperatingMode.DATA_FINISHED:
-            if self.operator.emit_next(self) is DataInputStatus.END_OF_DATA:
+            if self.operator.emit_next(self.output) is DataInputStatus.END_OF_DATA:
                 break
         else:
-            if self._stop is not None:
+            if self.stopped is not None:
                 return
-        if self._stop is not False:
-            self.emit_watermark(MAX)
+        if self.stopped is not False:
+            self.output.emit_watermark(MAX)
 
     def _take(self, messages: list[Any]) -> None:
         for split in self.arrivals.take(messages, self.holding.by_key):
@@ -395,14 +374,6 @@ class Reading:
     def _kept_at_most(self) -> int:
         return max(CHUNK, self.arrivals.most_kept // max(1, len(self.reader.splits)))
 
-    def _pace(self, count: int) -> None:
-        """Fits the size of the next piece to how long the program works on a record."""
-        took = self.now_ms() - self._began_ms
-        if took <= PIECE_MS // 2:
-            self._most = min(CHUNK, max(self._most, count * 2))
-        elif took > PIECE_MS:
-            self._most = max(1, min(CHUNK, count * PIECE_MS // took))
-
     def _paused(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         for name in pause:
             self.reader.splits[name].halted = True
@@ -414,5 +385,3 @@ class Reading:
         """Reports go by the exchange, which has the whole state; the rest is not for now."""
         if isinstance(event, ReportedWatermarkEvent):
             self._moved = True
-
-    _began_ms = 0

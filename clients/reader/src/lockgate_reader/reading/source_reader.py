@@ -1,8 +1,8 @@
-"""The reader that the source operator runs (`lockgate.flink.source.reader`).
+"""The reader that the source operator stretches (`lockgate.flink.source.reader`).
 
 The operator polls a reader for records. Here the records have gone out to the program before:
-`poll_next` gives the operator what has gone out since its last call, run by run. So the operator's
-watermarks never run ahead of the program.
+`poll_next` gives the operator what has gone out since its last call, stretch by stretch. So the
+operator's watermarks never run ahead of the program.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from lockgate_reader.reading.split import OpenSplit
 class SplitReader:
     """A `SourceReader` of Kafka splits. `opened` is called with the splits that were added,
     `paused` with the names of those to pause and to resume. `position`: the next offset of a split,
-    also while one of its runs is going out.
+    also while one of its stretches is going out.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MIN
 from lockgate_reader.place import HeldSplit
-from lockgate_reader.reading.runs import Run, first_at
+from lockgate_reader.reading.stretches import Stretch, first_at
 
 Key = tuple[str, int]
 
@@ -35,10 +35,10 @@ class OpenSplit:
         "past_stop",
         "position",
         "queued",
-        "runs",
         "silent_since",
         "silent_until",
         "stop",
+        "stretches",
     )
 
     def __init__(self, split: KafkaPartitionSplit, number: int, start: int, stop: int | None) -> None:
@@ -47,7 +47,7 @@ class OpenSplit:
         self.number = number
         self.position = start
         self.stop = stop
-        self.runs: deque[Run] = deque()
+        self.stretches: deque[Stretch] = deque()
         self.kept = 0
         self.next_time: int | None = None
         self.halted = self.queued = self.past_stop = False
@@ -68,23 +68,23 @@ class OpenSplit:
             end = first_at(messages, self.stop)
         return start, max(start, end)
 
-    def take(self, run: Run) -> None:
+    def take(self, stretch: Stretch) -> None:
         """Keeps records that were fetched."""
-        self.runs.append(run)
-        self.kept += run.left
+        self.stretches.append(stretch)
+        self.kept += stretch.left
         self.silent_since = None
 
-    def gone(self, run: Run, count: int) -> None:
-        """Notes that the next `count` records of its first run have gone out."""
-        self.position = run.messages[run.at + count - 1].offset() + 1
-        run.at += count
+    def gone(self, stretch: Stretch, count: int) -> None:
+        """Notes that the next `count` records of its first stretch have gone out."""
+        self.position = stretch.messages[stretch.at + count - 1].offset() + 1
+        stretch.at += count
         self.kept -= count
-        if not run.left:
-            self.runs.popleft()
+        if not stretch.left:
+            self.stretches.popleft()
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
         """Takes Kafka's answer that the split ends at `end`, and when Kafka was asked."""
-        if not self.runs and end <= max(self.position, self.end or 0):
+        if not self.stretches and end <= max(self.position, self.end or 0):
             self.silent_until = asked
             if self.silent_since is None:
                 self.silent_since = asked[0]
@@ -94,12 +94,12 @@ class OpenSplit:
     @property
     def at_end(self) -> bool:
         """Whether all that Kafka had was read when it was last asked."""
-        return self.silent_since is not None and not self.runs
+        return self.silent_since is not None and not self.stretches
 
     @property
     def finished(self) -> bool:
         """Whether it was read to its stopping offset."""
-        if self.stop is None or self.runs:
+        if self.stop is None or self.stretches:
             return False
         return self.past_stop or max(self.position, self.end or 0) >= self.stop
 

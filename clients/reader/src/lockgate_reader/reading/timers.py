@@ -1,6 +1,6 @@
 """Time for the source operator: a clock and timers that only the reading thread moves.
 
-Nothing here runs by itself. The reader calls `fire_due` between two records. While the program
+Nothing here stretches by itself. The reader calls `fire_due` between two records. While the program
 works on a record, no timer fires, and the operator's clock stands still (`pause`): a program that
 is slow makes no split idle. A period that was missed is left out.
 """
@@ -56,7 +56,7 @@ class ReaderTime:
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
         """Calls `callback` at the first `fire_due` after each period. Raises `InvalidValue`."""
         if period_ms <= 0:
-            raise InvalidValue("period_ms", f"must be more than 0, not {period_ms}")
+            raise InvalidValue("period_ms", "must be more than 0")
         return self._add(_Periodic(self.now_ms() + period_ms, period_ms, callback))
 
     def fire_due(self, *, early: bool = False) -> None:

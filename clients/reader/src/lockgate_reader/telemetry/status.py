@@ -6,7 +6,7 @@ from enum import Enum
 from lockgate.flink.source.options import OperatingMode
 from lockgate.watermark import MAX, MIN, instant
 from lockgate_reader.place import HeldSplit
-from lockgate_reader.reading.reading import Reading
+from lockgate_reader.reading.reading import RunningReader
 
 
 class ReaderMode(str, Enum):
@@ -49,16 +49,23 @@ class ReaderStatus:
         return self.sentence
 
 
-def status_of(reading: Reading | None, *, closed: bool) -> ReaderStatus:
+def status_of(reading: RunningReader | None, *, closed: bool) -> ReaderStatus:
     """The status of a reader; None where the consumer has not begun to read."""
     if reading is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")
-    mode = ReaderMode.CLOSED if closed else _MODES[reading.operator.mode]
+    mode = ReaderMode.CLOSED if closed else _mode_of(reading)
     splits = tuple(reading.holding.held())
     waits_for = "" if closed or reading.ended else _waits_for(reading, splits)
     sentence = _sentence(mode, waits_for, splits, reading.ceiling)
-    return ReaderStatus(mode, sentence, waits_for, reading.watermark, reading.ceiling, splits)
+    return ReaderStatus(mode, sentence, waits_for, reading.output.watermark, reading.ceiling, splits)
+
+
+def _mode_of(reading: RunningReader) -> ReaderMode:
+    """The operator's mode. It passes DRAINED and STOPPED by at once, so these are remembered."""
+    if reading.stopped is not None:
+        return ReaderMode.DRAINED if reading.stopped else ReaderMode.STOPPED
+    return _MODES[reading.operator.mode]
 
 
 def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[HeldSplit, ...], ceiling: int) -> str:
@@ -70,7 +77,7 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[HeldSplit, ...], c
     return f"The consumer is {mode.value}."
 
 
-def _waits_for(reading: Reading, splits: tuple[HeldSplit, ...]) -> str:
+def _waits_for(reading: RunningReader, splits: tuple[HeldSplit, ...]) -> str:
     """What the paused splits wait for; "" where some split may go on."""
     if not splits or not all(split.paused or split.idle or reading.is_at_end(split) for split in splits):
         behind = [split for split in splits if not split.paused and split.watermark == MIN]
@@ -83,7 +90,7 @@ def _waits_for(reading: Reading, splits: tuple[HeldSplit, ...]) -> str:
     return lowest.split.split_id
 
 
-def metrics_of(reading: Reading | None) -> dict[str, float]:
+def metrics_of(reading: RunningReader | None) -> dict[str, float]:
     """The numbers, by name. Event times are in ms; one that is not known yet, or unbounded, is left
     out.
     """
@@ -100,6 +107,6 @@ def metrics_of(reading: Reading | None) -> dict[str, float]:
         "idle_splits": sum(split.idle for split in splits),
         "waiting": float(bool(_waits_for(reading, tuple(splits)))),
     }
-    times = {"watermark_ms": reading.watermark, "ceiling_ms": reading.ceiling}
+    times = {"watermark_ms": reading.output.watermark, "ceiling_ms": reading.ceiling}
     found.update({name: at for name, at in times.items() if at not in (MIN, MAX)})
     return found
