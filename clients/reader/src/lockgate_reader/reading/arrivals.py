@@ -6,8 +6,8 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient, one_partition
+from lockgate_reader.reading.fetched import credible
 from lockgate_reader.reading.split import Key, OpenSplit
-from lockgate_reader.reading.stretches import credible
 
 MOST_KEPT = 100_000
 """How many records are kept back at most, over all splits: more of a split is not fetched."""
@@ -84,10 +84,10 @@ class Arrivals:
             messages, times = messages[start:end], times[start:end]
         if messages:
             latest = None if self._future_ms is None else self._wall_ms() + self._future_ms
-            stretch, left_out = credible(messages, times, latest)
+            records, left_out = credible(messages, times, latest)
             self.left_out += left_out
             self.fetched += len(messages)
-            split.take(stretch)
+            split.take(records)
 
 
 def _has_error(messages: list[Any]) -> bool:

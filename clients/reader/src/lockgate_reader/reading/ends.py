@@ -37,7 +37,7 @@ class Ends:
                 self._take({split.key: split for split in splits})
                 self._asked = {}
                 self._next_ms = now + ASK_AGAIN_MS
-        elif now >= self._next_ms and (keys := [split.key for split in splits if not split.stretches]):
+        elif now >= self._next_ms and (keys := [split.key for split in splits if not split.fetched]):
             self._asked_at = (now, self._wall_ms())
             self._asked = self._ask(keys)
 

@@ -245,9 +245,9 @@ def reach(splits: Sequence[OpenSplit], is_silent: Callable[[OpenSplit], bool], w
     `watermark`.
     """
     highest = [
-        max((stretch.highest for stretch in split.stretches), default=watermark)
+        max((records.highest for records in split.fetched), default=watermark)
         for split in splits
-        if split.stretches or not is_silent(split)
+        if split.fetched or not is_silent(split)
     ]
     return max(watermark, min(highest, default=watermark))
 

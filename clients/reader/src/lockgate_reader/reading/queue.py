@@ -2,7 +2,7 @@
 
 A split is *ready* while nobody has looked at its first record. A look either admits records up to
 the ceiling, or finds the first one above it: the split is then *kept back*, until the ceiling
-reaches that record. Ready splits take turns, so that none stretches far ahead of the others.
+reaches that record. Ready splits take turns, so that none fetched far ahead of the others.
 """
 
 import heapq
@@ -11,38 +11,38 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
+from lockgate_reader.reading.fetched import FetchedRecords
 from lockgate_reader.reading.split import OpenSplit
-from lockgate_reader.reading.stretches import Stretch
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Records of one split that may go out: those of `stretch` up to the index `end`."""
+    """Records that may go out: those of `records` up to the index `end`."""
 
     split: OpenSplit
-    stretch: Stretch
+    records: FetchedRecords
     end: int
 
     @property
     def count(self) -> int:
         """How many records it has."""
-        return self.end - self.stretch.at
+        return self.end - self.records.at
 
     @property
     def messages(self) -> list[Any]:
         """The records."""
-        return self._of(self.stretch.messages)
+        return self._of(self.records.messages)
 
     @property
     def times(self) -> list[int]:
         """Their event times."""
-        return self._of(self.stretch.times)
+        return self._of(self.records.times)
 
     def _of(self, column: list[T]) -> list[T]:
-        whole = self.stretch.at == 0 and self.end == len(column)
-        return column if whole else column[self.stretch.at : self.end]
+        whole = self.records.at == 0 and self.end == len(column)
+        return column if whole else column[self.records.at : self.end]
 
 
 class SplitQueue:
@@ -55,7 +55,7 @@ class SplitQueue:
 
     def add(self, split: OpenSplit) -> None:
         """A split has records. One that is kept back stays so."""
-        if split.stretches and not split.queued and split.next_time is None and not split.halted:
+        if split.fetched and not split.queued and split.next_time is None and not split.halted:
             split.queued = True
             self._ready.append(split)
 
@@ -72,18 +72,18 @@ class SplitQueue:
         """
         while self._ready:
             split = self._ready[0]
-            if not split.stretches or split.halted:
+            if not split.fetched or split.halted:
                 self._ready.popleft()
                 split.queued = False
                 continue
-            stretch = split.stretches[0]
-            end = stretch.admitted(ceiling, most)
-            if end > stretch.at:
+            records = split.fetched[0]
+            end = records.admitted(ceiling, most)
+            if end > records.at:
                 self._ready.rotate(-1)
-                return Piece(split, stretch, end)
+                return Piece(split, records, end)
             self._ready.popleft()
             split.queued = False
-            split.next_time = stretch.times[stretch.at]
+            split.next_time = records.times[records.at]
             heapq.heappush(self._kept_back, (split.next_time, next(self._order), split))
             return split
         return None

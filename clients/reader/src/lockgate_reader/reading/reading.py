@@ -1,10 +1,9 @@
 """One reader at work: fetch, let go out what the ceiling admits, account for it, exchange.
 
-    fetch ──► stretches of each split ──► queue ──► piece ──► the program, record by record
+    fetch ──► records of each split ──► queue ──► piece ──► the program, record by record
                                        ▲                       │ what has gone out
                                  ceiling                       ▼
-    place ◄──── state, orders ────► reader ◄──── SourceOperator: watermarks, idleness, pauses,
-    modes
+    place ◄──── state, orders ────► reader ◄──── SourceOperator
 
 **Order of things.** The program gets a piece: records of one split, none above the ceiling. Only
 then does the source operator get them (`source_reader`). Timers fire between pieces, never within
@@ -230,9 +229,9 @@ class RunningReader:
         messages, times = piece.messages, piece.times
         if count < piece.count:
             messages, times = messages[:count], times[:count]
-        highest = piece.stretch.highest if count == len(piece.stretch.messages) else max(times)
+        highest = piece.records.highest if count == len(piece.records.messages) else max(times)
         self.reader.gone.append((split, HandedOut(messages, times, highest)))
-        split.gone(piece.stretch, count)
+        split.gone(piece.records, count)
         self.handed_out += count
         self._moved = True
         self._size.took(count, self.now_ms())
@@ -245,7 +244,7 @@ class RunningReader:
             self._account()
 
     def position(self, split: OpenSplit) -> int:
-        """The next offset of a split to go out, also while one of its stretches is going out."""
+        """The next offset of a split to go out, also while one of its fetched is going out."""
         if self._piece is not None and self._piece.split is split:
             count = self._piece.count - length_hint(self._going)
             return split.position if not count else int(self._piece.messages[count - 1].offset()) + 1
@@ -323,9 +322,9 @@ class RunningReader:
 
     def _keep_back(self, split: OpenSplit) -> None:
         """Tells the operator of the record that the ceiling keeps back."""
-        stretch = split.stretches[0]
+        records = split.fetched[0]
         self.reader.gone.append(
-            (split, HandedOut((), (), kept_back=stretch.messages[stretch.at], kept_back_time=stretch.times[stretch.at]))
+            (split, HandedOut((), (), kept_back=records.messages[records.at], kept_back_time=records.times[records.at]))
         )
         self._moved = True
         self._account()

@@ -1,7 +1,7 @@
-"""The reader that the source operator stretches (`lockgate.flink.source.reader`).
+"""The reader that the source operator fetched (`lockgate.flink.source.reader`).
 
 The operator polls a reader for records. Here the records have gone out to the program before:
-`poll_next` gives the operator what has gone out since its last call, stretch by stretch. So the
+`poll_next` gives the operator what has gone out since its last call, split by split. So the
 operator's watermarks never run ahead of the program.
 """
 
@@ -18,7 +18,7 @@ from lockgate_reader.reading.split import OpenSplit
 class SplitReader:
     """A `SourceReader` of Kafka splits. `opened` is called with the splits that were added,
     `paused` with the names of those to pause and to resume. `position`: the next offset of a split,
-    also while one of its stretches is going out.
+    also while one of its fetched is going out.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MIN
 from lockgate_reader.place import HeldSplit
-from lockgate_reader.reading.stretches import Stretch, first_at
+from lockgate_reader.reading.fetched import FetchedRecords, first_at
 
 Key = tuple[str, int]
 
@@ -25,6 +25,7 @@ class OpenSplit:
 
     __slots__ = (
         "end",
+        "fetched",
         "fetching",
         "halted",
         "kept",
@@ -38,7 +39,6 @@ class OpenSplit:
         "silent_since",
         "silent_until",
         "stop",
-        "stretches",
     )
 
     def __init__(self, split: KafkaPartitionSplit, number: int, start: int, stop: int | None) -> None:
@@ -47,7 +47,7 @@ class OpenSplit:
         self.number = number
         self.position = start
         self.stop = stop
-        self.stretches: deque[Stretch] = deque()
+        self.fetched: deque[FetchedRecords] = deque()
         self.kept = 0
         self.next_time: int | None = None
         self.halted = self.queued = self.past_stop = False
@@ -68,23 +68,23 @@ class OpenSplit:
             end = first_at(messages, self.stop)
         return start, max(start, end)
 
-    def take(self, stretch: Stretch) -> None:
+    def take(self, records: FetchedRecords) -> None:
         """Keeps records that were fetched."""
-        self.stretches.append(stretch)
-        self.kept += stretch.left
+        self.fetched.append(records)
+        self.kept += records.left
         self.silent_since = None
 
-    def gone(self, stretch: Stretch, count: int) -> None:
-        """Notes that the next `count` records of its first stretch have gone out."""
-        self.position = stretch.messages[stretch.at + count - 1].offset() + 1
-        stretch.at += count
+    def gone(self, records: FetchedRecords, count: int) -> None:
+        """Notes that the next `count` records of its first fetch have gone out."""
+        self.position = records.messages[records.at + count - 1].offset() + 1
+        records.at += count
         self.kept -= count
-        if not stretch.left:
-            self.stretches.popleft()
+        if not records.left:
+            self.fetched.popleft()
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
         """Takes Kafka's answer that the split ends at `end`, and when Kafka was asked."""
-        if not self.stretches and end <= max(self.position, self.end or 0):
+        if not self.fetched and end <= max(self.position, self.end or 0):
             self.silent_until = asked
             if self.silent_since is None:
                 self.silent_since = asked[0]
@@ -94,12 +94,12 @@ class OpenSplit:
     @property
     def at_end(self) -> bool:
         """Whether all that Kafka had was read when it was last asked."""
-        return self.silent_since is not None and not self.stretches
+        return self.silent_since is not None and not self.fetched
 
     @property
     def finished(self) -> bool:
         """Whether it was read to its stopping offset."""
-        if self.stop is None or self.stretches:
+        if self.stop is None or self.fetched:
             return False
         return self.past_stop or max(self.position, self.end or 0) >= self.stop
 

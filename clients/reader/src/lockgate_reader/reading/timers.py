@@ -1,6 +1,6 @@
 """Time for the source operator: a clock and timers that only the reading thread moves.
 
-Nothing here stretches by itself. The reader calls `fire_due` between two records. While the program
+Nothing here goes by itself. The reader calls `fire_due` between two records. While the program
 works on a record, no timer fires, and the operator's clock stands still (`pause`): a program that
 is slow makes no split idle. A period that was missed is left out.
 """

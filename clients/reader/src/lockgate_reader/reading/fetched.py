@@ -1,8 +1,9 @@
-"""Stretches: consecutive records of one split, as they were fetched, with their event times. Pure.
+"""Fetched records: consecutive ones of one split, as they were fetched, with their event times.
+Pure.
 
 A record goes out if its event time is not above the ceiling. In a split records go out in the order
-of their offsets, so the first record above the ceiling keeps all behind it back. That a whole
-stretch may go out is one comparison, with its highest event time.
+of their offsets, so the first record above the ceiling keeps all behind it back. That all of
+them may go out is one comparison, with its highest event time.
 
 An event time that is not credible does not take part: Kafka's -1, and what lies further ahead of
 the clock than `future_bound`. Such a record goes out with its neighbours. In `times` it stands as
@@ -15,7 +16,7 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 
 
-class Stretch:
+class FetchedRecords:
     """Records of one split, in the order of their offsets, the first `at` of which are gone.
     `times`: an event time for each, ms. `highest`: the highest of them.
     """
@@ -42,15 +43,15 @@ class Stretch:
         return next((place for place in range(self.at, end) if times[place] > ceiling), end)
 
 
-def credible(messages: list[Any], times: list[int], latest: int | None) -> tuple[Stretch, int]:
-    """A stretch, with `NO_TIMESTAMP` for each event time that does not take part, and how many
-    those are. `latest`: the highest that takes part, ms; None for no bound.
+def credible(messages: list[Any], times: list[int], latest: int | None) -> tuple[FetchedRecords, int]:
+    """Fetched records, with `NO_TIMESTAMP` for each event time that does not take part, and how
+    many those are. `latest`: the highest that takes part, ms; None for no bound.
     """
     highest = max(times)
     if min(times) >= 0 and (latest is None or highest <= latest):
-        return Stretch(messages, times, highest), 0
+        return FetchedRecords(messages, times, highest), 0
     kept = [time if time >= 0 and (latest is None or time <= latest) else NO_TIMESTAMP for time in times]
-    return Stretch(messages, kept), kept.count(NO_TIMESTAMP)
+    return FetchedRecords(messages, kept), kept.count(NO_TIMESTAMP)
 
 
 def first_at(messages: Sequence[Any], offset: int) -> int:
