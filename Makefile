@@ -15,7 +15,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit helm-test long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,8 +53,8 @@ docs: $(READY) ## these pages as a site, in build/site; a broken link or any oth
 docs-serve: $(READY) ## the site at http://localhost:8000, made anew as you write
 	@$(BIN)/python -m website.build serve
 
-dist: $(READY) ## wheels and sdists of what is released, in build/dist, each checked; VERSION has the version
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine
+dist: $(READY) ## wheels and sdists of what is released, each checked, and SBOMs, in build/dist; VERSION has the version
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine cyclonedx-bom==7.5.0
 	@$(BIN)/python release/version.py
 	@$(BIN)/python release/dist.py
 
@@ -63,6 +63,11 @@ helm-test: $(READY) ## the Helm chart: lint, the recorded manifests, Kubernetes'
 	  echo "building Helm …"; GOBIN=$(CURDIR)/build/bin go install helm.sh/helm/v3/cmd/helm@v3.19.2; }
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt kubernetes-validate==1.37.0
 	@$(BIN)/python -m pytest -m long tests/deploy $(ARGS)
+
+lint-workflows: $(READY) ## the workflow files of the forge, by actionlint; builds it where there is none
+	@command -v actionlint >/dev/null || [ -x build/bin/actionlint ] || { command -v go >/dev/null || { echo "no actionlint, and no Go to build it with" >&2; exit 1; }; \
+	  echo "building actionlint …"; GOBIN=$(CURDIR)/build/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; }
+	@PATH=$(CURDIR)/build/bin:$$PATH actionlint
 
 audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources, secrets in the tree and its history
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 detect-secrets==1.5.0 pip-audit==2.10.1

@@ -12,18 +12,26 @@ RUN python -m venv --without-pip /opt/lockgate \
  && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/coordinator \
  && pip --python /opt/lockgate/bin/python install --no-index --no-deps /src/wheels/*.whl
 
+# Python, the environment and the libraries that they are linked to, and nothing else: no shell, no package manager.
+COPY deploy/docker/rootfs.sh /src/
+RUN /src/rootfs.sh /rootfs /opt/lockgate
 
-FROM python:3.12-slim
 
-# Where the sources are published: docker build --build-arg SOURCE=https://…
+FROM scratch
+
+# Where the sources are published, which commit, which version: docker build --build-arg SOURCE=https://… --build-arg REVISION=…
 ARG SOURCE=""
+ARG REVISION=""
+ARG VERSION=""
 LABEL org.opencontainers.image.title="lockgate coordinator" \
       org.opencontainers.image.description="Collects the watermarks of readers and announces how far each may read ahead" \
       org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-COPY --from=build /opt/lockgate /opt/lockgate
-ENV PATH=/opt/lockgate/bin:$PATH PYTHONUNBUFFERED=1
+COPY --from=build /rootfs /
+ENV PATH=/opt/lockgate/bin:/usr/local/bin PYTHONUNBUFFERED=1 LANG=C.UTF-8 SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 USER 10001:10001
 EXPOSE 8080
 

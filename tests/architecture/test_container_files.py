@@ -30,3 +30,13 @@ def test_every_container_file_is_looked_at() -> None:
     assert FILES[-1].name == "docker-compose.yml"
     assert named <= {str(file.relative_to(CHECKOUT)) for file in FILES} - {"docker-compose.yml"}
     assert len(FILES) >= 5
+
+
+def test_every_image_of_somebody_else_is_pinned_to_a_minor_version_or_to_a_release_of_debian() -> None:
+    pinned = re.compile(r"[a-z0-9./-]+:(v?\d+\.\d+(\.\d+)?(-slim)?|trixie-slim)")
+    for file in FILES:
+        text = file.read_text(encoding="utf-8")
+        stages = set(re.findall(r"(?m)^FROM \S+ AS (\S+)", text))
+        named = re.findall(r"(?m)^FROM (\S+)", text) + re.findall(r"(?m)^\s+image: (\S+)", text)
+        own = {each for each in named if each in stages or each == "scratch" or each.startswith("lockgate-")}
+        assert [each for each in named if each not in own and not pinned.fullmatch(each)] == [], file
