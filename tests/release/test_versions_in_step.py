@@ -40,9 +40,18 @@ def test_every_package_and_what_it_needs_of_ours_is_at_the_version_of_the_file(r
     wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
     declared = releases.declared()
     for client in ("clients/spark", "clients/reader"):
-        assert len(declared[client]) == 3, "its own, and those of lockgate and of lockgate-client"
+        assert len(declared[client]) == 3, "its own, and those of lockgate and of lockgate-http"
     assert {found for each in declared.values() for found in each} == {wanted}
-    assert {version(f"lockgate{name}") for name in ("", "-coordinator", "-client", "-spark", "-reader")} == {wanted}
+    assert {version(f"lockgate{name}") for name in ("", "-coordinator", "-http", "-spark", "-reader")} == {wanted}
+
+
+def test_no_package_needs_one_of_a_strangers_that_begins_like_ours(releases: ModuleType) -> None:
+    texts = {each: (CHECKOUT / each / "pyproject.toml").read_text(encoding="utf-8") for each in releases.EVERYWHERE}
+    ours = {re.findall(r'(?m)^name = "([^"]+)"$', text)[0] for text in texts.values()}
+    needed = {name for text in texts.values() for name in re.findall(r'"(lockgate[\w-]*)[=<>\["]', text)}
+
+    assert "lockgate-client" not in ours, "a stranger's package has that name in the registry of all"
+    assert needed <= ours
 
 
 def test_a_new_version_is_written_everywhere(releases: ModuleType, copy: Path) -> None:
