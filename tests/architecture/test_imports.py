@@ -118,7 +118,7 @@ FLOORS = {
         {"errors", "clock", "place", "signals"},
         {"config"},
         {"kafka"},
-        {"reading"},
+        {"reading", "group"},
         {"telemetry", "columns"},
         {"consumer"},
         {"__init__"},

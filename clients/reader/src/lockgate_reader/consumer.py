@@ -50,7 +50,10 @@ class AlignedConsumer:
     `discovery_interval`: how often new partitions are looked for (0: never). `commit_interval`: how
     often what has gone out, and was worked on, is committed to Kafka (default: only by `commit`).
 
-    `coordinator`, `source`: the group, and this consumer's name in it. `on_assigned`: called with
+    `coordinator`, `source`: the group, and this consumer's name in it; the consumers of one name
+    share its splits, by their `capacity`. `snapshot_interval`: how often the coordinator gets the
+    positions (default: with each report). `subtask`: this consumer's number among them (default:
+    the first that is free). `on_assigned`: called with
     the splits that the reader begins to hold; it may return positions, by topic and partition.
     `on_revoked`: called before splits are given back. `on_source_event`: called with what the
     source's enumerator sends.
@@ -84,6 +87,9 @@ class AlignedConsumer:
         discovery_interval: Length = "1 minute",
         commit_interval: Length | None = None,
         coordinator: Coordinator | None = None,
+        snapshot_interval: Length | None = None,
+        subtask: int | None = None,
+        capacity: int = 1,
         on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None,
         on_revoked: Callable[[Sequence[HeldSplit]], None] | None = None,
         on_source_event: Callable[[object], None] | None = None,
@@ -103,6 +109,9 @@ class AlignedConsumer:
             discovery_interval=discovery_interval,
             commit_interval=commit_interval,
             coordinator=coordinator,
+            snapshot_interval=snapshot_interval,
+            subtask=subtask,
+            capacity=capacity,
         )
         self._callbacks = Callbacks(on_assigned, on_revoked, on_source_event)
         self._restored: list[KafkaPartitionSplit] = []
@@ -297,7 +306,9 @@ class AlignedConsumer:
     def _place(self) -> Place:
         options = self._options
         if options.coordinator is not None:
-            raise ConfigurationError("AlignedConsumer(coordinator): groups are not there yet; leave it out")
+            from lockgate_reader.group import place_of
+
+            return place_of(options.coordinator, options)
         return Alone(
             monotonic_ms,
             start=_STARTS[options.starting_offsets],
