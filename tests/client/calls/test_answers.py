@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_client.calls.answers import Answer, NotACoordinator, NotRegistered, Problem, Stale, Unreachable, refusal
+from lockgate_client.calls.answers import (
+    Answer,
+    Busy,
+    NotACoordinator,
+    NotRegistered,
+    Problem,
+    Stale,
+    Unreachable,
+    refusal,
+)
 from lockgate_client.errors import AccessDenied, AlignmentError, CoordinatorRefused
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
@@ -59,7 +68,7 @@ def test_a_retry_after_beyond_all_bounds_is_only_very_long() -> None:
         (404, "about:blank", NotACoordinator, None),
         (302, "", NotACoordinator, None),
         (409, "urn:lockgate:stale-epoch", Stale, None),
-        (409, "urn:lockgate:reader-busy", CoordinatorRefused, None),
+        (409, "urn:lockgate:reader-busy", Busy, None),
         (401, "", AccessDenied, None),
         (403, "", AccessDenied, None),
         (413, "urn:lockgate:too-large", CoordinatorRefused, None),

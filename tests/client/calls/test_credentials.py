@@ -77,7 +77,7 @@ def test_a_client_that_is_refused_is_told_why_and_what_to_set(
     whose: Callable[[Authority, Path], Shown | None],
     told: str,
 ) -> None:
-    remedy = r"; Coordinator\(cert=…, key=…\) must be a certificate of an authority that it knows"
+    remedy = r"\. Set Coordinator\(cert=…, key=…\) to a certificate of an authority that the coordinator knows"
     with (
         client(served.url, known, whose(known, tmp_path)) as one,
         pytest.raises(Untrusted, match=rf"^{served.url} refuses this client: {told}{remedy}$"),

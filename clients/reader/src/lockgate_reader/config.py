@@ -78,7 +78,7 @@ class Options(Named):
         if self.max_drift_ms <= self.disorder_ms:
             raise ConfigurationError(
                 f"AlignedConsumer(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
-                "than disorder, and than 0"
+                "than disorder, and greater than 0"
             )
 
     @property

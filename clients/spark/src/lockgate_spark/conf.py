@@ -122,7 +122,8 @@ def _laid_over(
     missing = [key for key, name in keys.items() if name in ("url", "group") and values.get(name) is None]
     if missing:
         raise ConfigurationError(
-            f"{', '.join(missing)}: not set, and align() was given no Coordinator that {_set(keys, conf)} could change"
+            f"{', '.join(missing)}: not set, and the code gives align() no Coordinator; set it beside "
+            f"{_set(keys, conf)}"
         )
     return _built(lambda: Coordinator(**values), keys, conf, where)
 

@@ -124,7 +124,7 @@ class Alignment(Named):
         if drift <= disorder:
             raise ConfigurationError(
                 f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
-                "than disorder, and than 0"
+                "than disorder, and greater than 0"
             )
         return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
 

@@ -132,7 +132,9 @@ class Problem:
 
 def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None = None) -> AlignmentError:
     """The exception for an error answer of `url`."""
-    quoted = f"{problem.status} {problem.type} {problem.detail}".strip()[:_MOST_QUOTED]
+    kind = f" ({problem.type})" if problem.type else ""
+    said = f": {problem.detail}" if problem.detail else ""
+    quoted = f"{problem.status}{kind}{said}"[:_MOST_QUOTED]
     if problem.status in _PASSING:
         return Unreachable(f"{url} answered {quoted}", passing=True, asked_wait_s=asked_wait_s)
     if problem.status >= 500:
@@ -144,8 +146,8 @@ def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None =
     if problem.status == 409 and problem.type.endswith("reader-busy"):
         return Busy(f"{url} refused with {quoted}")
     if problem.status in (401, 403):
-        needed = f"set Coordinator(token=…) to a token with the role `report` for group {group}"
-        return AccessDenied(f"{url} refused with {quoted}: {needed}")
+        needed = f"Set Coordinator(token=…) to a token with the role `report` for group {group}"
+        return AccessDenied(f"{url} refused with {quoted}. {needed}")
     if 300 <= problem.status < 400:
         return NotACoordinator(
             f"{url} answered {quoted}: redirects are not followed; Coordinator(url=…) must be the coordinator's "

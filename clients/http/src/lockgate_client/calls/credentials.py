@@ -111,15 +111,18 @@ def distrust(error: Exception, url: str) -> str | None:
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
     if isinstance(cause, ssl.SSLCertVerificationError):
-        remedy = "Coordinator(ca=…) must be the file of the CA that signed it, and the host one that it names"
-        return f"the certificate of {url} is not trusted: {cause.verify_message}; {remedy}"
+        remedy = (
+            "Set Coordinator(ca=…) to the file of the CA that signed it, and Coordinator(url=…) to a host that the "
+            "certificate names"
+        )
+        return f"the certificate of {url} is not trusted: {cause.verify_message}. {remedy}"
     if cause is None:
         return None
     if cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
         return f"{url} does not speak TLS; is it http://?"
     if (refused := refusal(cause.reason)) is not None:
-        remedy = "Coordinator(cert=…, key=…) must be a certificate of an authority that it knows"
-        return f"{url} refuses this client: {refused}; {remedy}"
+        remedy = "Set Coordinator(cert=…, key=…) to a certificate of an authority that the coordinator knows"
+        return f"{url} refuses this client: {refused}. {remedy}"
     return None
 
 

@@ -24,5 +24,7 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
             raise ConfigurationError(str(error)) from None
         except Unreachable as error:
             log.warning(
-                "%s. The %s will wait for it. Does it run, and is Coordinator(url=…) right?", error, agreement.asker
+                "%s. The %s will wait for the coordinator. Does it run, and is Coordinator(url=…) right?",
+                error,
+                agreement.asker,
             )

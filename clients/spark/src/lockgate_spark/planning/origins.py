@@ -45,9 +45,8 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
 
 def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -> None:
     finding = (
-        f'withWatermark("{found.column}", …) stands on aligned streams and on one that is not: {stream.text}. It '
-        "follows whichever is"
-        " ahead, so that rows of the others, and of that one, can be late and dropped."
+        f'withWatermark("{found.column}", …) is over aligned streams and over one that is not: {stream.text}. '
+        "Spark goes by the stream that is ahead, so rows of all of them can be late and dropped."
     )
     if stream.reader is None:
         log.warning(
@@ -56,7 +55,9 @@ def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -
     elif alignment.observes or alignment.other_event_time == "warn":
         log.warning("%s %s", finding, _aligned(stream))
     else:
-        raise UnsupportedQuery(f'{finding} {_aligned(stream)}; Alignment(other_event_time="warn") lets it be')
+        raise UnsupportedQuery(
+            f'{finding} {_aligned(stream)}. Alignment(other_event_time="warn") lets the query run as it is'
+        )
 
 
 def _under_the_highest(found: QueryWatermark, stream: Unaligned) -> None:

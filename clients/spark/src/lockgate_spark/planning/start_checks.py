@@ -139,8 +139,8 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
 def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:
     aligned = "Alignment(event_time)" if text == KAFKAS else "Kafka's record timestamp"
     finding = (
-        f'withWatermark("{found.column}", …) stands on {text}, and what is aligned is {aligned}: its rows can be '
-        "late and dropped"
+        f'withWatermark("{found.column}", …) is on {text}, but what is aligned is {aligned}: rows can be late and '
+        "dropped"
     )
     if alignment.observes or alignment.other_event_time == "warn":
         log.warning("%s", finding)
@@ -151,7 +151,8 @@ def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) ->
         else "set Alignment(event_time=…) to that expression over Kafka's columns"
     )
     raise UnsupportedQuery(
-        f'{finding}. Put the watermark on what is aligned, or {what}; Alignment(other_event_time="warn") lets it be'
+        f"{finding}. Put the watermark on what is aligned, or {what}. "
+        'Alignment(other_event_time="warn") lets the query run as it is'
     )
 
 

@@ -77,7 +77,7 @@ class Guard:
             return Forbidden(f"this needs a token with the role {rule.role}; {token.name!r} has {token.role}")
         if token.groups is not None and (rule.everything or (group is not None and not token.may_touch(group))):
             needed = "all groups" if group is None or rule.everything else f"the group {group!r}"
-            return Forbidden(f"this needs a token for {needed}; {token.name!r} is not one")
+            return Forbidden(f"this needs a token for {needed}; the token {token.name!r} is for others")
         scope[TOKEN] = token
         return None
 

@@ -239,7 +239,7 @@ class CoordinatorClient:
             info = self._http.get("/openapi.json").json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {version('lockgate-coordinator')}"
         except (httpx.HTTPError, ValueError, LookupError, TypeError):
-            return "it is another service, or another version: is --url right?"
+            return "is it another service, or another version? Check --url"
 
 
 def _near(name: str, existing: Iterable[str]) -> list[str]:

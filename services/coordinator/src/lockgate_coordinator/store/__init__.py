@@ -35,5 +35,5 @@ def open_store(
     from lockgate_coordinator.store.redis import RedisStore
 
     if scheme not in addresses.SCHEMES:
-        raise InvalidStoreAddress(f"{EXPECTED}, with one of these schemes")
+        raise InvalidStoreAddress(f"{EXPECTED}; {scheme}:// is none of these")
     return RedisStore(addresses.parse(address, environment), fast)
