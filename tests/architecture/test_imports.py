@@ -25,7 +25,7 @@ ARROWS = {
 }
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
-    "lockgate_coordinator": {"wire", "group", "simulate"},
+    "lockgate_coordinator": {"wire", "group", "enumerator", "flink", "simulate"},
     "lockgate_client": {"wire"},
     "lockgate_spark": {"wire", "plan"},
     "lockgate_reader": {"wire", "flink"},

@@ -16,6 +16,7 @@ from lockgate.wire.events import (
     SplitProgress,
     SplitReport,
 )
+from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitExchange
 from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
@@ -73,6 +74,10 @@ def test_the_body_of_each_route_is_described_with_every_field_that_is_taken() ->
         f"{of_source}/progress": ProgressEvent,
     }
     assert set(bodies.pop(f"PUT {of_source[5:]}/pause")) == {"reason"}
+    assert set(bodies.pop(f"POST {of_source[5:]}/events")) == names(SourceEventToReaders)
+    assert set(bodies.pop(f"PUT {of_source[5:]}/splits")) == {"serializer_version", *names(DiscoveredSplits)}
+    exchange = bodies.pop(f"{of_source}/readers/{{subtask}}/splits")
+    assert set(exchange) == {"serializer_version", *names(SplitExchange)}
     assert {route: set(body) for route, body in bodies.items()} == {
         route: names(event) for route, event in expected.items()
     }

@@ -19,6 +19,8 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.wire.split_codec import split_to_text
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
@@ -85,7 +87,7 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: S
     @given(case=operation.as_strategy(generation_mode=mode), known=st.booleans(), role=roles)
     def each(case: Any, known: bool, role: str) -> None:
         if mode is GenerationMode.POSITIVE:
-            case.body = _whole(case.body)
+            case.body = _whole(_real(case.body))
             if known:
                 _to_the_known_reader(case, epoch)
         rejects_alone = (
@@ -187,8 +189,31 @@ def _whole(body: Any) -> Any:
     return [_whole(item) for item in body] if isinstance(body, list) else body
 
 
+SPLIT = split_to_text(KafkaPartitionSplit("orders", 0, 7))
+LISTS = ("held", "given_back", "finished")
+
+
+def _real(body: Any) -> Any:
+    """To JSON Schema any text is a split, any number one that was given out, and a report in an
+    exchange may be another reader's.
+    """
+    if not isinstance(body, dict) or not {"held", "splits"} & body.keys() or isinstance(body.get("splits"), dict):
+        return body
+    named = {key: [{**each, "split": SPLIT, "assignment": 1} for each in body[key][:1]] for key in LISTS if key in body}
+    found = [body, body.get("discovered") or {}]
+    for each in found:
+        if "splits" in each:
+            each["splits"] = [SPLIT for _ in each["splits"]]
+    return {
+        **body,
+        **named,
+        **({"seen": 1} if "seen" in body else {}),
+        **({"report": None} if "report" in body else {}),
+    }
+
+
 def _to_the_known_reader(case: Any, epoch: int) -> None:
     known = {"group": "g", "source": "s", "subtask": 0}
     case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
     if isinstance(case.body, dict) and "epoch" in case.body:
-        case.body |= {"subtask": 0, "epoch": epoch}
+        case.body |= {"epoch": epoch} if "held" in case.body else {"subtask": 0, "epoch": epoch}

@@ -33,13 +33,14 @@ from lockgate_coordinator.api import (
     readers,
     reports,
     source_pauses,
+    splits,
 )
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, journal, source_pauses, readers, reports, alignment_events, caller, health, metrics_page)
+SUBJECTS = (groups, journal, source_pauses, readers, reports, splits, alignment_events, caller, health, metrics_page)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]
@@ -55,6 +56,10 @@ NEEDS = {
     "current": Role.READ,
     "events": Role.READ,
     "openapi": Role.READ,
+    "inspect": Role.READ,
+    "news": Role.READ,
+    "exchange": Role.REPORT,
+    "mail": Role.REPORT,
     "report": Role.REPORT,
     "report_all": Role.REPORT,
     "progress": Role.REPORT,
@@ -79,6 +84,7 @@ PARTS = st.sampled_from(
         "progress",
         "alignment",
         "events",
+        "splits",
         "livez",
         "%2e%2e",
         "..",
@@ -96,6 +102,10 @@ ENDS = st.sampled_from(
         "/sources/s/readers/0",
         "/sources/s/watermarks",
         "/sources/s/progress",
+        "/sources/s/splits",
+        "/sources/s/events",
+        "/sources/s/readers/0/splits",
+        "/sources/s/readers/0/events",
         "/watermarks",
         "/alignment",
         "/alignment/events",

@@ -122,10 +122,14 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Enumera
     return work.result()
 
 
-def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int) -> Enumerator:
-    """The enumerator with one more SourceEvent to its readers."""
+def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
+    """The enumerator with one more SourceEvent to its readers. The same object where it has the
+    event of this `id`.
+    """
+    if id and any(each.id == id for each in enumerator.to_readers):
+        return enumerator
     number = tick(enumerator.last_number, now_ms)
-    mailed = (*enumerator.to_readers, MailedEvent(number=number, text=text, subtask=subtask))
+    mailed = (*enumerator.to_readers, MailedEvent(number=number, text=text, subtask=subtask, id=id))
     return replace(enumerator, last_number=number, to_readers=mailed[-SOURCE_EVENTS_KEPT:])
 
 

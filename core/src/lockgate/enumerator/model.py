@@ -65,11 +65,14 @@ class SplitReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
-    """A SourceEvent to readers, as JSON text. `subtask`: None for all."""
+    """A SourceEvent to readers, as JSON text. `subtask`: None for all. `id`: the same in each
+    repetition; empty for an event that nobody repeats.
+    """
 
     number: int
     text: str
     subtask: int | None = None
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,6 +139,19 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int, heari
     return _with_heard(group, {key: merged}, now_ms)
 
 
+def renew(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
+    """Renews the lease, as a report does, and changes nothing else. Raises as `report`."""
+    check_epoch(group, source, subtask, epoch)
+    key = (source, subtask)
+    group = after_silence(group, now_ms)
+    return _with_heard(group, {key: replace(group.readers[key], heard_at=now_ms, excused=False, lost=False)}, now_ms)
+
+
+def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
+    """Raises `UnknownSource`, `UnknownReader` or `StaleEpoch` for a reader that may not speak."""
+    _current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
+
+
 def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
     """Takes the reader out of the group at once. Raises `UnknownSource`, `UnknownReader`,
     `StaleEpoch`.

@@ -27,6 +27,7 @@ from lockgate.wire.split_events import (
     NumberedSourceEvent,
     NumberedSplit,
     SourceEvent,
+    SourceEventToReaders,
     SplitAnswer,
     SplitExchange,
     StoppedSplit,
@@ -183,13 +184,17 @@ def discovered_in_steps(value: object) -> Steps[DiscoveredSplits]:
     return found
 
 
-def source_event_from_json(value: object) -> tuple[Mapping[str, Any], int | None]:
-    """A SourceEvent to readers, and to which subtask; None: to all."""
+def source_event_from_json(value: object) -> SourceEventToReaders:
+    """A SourceEvent to readers, as a body of its own."""
     taken = Fields(value)
-    event, subtask = _event(taken), taken.integer_or_none("subtask", low=0)
+    event = SourceEventToReaders(
+        event=_event(taken),
+        subtask=taken.integer_or_none("subtask", low=0),
+        id=taken.text("id", default="", most=ID_LIMIT),
+    )
     taken.refuse_others()
     taken.finish()
-    return event, subtask
+    return event
 
 
 def assigned_to_json(splits: Iterable[NumberedSplit]) -> list[Json]:

@@ -65,6 +65,17 @@ class SourceEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceEventToReaders:
+    """An event of the source's own for its readers. `subtask`: None for all. `id`: the same in each
+    repetition; empty where there is none.
+    """
+
+    event: Mapping[str, Any]
+    subtask: int | None = None
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSourceEvent:
     """An event of the source's own, to a reader. Later ones have higher numbers."""
 

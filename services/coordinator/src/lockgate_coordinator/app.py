@@ -26,6 +26,7 @@ from lockgate_coordinator.api import (
     readers,
     reports,
     source_pauses,
+    splits,
 )
 from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_coordinator.fast.lean_reports import LeanReports
@@ -101,7 +102,18 @@ def create_app(
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
-    for subject in (groups, journal, source_pauses, readers, reports, alignment_events, caller, health, metrics_page):
+    for subject in (
+        groups,
+        journal,
+        source_pauses,
+        readers,
+        reports,
+        splits,
+        alignment_events,
+        caller,
+        health,
+        metrics_page,
+    ):
         app.include_router(subject.router)
     pages = Pages() if settings.dashboard else None
     if pages is not None:

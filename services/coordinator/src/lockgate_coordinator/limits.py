@@ -27,8 +27,9 @@ class BodyLimit:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`splits` of a reader; `readers` and `sources` of a group, expected sources included; `groups`
-    of the store; `attributes`: bytes of a reader's owner and attributes in UTF-8.
+    """`splits` of a reader, and of a source that an enumerator assigns; `readers` and `sources` of
+    a group, expected sources included; `groups` of the store; `attributes`: bytes of a reader's
+    owner and attributes in UTF-8.
     """
 
     splits: int = 10_000
@@ -39,8 +40,8 @@ class Limits:
 
     @property
     def report_body(self) -> BodyLimit:
-        """Of a report, a batch and a progress: what a reader with all its splits needs, each under
-        the longest name and with the longest numbers. 4 MiB at least.
+        """Of a report, a batch, a progress, an exchange: what a reader with all its splits needs,
+        each under the longest name and with the longest numbers. 4 MiB at least.
         """
         return BodyLimit(max(4 << 20, 410 * self.splits), max(200_000, 8 * self.splits))
 
@@ -67,6 +68,13 @@ class Limits:
                 self.splits,
                 f"reader {subtask} of source {source!r}",
                 "spread them over several readers, or raise --max-splits",
+            )
+
+    def check_source_splits(self, source: str, splits: int, before: int) -> None:
+        """Raises `LimitReached` for a source whose enumerator would know too many splits."""
+        if splits > max(self.splits, before):
+            raise LimitReached(
+                "splits", self.splits, f"source {source!r}", "divide its topics among sources, or raise --max-splits"
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:

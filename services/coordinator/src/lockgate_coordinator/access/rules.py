@@ -46,10 +46,15 @@ RULES: Final = {
     "DELETE /v1/groups/{group}/sources/{source}/readers/{subtask}": Rule(Role.REPORT, forced_by="force"),
     "POST /v1/groups/{group}/sources/{source}/watermarks": Rule(Role.REPORT),
     "POST /v1/groups/{group}/sources/{source}/progress": Rule(Role.REPORT),
+    "GET /v1/groups/{group}/sources/{source}/splits": Rule(Role.READ),
+    "PUT /v1/groups/{group}/sources/{source}/splits": Rule(Role.ADMIN),
+    "POST /v1/groups/{group}/sources/{source}/events": Rule(Role.REPORT),
+    "POST /v1/groups/{group}/sources/{source}/readers/{subtask}/splits": Rule(Role.REPORT),
+    "GET /v1/groups/{group}/sources/{source}/readers/{subtask}/events": Rule(Role.READ),
 }
 _UNKNOWN: Final = Rule(Role.ADMIN, everything=True)
 _FORCED: Final = Rule(Role.ADMIN)
-_DEEPEST: Final = 8  # parts of the longest path, the empty one before its first slash among them
+_DEEPEST: Final = 9  # parts of the longest path, the empty one before its first slash among them
 _GROUPS: Final = ["", "v1", "groups"]
 
 _Shape = tuple[str, ...]

@@ -26,7 +26,7 @@ MOST_UNANSWERED = 2_000
 not end them takes no more file descriptors.
 """
 
-_WAITING = ("/alignment", "/alignment/events")
+_WAITING = ("/alignment", "/events")
 
 
 class UnderWay:

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.problems import TABLE, Problem
 from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_of, record, ref
+from lockgate_coordinator.api.split_schemas import SPLIT_SCHEMAS
 
 Responses = dict[int | str, dict[str, Any]]
 """The answers of a route by their status, as FastAPI takes them."""
@@ -40,7 +41,7 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """A good answer: `schema` is one of `SCHEMAS`, None for an answer without a body."""
+    """A good answer: `schema` is one of `SCHEMAS` or `SPLIT_SCHEMAS`, None without a body."""
     entry: Json = {"description": description}
     if schema is not None:
         entry["content"] = {"application/json": {"schema": ref(schema)}}
@@ -89,7 +90,7 @@ def install(app: FastAPI) -> None:
     def with_schemas() -> dict[str, Any]:
         document = without()
         document["components"] = {
-            "schemas": {**SCHEMAS, **_problems()},
+            "schemas": {**SCHEMAS, **SPLIT_SCHEMAS, **_problems()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         }
         # a service without tokens needs none, hence the empty alternative

@@ -36,11 +36,13 @@ def frame(event: WatermarkAlignmentEvent) -> bytes:
 
 
 class EventStream(Response):
-    """Sends `events`, and a heartbeat for each None. The stream ends with them."""
+    """Sends `events`, those that are bytes as they are, and a heartbeat for each None. The stream
+    ends with them.
+    """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[WatermarkAlignmentEvent | None, None]) -> None:
+    def __init__(self, events: AsyncGenerator[WatermarkAlignmentEvent | bytes | None, None]) -> None:
         super().__init__()
         self._events = events
 
@@ -57,7 +59,7 @@ class EventStream(Response):
     async def _send_all(self, send: Send) -> None:
         async with aclosing(self._events) as events:
             async for event in events:
-                body = HEARTBEAT if event is None else frame(event)
+                body = HEARTBEAT if event is None else event if isinstance(event, bytes) else frame(event)
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_hex
 
+from lockgate.enumerator.model import Enumerator
 from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
 from lockgate.group import commands, source_pauses
 from lockgate.group.expiry import Expiry, expired_readers, has_expired, without_readers
@@ -25,12 +26,15 @@ from lockgate.wire.events import (
     SplitProgress,
     WatermarkAlignmentEvent,
 )
+from lockgate.wire.split_events import DiscoveredSplits, SplitAnswer, SplitExchange
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import AT_ONCE, CommitQueue, Committed, Look, PreconditionFailed, Reports
+from lockgate_coordinator.service.enumerators import Enumerators, Listed
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.service.sampler import Sampler
+from lockgate_coordinator.service.split_news import SplitNews
 from lockgate_coordinator.store import Loaded, Store
 from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan
 
@@ -91,6 +95,8 @@ class Coordinator:
         self._pulse = pulse or Pulse()
         self._sampler = Sampler(store)
         self._queue = CommitQueue(store, self._committed, fast, self._pulse)
+        self._split_news = SplitNews(store.load_splits, shared=store.shared)
+        self.enumerators = Enumerators(store, limits, self._pulse, self._split_news.changed)
 
     async def configure(
         self, name: str, config: GroupConfig, precondition: Precondition, act: str | None = None
@@ -221,6 +227,36 @@ class Coordinator:
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str | None = None) -> None:
         await self._once(name, partial(_leave, source=source, subtask=subtask, epoch=epoch), act)
+        await self.enumerators.leave(name, source, subtask, epoch)
+
+    async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
+        """One exchange of a reader about its splits, with its report or without."""
+        report = event.report
+        if report is None:
+            committed = await self._queue.submit(name, partial(_renew, source=source, subtask=subtask, event=event))
+        else:
+            self._limits.check_splits(source, subtask, len(report.splits))
+            committed = await self._queue.submit(name, Reports([(source, report)]))
+            for refusal in committed.refusals.values():
+                raise refusal
+        return await self.enumerators.exchange(committed, source, subtask, event)
+
+    async def put_list(self, name: str, source: str, found: DiscoveredSplits) -> Listed:
+        """An operator's list of a source's splits."""
+        return await self.enumerators.put_list(await self.look(name), source, found)
+
+    async def follow_splits(
+        self, name: str, source: str, subtask: int, epoch: int
+    ) -> AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None]:
+        """All news that concern one reader: the group's event and the source's enumerator, each at
+        once and when it has changed; None is a heartbeat. Raises as `follow`, and where the reader
+        is not in the group with this epoch.
+        """
+        committed = await self.look(name)
+        commands.check_epoch(committed.group, source, subtask, epoch)
+        events = await self.follow(name, BEFORE_ALL)
+        interval_s = committed.group.config.update_interval_ms / 2_000
+        return self._split_news.follow(name, source, (subtask, epoch), events, interval_s)
 
     async def evict(self, name: str, source: str, subtask: int, act: str | None = None) -> None:
         with self._evicting(name, source, subtask):
@@ -341,6 +377,12 @@ def _in_parts(event: ProgressEvent) -> list[ProgressEvent]:
         return [event]
     splits = list(event.splits.items())
     return [replace(event, splits=dict(splits[first : first + AT_ONCE])) for first in range(0, len(splits), AT_ONCE)]
+
+
+def _renew(loaded: Loaded, group: Group | None, *, source: str, subtask: int, event: SplitExchange) -> Group:
+    if group is None:
+        raise UnknownGroup(loaded.name)
+    return commands.renew(group, source, subtask, event.epoch, loaded.now_ms)
 
 
 def _resume(group: Group, now_ms: int, *, source: str) -> Group:

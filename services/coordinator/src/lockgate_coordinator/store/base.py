@@ -22,12 +22,20 @@ deleted group. Where the store itself goes back in time, `histories` tells the v
 history from those of another. A group that is loaded unchanged may be the very same object as last
 time. Every store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver
 leave it as `StoreUnavailable`.
+
+The split enumerators of a group's sources are kept beside the group, with versions of their own, so
+that a report costs nothing more. They go with the group:
+
+    load_splits(name)            the enumerators by source, with the store's time and a version
+    commit_splits(loaded, new)   stores `new` if the version is still that of `loaded`, and the
+                                 group is there
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group, tick
 from lockgate.group.leaps import Leap
 
@@ -113,6 +121,26 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadedSplits:
+    """The enumerators of a group's sources at one moment of the store's time. `lost`: the store has
+    lost commits that this process had made or seen. `leaps`: as in `Loaded`.
+    """
+
+    name: str
+    version: int
+    now_ms: int
+    sources: Mapping[str, Enumerator] = field(default_factory=dict)
+    series: str = ""
+    leaps: tuple[Leap, ...] = ()
+    lost: bool = False
+
+    @property
+    def next_version(self) -> int:
+        """The version after a commit of this."""
+        return tick(self.version, self.now_ms)
+
+
+@dataclass(frozen=True, slots=True)
 class JournalSpan:
     """The entries above the id `after` and below `before`; empty: without that bound. Ids are
     MS-NUMBER, by the store's time. `newest_first`: in which order.
@@ -145,6 +173,16 @@ class Store(Protocol):
         """Deletes the group, however large it is, and even if it cannot be read. Returns how many
         readers it had; None: there was no group; `DONE_BEFORE`: the same `act` had deleted the
         group, and it, or its successor, is left alone.
+        """
+        ...
+
+    async def load_splits(self, name: str) -> LoadedSplits:
+        """Empty for a group that is not there, or has none."""
+        ...
+
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+        """False: the store has another version, and was not changed. Raises `UnknownGroup` where
+        there is no group: it went, and its enumerators with it.
         """
         ...
 

@@ -13,6 +13,11 @@ lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the
                              removed them, for a while
 lockgate:{<group>}:series    sorted set: the series of commits that have ended, with the last
                              version of each, for a while
+lockgate:{<group>}:splits:state, …:changes, …:removed, …:series
+                             the same four of the split enumerators of the group's sources. The
+                             fields of the state: `r:s:<source>`, the enumerator's own values;
+                             `r:l:<source>`, splits that nobody holds;
+                             `r:<subtask>/<epoch>:<source>`, one reader with its splits (all JSON)
 lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
 lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
                              which they may claim next; expires
@@ -37,6 +42,12 @@ def of_group(group: str) -> tuple[str, str, str, str]:
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
 
 
+def of_splits(group: str) -> tuple[str, str, str, str]:
+    """Of the group's split enumerators: state, changes, removed, series."""
+    prefix = f"lockgate:{{{group}}}:splits"
+    return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
+
+
 def of_claim(group: str) -> tuple[str, str]:
     """Claim and queue."""
     return f"lockgate:{{{group}}}:claim", f"lockgate:{{{group}}}:queue"
@@ -53,7 +64,7 @@ def samples(group: str) -> tuple[str, ...]:
 
 def all_of_group(group: str) -> tuple[str, ...]:
     """All keys that go with the group: its own ones first."""
-    return (*of_group(group), journal(group), *samples(group))
+    return (*of_group(group), journal(group), *of_splits(group), *samples(group))
 
 
 def state(group: str) -> str:

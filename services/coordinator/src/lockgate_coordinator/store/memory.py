@@ -4,11 +4,21 @@ which restores the groups.
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
+from lockgate.enumerator.model import Enumerator
+from lockgate.errors import UnknownGroup
 from lockgate.group.group import Group
-from lockgate_coordinator.store.base import DONE_BEFORE, JOURNAL_KEPT, SAMPLE_LEVELS, JournalSpan, Loaded, finest
+from lockgate_coordinator.store.base import (
+    DONE_BEFORE,
+    JOURNAL_KEPT,
+    SAMPLE_LEVELS,
+    JournalSpan,
+    Loaded,
+    LoadedSplits,
+    finest,
+)
 
 
 def steady_clock() -> Callable[[], int]:
@@ -33,6 +43,7 @@ class MemoryStore:
         self._versions: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
         self._journals: dict[str, deque[tuple[tuple[int, int], str]]] = {}
+        self._splits: dict[str, tuple[int, Mapping[str, Enumerator]]] = {}
         self._samples: dict[str, list[deque[tuple[int, str]]]] = {}
         self._gone: dict[str, tuple[int, str]] = {}  # deleted groups: when, in that order, and by which act
 
@@ -56,6 +67,7 @@ class MemoryStore:
         self._groups.pop(loaded.name, None)
         self._journals.pop(loaded.name, None)
         self._samples.pop(loaded.name, None)
+        self._splits.pop(loaded.name, None)
         self._gone.pop(loaded.name, None)
         self._gone[loaded.name] = (self._clock(), act)
         self._forget_old_names()
@@ -79,6 +91,18 @@ class MemoryStore:
             return None
         await self.delete(loaded, act)
         return len(loaded.group.readers)
+
+    async def load_splits(self, name: str) -> LoadedSplits:
+        version, sources = self._splits.get(name, (0, {}))
+        return LoadedSplits(name, version, self._clock(), sources)
+
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+        if loaded.name not in self._groups:
+            raise UnknownGroup(loaded.name)
+        if self._splits.get(loaded.name, (0, {}))[0] != loaded.version:
+            return False
+        self._splits[loaded.name] = (loaded.next_version, dict(sources))
+        return True
 
     async def note(self, name: str, entries: Sequence[str]) -> None:
         if name not in self._groups:

@@ -12,15 +12,15 @@ A record that cannot be decoded makes its group unreadable, and no other group.
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from lockgate.group.group import Group
 from lockgate.group.readers import Reader, ReaderKey, Readers
 from lockgate_coordinator.store import keys
-from lockgate_coordinator.store.base import UnreadableGroup
+from lockgate_coordinator.store.base import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.records import GroupHead, head_from_text, reader_from_text
 
@@ -37,6 +37,46 @@ REMEDY: Final = "Delete the group (`lockgate forget`), and its readers build it 
 
 def unreadable(name: str, reason: str) -> UnreadableGroup:
     return UnreadableGroup(name, reason, REMEDY)
+
+
+READINGS: Final = 20
+"""How often a large state that changes meanwhile is read on."""
+
+FIELDS_AT_ONCE: Final = 1_000
+
+
+class ReadInParts(Protocol):
+    """What is read in parts, and assembled."""
+
+    name: str
+
+    async def take(self, answer: Sequence[Any]) -> list[str]: ...
+
+    async def add(self, fields: Sequence[str], texts: Sequence[str | None]) -> None: ...
+
+
+async def read_on(
+    reading: ReadInParts,
+    answer: Sequence[Any],
+    values: Callable[[list[str]], Awaitable[Sequence[str | None]]],
+    since: Callable[[str], Awaitable[Sequence[Any]]],
+) -> Sequence[Any]:
+    """Reads until nothing is missing, and returns the last answer. `values` reads the records of
+    some fields, at least of one; `since` reads what has changed since a mark.
+    """
+    for _ in range(READINGS):
+        missing = await reading.take(answer)
+        if not missing:
+            return answer
+        while missing:
+            some = missing[:FIELDS_AT_ONCE]
+            texts = await values(some)
+            await reading.add(some, texts)
+            missing = missing[len(texts) :]
+        answer = await since(answer[0])
+        if len(answer) == 2:
+            return answer
+    raise StoreUnavailable(f"group {reading.name!r} changes faster than it can be read: send again")
 
 
 class ReadingGroup:

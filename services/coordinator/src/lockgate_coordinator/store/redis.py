@@ -8,12 +8,13 @@ process notices.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from secrets import token_hex
 from typing import Any
 
+from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
 from lockgate.group.readers import Readers
 from lockgate.steps import AT_ONCE, Steps
@@ -30,6 +31,7 @@ from lockgate_coordinator.store.base import (
     SAMPLES_KEPT_MS,
     JournalSpan,
     Loaded,
+    LoadedSplits,
     StoreUnavailable,
     UnreadableGroup,
     finest,
@@ -37,8 +39,9 @@ from lockgate_coordinator.store.base import (
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
 from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
-from lockgate_coordinator.store.reading import ReadingGroup, unreadable
+from lockgate_coordinator.store.reading import ReadingGroup, read_on, unreadable
 from lockgate_coordinator.store.records import head_to_text, packed, reader_to_text
+from lockgate_coordinator.store.redis_splits import RedisSplits
 from lockgate_coordinator.store.server_clocks import ServerClocks
 
 log = logging.getLogger("lockgate")
@@ -62,11 +65,6 @@ above the group's version: a reader may register several times within one millis
 JOURNAL_KEPT_MS = 30 * 86_400_000
 """How long Redis keeps the journal of a group of which nothing is noted any more."""
 
-READINGS = 20
-"""How often a large group that changes meanwhile is read on."""
-
-FIELDS_AT_ONCE = 1_000
-
 
 class RedisStore:
     """Opens no connection before it is used."""
@@ -85,6 +83,7 @@ class RedisStore:
         self._ready, self._note, self._sample = (Script(step) for step in ("ready", "note", "sample"))
         self._unreadable: set[str] = set()
         self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
+        self._splits = RedisSplits(self._connections, self._clocks, self._process)
 
     def cached(self, name: str) -> Loaded | None:
         seen = self._groups.get(name)
@@ -148,6 +147,12 @@ class RedisStore:
         self._unreadable.discard(name)
         await self._unlist(name)
         return None if readers is None else int(readers)
+
+    async def load_splits(self, name: str) -> LoadedSplits:
+        return await self._splits.load(name)
+
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+        return await self._splits.commit(loaded, sources)
 
     async def note(self, name: str, entries: Sequence[str]) -> None:
         args: list[str | bytes | int] = [JOURNAL_KEPT, JOURNAL_KEPT_MS, packed(entries)]
@@ -274,21 +279,19 @@ class RedisStore:
         """Reads until nothing is missing. Returns the last answer, and by how much its time is
         ahead.
         """
-        for _ in range(READINGS):
-            missing = await reading.take(answer)
-            if not missing:
-                return answer, ahead_ms
-            while missing:
-                some = missing[:FIELDS_AT_ONCE]
-                texts = await self._run(self._values, reading.name, [packed(some)], large=True)
-                await reading.add(some, texts)
-                missing = missing[len(texts) :]
+        name = reading.name
+
+        async def values(fields: list[str]) -> list[Any]:
+            return await self._run(self._values, name, [packed(fields)], large=True)
+
+        async def since(known: str) -> list[Any]:
+            nonlocal ahead_ms
             sent_ms = monotonic_ms()
-            answer = await self._run(self._load, reading.name, [answer[0]], large=True)
-            ahead_ms = self._clocks.answered(reading.name, int(answer[1]), sent_ms)
-            if len(answer) == 2:
-                return answer, ahead_ms
-        raise StoreUnavailable(f"group {reading.name!r} changes faster than it can be read: send again")
+            found = await self._run(self._load, name, [known], large=True)
+            ahead_ms = self._clocks.answered(name, int(found[1]), sent_ms)
+            return found
+
+        return await read_on(reading, answer, values, since), ahead_ms
 
     def _sick(self, error: UnreadableGroup) -> UnreadableGroup:
         """Logs it once for each group."""

@@ -37,18 +37,20 @@ class ServerClocks:
             log.warning("%s: its clock has leapt %s by %s%s", self._place, ahead, spoken(round(abs(leapt))), back)
         return store_ms - (sent_ms + received_ms) / 2
 
-    def leaps(self, name: str) -> tuple[Leap, ...]:
-        """The leaps that this process has not made up for in this group."""
+    def leaps(self, name: str, part: str = "") -> tuple[Leap, ...]:
+        """The leaps that this process has not made up for in this group, or in a `part` of it that
+        is stored by itself.
+        """
         leaps = self._clock(name).leaps
-        made_up = self._made_up.get(name, 0) if leaps else 0
+        made_up = self._made_up.get(name + part, 0) if leaps else 0
         return tuple(leap for leap in leaps if leap.number > made_up)
 
-    def made_up(self, name: str, leaps: tuple[Leap, ...]) -> None:
+    def made_up(self, name: str, leaps: tuple[Leap, ...], part: str = "") -> None:
         """Notes that the store has the group with its times moved by these leaps."""
         if leaps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()
-            self._made_up[name] = leaps[-1].number
+            self._made_up[name + part] = leaps[-1].number
 
     def _clock(self, name: str) -> StoreClock:
         key = name if self._several else ""

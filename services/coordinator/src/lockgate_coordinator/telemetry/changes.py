@@ -53,6 +53,11 @@ class Kind(str, Enum):
     COUNTED = "reader_counted_again"
     HOLD_BEGAN = "hold_began"
     HOLD_ENDED = "hold_ended"
+    SPLITS_LISTED = "splits_listed"
+    SPLITS_ASSIGNED = "splits_assigned"
+    SPLITS_FREED = "splits_freed"
+    SPLITS_FINISHED = "splits_finished"
+    SPLITS_HISTORY_LOST = "splits_history_lost"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,17 @@ wait.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
+from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
 from lockgate.group.readers import ReaderKey
 from lockgate.steps import AT_ONCE, Steps, at_once, parts
-from lockgate_coordinator.store.base import Loaded
+from lockgate_coordinator.store.base import Loaded, LoadedSplits
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 from lockgate_coordinator.telemetry.kept_changes import KeptChanges
+from lockgate_coordinator.telemetry.split_changes import split_changes
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 100
@@ -25,7 +27,9 @@ their changes should have its line.
 """
 
 LOGGER = "lockgate.changes"
-WARNINGS = frozenset({Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED})
+WARNINGS = frozenset(
+    {Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED, Kind.SPLITS_HISTORY_LOST}
+)
 """The kinds that an operator may have to act on."""
 
 ACTS = frozenset(
@@ -67,6 +71,13 @@ class Journal:
             self._totals.add(group.name, some)
             yield
         yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted, expired))
+
+    def splits_committed(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> Steps[None]:
+        """Records what the enumerators of the group's sources have changed."""
+        for source, after in sources.items():
+            before = loaded.sources.get(source)
+            if before is not after:
+                yield from self._written(loaded.name, split_changes(loaded.name, source, before, after))
 
     def deleted(self, name: str, readers: int, *, expired: bool = False) -> None:
         """Records that the group was deleted, with so many readers: by request, or since it had

@@ -3,16 +3,30 @@ Its callers use it like the store itself.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
+from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
 from lockgate_coordinator.pauses import with_pauses
-from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan, Loaded, Store, StoreUnavailable
+from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan, Loaded, LoadedSplits, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 
-STEPS = ("load", "commit", "delete", "discard", "noted", "sampled", "claim", "names", "count", "ping")
+STEPS = (
+    "load",
+    "commit",
+    "load_splits",
+    "commit_splits",
+    "delete",
+    "discard",
+    "noted",
+    "sampled",
+    "claim",
+    "names",
+    "count",
+    "ping",
+)
 
 
 class ObservedStore:
@@ -67,6 +81,21 @@ class ObservedStore:
         if readers is not None and readers != DONE_BEFORE:
             self._journal.deleted(name, readers)
         return readers
+
+    async def load_splits(self, name: str) -> LoadedSplits:
+        """As the store's own."""
+        with _Step(self, "load_splits"):
+            return await self._store.load_splits(name)
+
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+        """As the store's own; the journal gets what changed."""
+        with _Step(self, "commit_splits"):
+            done = await self._store.commit_splits(loaded, sources)
+        if done:
+            await with_pauses(self._journal.splits_committed(loaded, sources))
+        else:
+            self.conflicts += 1
+        return done
 
     async def note(self, name: str, entries: Sequence[str]) -> None:
         await self._store.note(name, entries)

@@ -73,6 +73,9 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
     return made
 
 
+_RESTS = ("", "/watermarks", "/progress", "/readers", "/alignment", "/alignment/events", "/splits", "/events")
+
+
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
     """A span's name, without the names of groups, and its attributes."""
     method, path = scope.get("method", ""), scope.get("path", "")
@@ -84,7 +87,7 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
     shape += "/sources/{source}" if found["source"] else ""
     shape += "/readers/{subtask}" if found["subtask"] else ""
     rest = path[found.end() :]
-    known = rest in ("", "/watermarks", "/progress", "/readers", "/alignment", "/alignment/events")
+    known = rest in _RESTS
     return f"{method} {shape}{rest if known else ''}", attributes
 
 

@@ -1,0 +1,69 @@
+"""The frames of a reader's event stream. Each event states a whole level, and is sent when that
+level has changed.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+from lockgate.enumerator.answers import assigned_to, events_for, has_no_more, is_processing_backlog
+from lockgate.enumerator.model import Enumerator, ReaderId
+from lockgate.wire.codec import alignment_to_json
+from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate.wire.fields import Json
+from lockgate.wire.split_codec import assigned_to_json, numbered_to_json
+from lockgate_coordinator.api.stream import HEARTBEAT
+
+
+async def frames(
+    found: AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None], reader: ReaderId
+) -> AsyncGenerator[bytes, None]:
+    """One frame for each level that has changed; a heartbeat for None."""
+    levels = Levels(reader)
+    async with aclosing(found):
+        async for news in found:
+            if news is None:
+                yield HEARTBEAT
+            elif isinstance(news, WatermarkAlignmentEvent):
+                yield frame("watermark-alignment", alignment_to_json(news), news.revision)
+            else:
+                for event, data in levels.changed(news):
+                    yield frame(event, data)
+
+
+def frame(event: str, data: Json, id: int | None = None) -> bytes:
+    """One event in its wire form."""
+    number = b"" if id is None else b"id: %d\n" % id
+    return b"event: %b\n%bdata: %b\n\n" % (event.encode(), number, json.dumps(data, separators=(",", ":")).encode())
+
+
+class Levels:
+    """What a stream has sent of a reader's levels."""
+
+    def __init__(self, reader: ReaderId) -> None:
+        self._reader = reader
+        self._revision: int | None = None
+        self._backlog: bool | None = None
+        self._no_more = False
+        self._number = 0
+
+    def changed(self, enumerator: Enumerator) -> Iterator[tuple[str, Json]]:
+        """Name and data of each level that is another one than was sent last."""
+        reader = self._reader
+        if enumerator.revision != self._revision:
+            self._revision = enumerator.revision
+            own = enumerator.readers.get(reader)
+            splits = assigned_to_json(assigned_to(enumerator, reader))
+            give_back = [] if own is None else sorted(own.revoked)
+            yield "add-splits", {"revision": enumerator.revision, "splits": splits, "give_back": give_back}
+        no_more = has_no_more(enumerator, reader)
+        if no_more and not self._no_more:
+            yield "no-more-splits", {"revision": enumerator.revision}
+        self._no_more = no_more
+        backlog = is_processing_backlog(enumerator)
+        if backlog is not self._backlog:
+            self._backlog = backlog
+            yield "is-processing-backlog", {"is_processing_backlog": backlog}
+        for event in events_for(enumerator, reader, self._number):
+            self._number = event.number
+            yield "source-event", numbered_to_json(event)

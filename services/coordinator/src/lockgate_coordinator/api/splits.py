@@ -1,0 +1,115 @@
+"""Splits: the exchange of a reader, its event stream, a source's list, SourceEvents, and who reads
+what.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from lockgate.watermark import MAX
+from lockgate.wire.split_codec import answer_to_json, discovered_in_steps, exchange_in_steps, source_event_from_json
+from lockgate_coordinator.api.audit import REQUEST_ID, audited
+from lockgate_coordinator.api.bodies import Body, ReportBody, TheTurn, written
+from lockgate_coordinator.api.document import Responses, answer, route
+from lockgate_coordinator.api.parts import Digits, GroupName, Limit, SourceName, TheCoordinator
+from lockgate_coordinator.api.schemas import ref
+from lockgate_coordinator.api.split_stream import frames
+from lockgate_coordinator.api.stream import EventStream
+from lockgate_coordinator.service.inspected_splits import inspected_splits
+
+router = APIRouter(prefix="/v1/groups/{group}/sources/{source}", tags=["splits"])
+
+READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
+EXCHANGED: Responses = {200: answer("What the reader is to do", "SplitAnswer")}
+LISTED: Responses = {200: answer("The splits are listed", "ListedSplits")}
+MAILED: Responses = {200: answer("The event is on its way", "MailedEvent")}
+INSPECTED: Responses = {200: answer("A page of splits", "InspectedSplits")}
+NEWS: Responses = {
+    200: {
+        "description": "Server-Sent Events",
+        "content": {"text/event-stream": {"schema": ref("SplitServerSentEvent")}},
+    }
+}
+Subtask = Annotated[int, Path(ge=0, le=MAX), Digits]
+
+
+@router.post("/readers/{subtask}/splits", **route("limit-reached", *READERS, body="SplitExchange", answers=EXCHANGED))
+async def exchange(
+    group: GroupName,
+    source: SourceName,
+    subtask: Subtask,
+    body: ReportBody,
+    coordinator: TheCoordinator,
+    in_turn: TheTurn,
+) -> Response:
+    """All that one reader has to say of its splits; renews the lease of the reader and of its
+    splits. The answer says all that it is to do.
+    """
+    event = await in_turn.work(exchange_in_steps(body, subtask))
+    done = await coordinator.exchange(group, source, subtask, event)
+    return Response(await in_turn.work(written(answer_to_json(done))), media_type="application/json")
+
+
+@router.get("/readers/{subtask}/events", response_class=Response, **route(*READERS, answers=NEWS))
+async def news(
+    group: GroupName,
+    source: SourceName,
+    subtask: Subtask,
+    coordinator: TheCoordinator,
+    epoch: Annotated[int, Query(ge=1, le=MAX), Digits],
+) -> Response:
+    """Server-Sent Events of one reader: the group's event and its splits, each at once and when it
+    has changed; a comment at least every 15 s.
+    """
+    found = await coordinator.follow_splits(group, source, subtask, epoch)
+    return EventStream(frames(found, (subtask, epoch)))
+
+
+@router.get("/splits", **route("unknown-group", "unknown-source", answers=INSPECTED))
+async def inspect(
+    group: GroupName,
+    source: SourceName,
+    coordinator: TheCoordinator,
+    in_turn: TheTurn,
+    limit: Limit = 100,
+    after: Annotated[str, Query(max_length=255)] = "",
+) -> Response:
+    """Who reads what, and where it stands: a page of splits by their ids."""
+    committed = await coordinator.look(group)
+    loaded = await coordinator.enumerators.loaded(group)
+    found = inspected_splits(committed.group, source, loaded.sources.get(source), loaded.now_ms, limit, after)
+    return Response(await in_turn.work(written(found)), media_type="application/json")
+
+
+@router.put("/splits", **route("unknown-group", "limit-reached", body="SplitList", answers=LISTED))
+async def put_list(
+    request: Request,
+    group: GroupName,
+    source: SourceName,
+    body: ReportBody,
+    coordinator: TheCoordinator,
+    in_turn: TheTurn,
+) -> Response:
+    """A static list of the source's splits, which replaces discovery."""
+    found, noted = await in_turn.work(discovered_in_steps(body)), Response()
+    with audited(request, noted, "list_splits", group, source=source) as changed:
+        done = await coordinator.put_list(group, source, found)
+        changed.update(splits=done.enumerator.count(), new=done.new, missing=done.missing)
+    content = {
+        "group": group,
+        "source": source,
+        "revision": done.enumerator.revision,
+        "splits": done.enumerator.count(),
+        "new": done.new,
+        "missing": done.missing,
+    }
+    return JSONResponse(content, headers={REQUEST_ID: noted.headers[REQUEST_ID]})
+
+
+@router.post("/events", **route("unknown-group", "unknown-source", body="MailRequest", answers=MAILED))
+async def mail(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
+    """A SourceEvent to the readers of the source, or to one of them."""
+    event = source_event_from_json(body)
+    await coordinator.look(group)
+    return JSONResponse({"number": await coordinator.enumerators.mail(group, source, event)})

@@ -1,0 +1,176 @@
+"""The split enumerators of groups: exchanges of readers, lists of splits, and SourceEvents.
+
+An exchange is two commits. The first one is of the group: it checks the reader's epoch, takes its
+report or renews its lease, and makes the event. The second one is of the enumerators, whose record
+has leases of its own (`lockgate.enumerator.leases`). So an older epoch is refused before it touches
+a split, and a report costs no more than without splits.
+
+The exchanges of one group are committed one after the other in each process. Between processes the
+store's versions decide, and the loser tries again with what it then loads.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from lockgate.enumerator import exchange as rule
+from lockgate.enumerator.answers import wishes
+from lockgate.enumerator.discovery import with_static_list
+from lockgate.enumerator.leases import after_leaps
+from lockgate.enumerator.model import Enumerator
+from lockgate.errors import UnknownSource
+from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
+from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.service.commit_queue import ATTEMPTS, Committed
+from lockgate_coordinator.service.pulse import Pulse
+from lockgate_coordinator.store import Store, StoreUnavailable
+from lockgate_coordinator.store.base import LoadedSplits
+
+Change = Callable[[LoadedSplits, Enumerator | None], Enumerator | None]
+"""What an act makes of a source's enumerator. None, or the same object: nothing is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The outcome of a static list: the enumerator after it, how many splits were new, and how many
+    are missing.
+    """
+
+    enumerator: Enumerator
+    new: int
+    missing: int
+
+
+class Enumerators:
+    """All methods raise `Refused` for what the rules refuse, and `StoreUnavailable`. `changed` is
+    called with the name of a group whose enumerators this process has changed.
+    """
+
+    def __init__(self, store: Store, limits: Limits, pulse: Pulse, changed: Callable[[str], None]) -> None:
+        self.exchanges = 0
+        self._store = store
+        self._limits = limits
+        self._pulse = pulse
+        self._changed = changed
+        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    async def exchange(self, committed: Committed, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
+        """Takes the exchange of a reader whose epoch the group has just confirmed (`committed`)."""
+        group, reader = committed.group, (subtask, event.epoch)
+        self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
+        stop: tuple[StoppedSplit, ...] = ()
+
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
+            nonlocal stop
+            now_ms = loaded.now_ms
+            if before is None:
+                before = rule.create(group.config, now_ms)
+            if loaded.lost:
+                before = rule.careful(before, group.config, now_ms)
+            done = rule.exchange(before, reader, source, event, group.config, now_ms, self._pulse.hearing(now_ms))
+            self._limits.check_source_splits(source, done.enumerator.count(), before.count())
+            stop = done.stop
+            return done.enumerator
+
+        after, now_ms = await self._commit(group.name, source, change)
+        self.exchanges += 1
+        wish = wishes(after, reader, event, now_ms)
+        return SplitAnswer(
+            group=group.name,
+            source=source,
+            subtask=subtask,
+            epoch=event.epoch,
+            revision=after.revision,
+            lease_ms=group.config.lease_ms,
+            update_interval_ms=group.config.update_interval_ms,
+            alignment=committed.event,
+            add_splits=wish.add_splits,
+            give_back=wish.give_back,
+            stop=stop,
+            no_more_splits=wish.no_more_splits,
+            discover=wish.discover,
+            is_processing_backlog=wish.is_processing_backlog,
+            source_events=wish.source_events,
+            assigning_in_ms=wish.assigning_in_ms,
+        )
+
+    async def leave(self, name: str, source: str, subtask: int, epoch: int) -> None:
+        """The reader has left the group: what it held is free at once."""
+        await self._commit(name, source, lambda loaded, before: _left(before, (subtask, epoch), loaded.now_ms))
+
+    async def put_list(self, committed: Committed, source: str, found: DiscoveredSplits) -> Listed:
+        """An operator's list of the source's splits."""
+        new = 0
+
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
+            nonlocal new
+            before = before or rule.create(committed.group.config, loaded.now_ms)
+            after = with_static_list(before, found, loaded.now_ms)
+            new = after.count() - before.count()
+            self._limits.check_source_splits(source, after.count(), before.count())
+            return after
+
+        after, _ = await self._commit(committed.group.name, source, change)
+        return Listed(after, new, len(after.missing))
+
+    async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
+        """A SourceEvent to the source's readers; its number. Raises `UnknownSource` for a source
+        without an enumerator.
+        """
+
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
+            if before is None:
+                raise UnknownSource(name, source)
+            return rule.mail(before, text, event.subtask, loaded.now_ms, event.id)
+
+        text = rule.text_of(event.event)
+        after, _ = await self._commit(name, source, change)
+        return next(each.number for each in reversed(after.to_readers) if not event.id or each.id == event.id)
+
+    async def loaded(self, name: str) -> LoadedSplits:
+        """The enumerators of the group's sources as the store has them now."""
+        return await self._store.load_splits(name)
+
+    async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator, int]:
+        """The enumerator after the change, and the store's time."""
+        async with self._turn(name):
+            for _ in range(ATTEMPTS):
+                loaded = await self._store.load_splits(name)
+                sources = _after_leaps(loaded)
+                before = sources.get(source)
+                after = change(loaded, before)
+                if after is None or after is before:
+                    return before or _NONE, loaded.now_ms
+                if await self._store.commit_splits(loaded, {**sources, source: after}):
+                    self._changed(name)
+                    return after, loaded.now_ms
+        raise StoreUnavailable(f"the splits of group {name!r} were changed by others {ATTEMPTS} times: send again")
+
+    @asynccontextmanager
+    async def _turn(self, name: str) -> AsyncIterator[None]:
+        """One at a time for each group; the lock goes with the last one that waits."""
+        lock, users = self._turns.get(name, (asyncio.Lock(), 0))
+        self._turns[name] = (lock, users + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, users = self._turns[name]
+            if users == 1:
+                del self._turns[name]
+            else:
+                self._turns[name] = (lock, users - 1)
+
+
+_NONE = Enumerator(created_at=0, revision=0, assigning_at=0)
+
+
+def _left(before: Enumerator | None, reader: tuple[int, int], now_ms: int) -> Enumerator | None:
+    return None if before is None else rule.leave(before, reader, now_ms)
+
+
+def _after_leaps(loaded: LoadedSplits) -> Mapping[str, Enumerator]:
+    if not loaded.leaps:
+        return loaded.sources
+    return {source: after_leaps(each, loaded.leaps) for source, each in loaded.sources.items()}

@@ -1,0 +1,149 @@
+"""Who reads which split of a source, and where it stands, as JSON for people and their tools."""
+
+import json
+from heapq import nsmallest
+from typing import Any
+
+from lockgate.enumerator.answers import is_processing_backlog
+from lockgate.enumerator.leases import is_over, lease_ends
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitReader
+from lockgate.errors import UnknownSource
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.group.group import Group
+from lockgate.watermark import iso
+from lockgate.wire.fields import Json
+
+READERS_SHOWN = 1_000
+
+STATES = ("assigned", "revoking", "unassigned", "missing", "finished")
+"""The state of a split: in a reader's hands; to be given back by it; in nobody's hands; named no
+longer by the last list; read to its end.
+"""
+
+WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET: "committed"}
+
+
+def inspected_splits(
+    group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
+) -> Json:
+    """A page of splits by their ids, from the one above `after`. Raises `UnknownSource` for a
+    source without an enumerator.
+    """
+    if enumerator is None:
+        raise UnknownSource(group.name, source)
+    places = _places(enumerator, now_ms)
+    page = nsmallest(limit + 1, (id for id in places if id > after))
+    return {
+        "group": group.name,
+        "source": source,
+        "now": now_ms,
+        "now_iso": iso(now_ms),
+        "revision": enumerator.revision,
+        "enumerator": _summary(enumerator, places, now_ms),
+        "readers": _readers(enumerator, now_ms),
+        "items": [_split(id, *places[id]) for id in page[:limit]],
+        "next": page[limit - 1] if len(page) > limit else None,
+    }
+
+
+def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
+    """How many splits are in each state."""
+    found = dict.fromkeys(STATES, 0)
+    for state, _, _ in _places(enumerator, now_ms).values():
+        found[state] += 1
+    return found
+
+
+_Place = tuple[str, ReaderId | None, OwnedSplit | FreeSplit]
+
+
+def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
+    """Where each split is. Splits of a reader whose lease is over are nobody's: the next exchange
+    will say so.
+    """
+    found = dict[str, _Place]()
+    for id, finished in enumerator.finished.items():
+        found[id] = ("finished", None, finished)
+    for id, free in enumerator.free.items():
+        found[id] = ("unassigned", None, free)
+    for reader, each in enumerator.readers.items():
+        over = is_over(each, now_ms)
+        for id, held in each.held.items():
+            state = "unassigned" if over else "revoking" if id in each.revoked else "assigned"
+            found[id] = (state, None if over else reader, held)
+    for id in enumerator.missing:
+        if id in found and found[id][0] == "unassigned":
+            found[id] = ("missing", *found[id][1:])
+    return found
+
+
+def _summary(enumerator: Enumerator, places: dict[str, _Place], now_ms: int) -> Json:
+    found = dict.fromkeys(STATES, 0)
+    for state, _, _ in places.values():
+        found[state] += 1
+    return {
+        "splits": len(places),
+        **found,
+        "bounded": enumerator.bounded,
+        "static": enumerator.static,
+        **_time("discovered_at", enumerator.discovered_at),
+        "discoverer": enumerator.discoverer,
+        "assigning_in_ms": max(0, enumerator.assigning_at - now_ms),
+        "lost_history": enumerator.lost_history,
+        "is_processing_backlog": is_processing_backlog(enumerator),
+        "source_events": [
+            {"id": each.id, "subtask": each.subtask, **_time("at", each.at), "event": json.loads(each.text)}
+            for each in enumerator.from_readers
+        ],
+    }
+
+
+def _readers(enumerator: Enumerator, now_ms: int) -> list[Json]:
+    newest = enumerator.newest()
+    return [
+        _reader(id, enumerator.readers[id], newest[id[0]] != id[1], now_ms)
+        for id in sorted(enumerator.readers)[:READERS_SHOWN]
+    ]
+
+
+def _reader(id: ReaderId, reader: SplitReader, fenced: bool, now_ms: int) -> Json:
+    return {
+        "subtask": id[0],
+        "epoch": id[1],
+        "capacity": reader.capacity,
+        "splits": len(reader.held),
+        "revoking": len(reader.revoked),
+        "lease_left_ms": max(0, lease_ends(reader) - now_ms),
+        "requests": reader.requests,
+        "fenced": fenced,
+        "discovers": reader.discovery_interval_ms is not None,
+    }
+
+
+def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | FreeSplit) -> Json:
+    split = place.split
+    return {
+        "split": id,
+        "topic": split.topic,
+        "partition": split.partition,
+        "position": position(split),
+        "stopping_offset": None if split.stopping_offset is None else _offset(split.stopping_offset),
+        "state": state,
+        "subtask": None if reader is None else reader[0],
+        "epoch": None if reader is None else reader[1],
+        "assignment": place.number or None,
+        **_time("since", place.since if isinstance(place, OwnedSplit) and reader is not None else None),
+    }
+
+
+def position(split: KafkaPartitionSplit) -> int | str:
+    """The next record to read; a word where nobody has resolved it yet."""
+    return _offset(split.starting_offset)
+
+
+def _offset(offset: int) -> int | str:
+    return WORDS.get(offset, max(0, offset))
+
+
+def _time(name: str, value: int | None) -> dict[str, Any]:
+    return {name: value, f"{name}_iso": None if value is None else iso(value)}

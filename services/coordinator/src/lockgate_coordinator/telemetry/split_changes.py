@@ -1,0 +1,73 @@
+"""The changes of one source's assignments between two values of its enumerator: pure, and O(splits
+of the readers that changed). Positions are no change: they move with every exchange.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
+from lockgate_coordinator.telemetry.changes import Change, Kind
+
+NAMED = 8
+"""How many splits one change names; `count` has how many there are."""
+
+
+def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
+    """What has changed from `before` (None: there was no enumerator)."""
+    if after.lost_history and (before is None or not before.lost_history):
+        reason = "the store has lost what was assigned: readers present what they hold, and nothing is assigned yet"
+        details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.created_at))}
+        yield Change(Kind.SPLITS_HISTORY_LOST, group, source, None, reason, details)
+    if after.discovered_at is not None and (before is None or _list(before) != _list(after)):
+        yield from _of_list(group, source, before, after)
+    if before is not None and before.revision == after.revision:
+        return
+    readers: Mapping[ReaderId, object] = {} if before is None else before.readers
+    for id in {**readers, **after.readers}:
+        was, now = _held(before, id), _held(after, id)
+        if was is now:
+            continue
+        gained = [each for each in now if each not in was or was[each].number != now[each].number]
+        left = [each for each in was if each not in now]
+        if gained:
+            yield _change(Kind.SPLITS_ASSIGNED, group, source, id, "they are its share", gained)
+        finished = [each for each in left if each in after.finished]
+        if finished:
+            yield _change(Kind.SPLITS_FINISHED, group, source, id, "it has read them to their end", finished)
+        freed = [each for each in left if each not in after.finished]
+        if freed:
+            reason = "it gave them back" if id in after.readers else "it has left, or its lease has ended"
+            yield _change(Kind.SPLITS_FREED, group, source, id, reason, freed)
+
+
+def _list(enumerator: Enumerator) -> tuple[frozenset[str], bool, bool, int]:
+    return enumerator.missing, enumerator.bounded, enumerator.static, enumerator.count()
+
+
+def _of_list(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
+    known, missing = set[str]() if before is None else set(before.ids()), frozenset[str]()
+    missing = after.missing - (frozenset() if before is None else before.missing)
+    new = [each for each in after.ids() if each not in known]
+    details = {
+        "count": after.count(),
+        "new": _named(new),
+        "missing": _named(missing),
+        "bounded": after.bounded,
+        "static": after.static,
+    }
+    reason = "an operator listed them" if after.discoverer is None else "a reader listed them"
+    if new or missing or before is None or not before.listed:
+        yield Change(Kind.SPLITS_LISTED, group, source, after.discoverer, reason, details)
+
+
+def _held(enumerator: Enumerator | None, id: ReaderId) -> Mapping[str, OwnedSplit]:
+    reader = None if enumerator is None else enumerator.readers.get(id)
+    return {} if reader is None else reader.held
+
+
+def _change(kind: Kind, group: str, source: str, id: ReaderId, reason: str, splits: list[str]) -> Change:
+    details = {"epoch": id[1], "count": len(splits), "splits": _named(splits)}
+    return Change(kind, group, source, id[0], reason, details)
+
+
+def _named(splits: Iterable[str]) -> list[str]:
+    return sorted(splits)[:NAMED]

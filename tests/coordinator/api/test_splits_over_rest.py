@@ -1,0 +1,211 @@
+"""Splits over REST: exchanges of readers, lists, SourceEvents, and who reads what."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.wire.split_codec import split_from_text, split_to_text
+
+GROUP = "/v1/groups/g"
+SOURCE = f"{GROUP}/sources/enricher"
+CONFIG = {"update_interval_ms": 10, "lease_ms": 60_000}
+
+
+def text(partition: int, offset: int = EARLIEST_OFFSET) -> str:
+    return split_to_text(KafkaPartitionSplit("orders", partition, offset))
+
+
+class Reader:
+    """One reader that obeys. `held`: text and number of each split, by id."""
+
+    def __init__(self, api: httpx.AsyncClient, subtask: int, epoch: int) -> None:
+        self.api, self.subtask, self.epoch = api, subtask, epoch
+        self.held: dict[str, dict[str, Any]] = {}
+        self.returned: list[dict[str, Any]] = []
+        self.answer: dict[str, Any] = {}
+
+    async def says(self, **more: Any) -> httpx.Response:
+        """The bare exchange."""
+        body = {"epoch": self.epoch, "held": list(self.held.values()), "given_back": self.returned, **more}
+        return await self.api.post(f"{SOURCE}/readers/{self.subtask}/splits", json=body)
+
+    async def exchange(self, **more: Any) -> dict[str, Any]:
+        if self.answer.get("discover"):
+            more.setdefault("discovered", {"splits": [text(number) for number in range(4)]})
+        answer = await self.says(**{"discovery_interval_ms": 60_000, **more})
+        assert answer.status_code == 200, answer.text
+        self.answer = answer.json()
+        self.returned = []
+        for stopped in self.answer["stop"]:
+            self.held.pop(stopped["split"], None)
+        for added in self.answer["add_splits"]:
+            self.held[split_from_text(added["split"]).split_id] = added
+        self.returned = [self.held.pop(id) for id in self.answer["give_back"] if id in self.held]
+        return self.answer
+
+
+async def joined(api: httpx.AsyncClient, subtask: int) -> Reader:
+    answer = await api.post(f"{SOURCE}/readers", json={"subtask": subtask, "config": CONFIG})
+    return Reader(api, subtask, answer.json()["epoch"])
+
+
+async def settled(api: httpx.AsyncClient, readers: int) -> list[Reader]:
+    """Readers that have exchanged until each of the four splits has one."""
+    found = [await joined(api, subtask) for subtask in range(readers)]
+    for _ in range(2_000):
+        for reader in found:
+            await reader.exchange()
+        if sum(len(reader.held) for reader in found) == 4:
+            return found
+    raise AssertionError(found[0].answer)
+
+
+async def test_two_readers_share_what_one_of_them_was_asked_to_list(api: httpx.AsyncClient) -> None:
+    first, second = await settled(api, 2)
+
+    assert [len(reader.held) for reader in (first, second)] == [2, 2]
+    assert first.held.keys() | second.held.keys() == {f"orders-{number}" for number in range(4)}
+    assert first.answer["alignment"]["group"] == "g"
+    assert (first.answer["lease_ms"], first.answer["update_interval_ms"]) == (60_000, 10)
+
+
+async def test_a_new_reader_gets_a_split_at_the_position_at_which_it_was_given_back(api: httpx.AsyncClient) -> None:
+    (only,) = await settled(api, 1)
+    new = await joined(api, 1)
+    await new.exchange()
+    await only.exchange()
+    assert [split_from_text(each["split"]).split_id for each in only.returned] == ["orders-2", "orders-3"]
+    for each in only.returned:
+        each["split"] = text(split_from_text(each["split"]).partition, 77)
+    await only.exchange()
+    await new.exchange()
+
+    assert {id: split_from_text(each["split"]).starting_offset for id, each in new.held.items()} == {
+        "orders-2": 77,
+        "orders-3": 77,
+    }
+
+
+async def test_a_reader_that_deletes_itself_leaves_its_splits_to_the_others_at_once(api: httpx.AsyncClient) -> None:
+    first, second = await settled(api, 2)
+    await api.delete(f"{SOURCE}/readers/1?epoch={second.epoch}")
+    await first.exchange()
+
+    assert len(first.held) == 4
+
+
+async def test_an_older_epoch_and_readers_that_are_not_there_are_refused(api: httpx.AsyncClient) -> None:
+    (old,) = await settled(api, 1)
+    await joined(api, 0)
+    stale = await old.says()
+    unknown = await Reader(api, 7, old.epoch).says()
+
+    assert (stale.status_code, stale.json()["type"]) == (409, "urn:lockgate:stale-epoch")
+    assert (unknown.status_code, unknown.json()["type"]) == (404, "urn:lockgate:unknown-reader")
+
+
+async def test_a_report_in_an_exchange_moves_the_watermark_and_one_without_renews_the_lease_alone(
+    api: httpx.AsyncClient,
+) -> None:
+    (reader,) = await settled(api, 1)
+    report = {"subtask": 0, "epoch": reader.epoch, "watermark": 42}
+    answer = await reader.exchange(report=report)
+    assert answer["alignment"]["group_watermark"] == 42
+    assert (await reader.exchange())["alignment"]["group_watermark"] == 42
+
+
+async def test_an_operators_list_is_assigned_and_ends_with_no_more_splits(api: httpx.AsyncClient) -> None:
+    await api.put(GROUP, json=CONFIG)
+    listed = await api.put(f"{SOURCE}/splits", json={"splits": [text(0, 5), text(1)], "bounded": True})
+    assert listed.json() | {"revision": 0} == {
+        "group": "g",
+        "source": "enricher",
+        "revision": 0,
+        "splits": 2,
+        "new": 2,
+        "missing": 0,
+    }
+    reader = await joined(api, 0)
+    for _ in range(2_000):
+        answer = await reader.exchange()
+        assert not answer["discover"]
+        if reader.held:
+            break
+    assert answer["no_more_splits"]
+    await reader.exchange(held=[], finished=list(reader.held.values()))
+    states = [each["state"] for each in (await api.get(f"{SOURCE}/splits")).json()["items"]]
+    assert states == ["finished", "finished"]
+
+
+async def test_source_events_go_both_ways(api: httpx.AsyncClient) -> None:
+    (reader,) = await settled(api, 1)
+    for _ in range(2):
+        sent = await api.post(f"{SOURCE}/events", json={"event": {"reload": True}, "id": "once"})
+    answer = await reader.exchange(source_events=[{"id": "x", "event": {"ready": 1}}])
+    assert answer["source_events"] == [{"number": sent.json()["number"], "event": {"reload": True}}]
+    assert (await reader.exchange(source_events_seen=sent.json()["number"]))["source_events"] == []
+    (received,) = (await api.get(f"{SOURCE}/splits")).json()["enumerator"]["source_events"]
+    assert (received["id"], received["subtask"], received["event"]) == ("x", 0, {"ready": 1})
+
+
+async def test_inspection_shows_who_reads_what_and_where_it_stands_page_by_page(api: httpx.AsyncClient) -> None:
+    (reader,) = await settled(api, 1)
+    reader.held["orders-0"]["split"] = text(0, 99)
+    await reader.exchange()
+    page = (await api.get(f"{SOURCE}/splits", params={"limit": 1})).json()
+    (item,) = page["items"]
+    assert (item["split"], item["position"], item["state"], item["subtask"]) == ("orders-0", 99, "assigned", 0)
+    assert (page["next"], page["enumerator"]["assigned"], page["readers"][0]["splits"]) == ("orders-0", 4, 4)
+    rest = (await api.get(f"{SOURCE}/splits", params={"after": page["next"]})).json()
+    assert [(each["split"], each["position"]) for each in rest["items"]] == [
+        (f"orders-{number}", "earliest") for number in (1, 2, 3)
+    ]
+    assert rest["next"] is None
+
+
+async def test_a_source_without_an_enumerator_and_a_group_that_is_not_there_are_named(api: httpx.AsyncClient) -> None:
+    for method, path, body in (
+        ("GET", f"{SOURCE}/splits", None),
+        ("POST", f"{SOURCE}/events", {"event": {}}),
+        ("PUT", f"{SOURCE}/splits", {"splits": []}),
+        ("POST", f"{SOURCE}/readers/0/splits", {"epoch": 1, "held": []}),
+        ("GET", f"{SOURCE}/readers/0/events?epoch=1", None),
+    ):
+        answer = await api.request(method, path, json=body)
+        assert (answer.status_code, answer.json()["type"]) == (404, "urn:lockgate:unknown-group"), path
+    await api.put(GROUP, json=CONFIG)
+    for method, path, body in (("GET", f"{SOURCE}/splits", None), ("POST", f"{SOURCE}/events", {"event": {}})):
+        answer = await api.request(method, path, json=body)
+        assert (answer.status_code, answer.json()["type"]) == (404, "urn:lockgate:unknown-source"), path
+
+
+async def test_readers_present_what_they_hold_to_a_group_that_was_forgotten(api: httpx.AsyncClient) -> None:
+    (reader,) = await settled(api, 1)
+    held = dict(reader.held)
+    await api.delete(GROUP)
+    assert (await reader.says()).json()["type"] == "urn:lockgate:unknown-group"
+    again = await joined(api, 0)
+    again.held = held
+    answer = await again.exchange(seen=reader.answer["revision"])
+
+    assert again.held == held
+    assert answer["assigning_in_ms"] > 50_000
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"held": [{"split": "AAAA", "assignment": 1}]}, "held[0].split"),
+        ({"held": [{"split": text(0), "assignment": 2**62}]}, "held[0].assignment"),
+        ({"seen": 2**62}, "seen"),
+    ],
+)
+async def test_a_body_that_is_no_exchange_is_refused_and_changes_nothing(
+    api: httpx.AsyncClient, body: dict[str, Any], field: str
+) -> None:
+    (reader,) = await settled(api, 1)
+    refused = await reader.says(**body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+    assert (await api.get(f"{SOURCE}/splits")).json()["enumerator"]["assigned"] == 4
