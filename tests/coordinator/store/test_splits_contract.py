@@ -13,7 +13,7 @@ from lockgate.enumerator.model import (
     MailedEvent,
     OwnedSplit,
     ReceivedEvent,
-    SplitReader,
+    SplitOwner,
 )
 from lockgate.errors import UnknownGroup
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
@@ -40,7 +40,7 @@ def split(partition: int, offset: int = 0) -> KafkaPartitionSplit:
 def full() -> Enumerator:
     """An enumerator with a value in every field."""
     held = OwnedSplit(split=KafkaPartitionSplit(TOPIC, 1, 2**62, 2**63 - 1), number=2**61, since=5)
-    reader = SplitReader(
+    reader = SplitOwner(
         heard_at=1,
         lease_ms=2,
         capacity=3,
@@ -67,7 +67,7 @@ def full() -> Enumerator:
         missing=frozenset({f"{TOPIC}-2"}),
         to_readers=(MailedEvent(number=7, text='{"ü":1}', subtask=8, id="i"),),
         from_readers=(ReceivedEvent(id="e", subtask=9, at=10, text="{}"),),
-        readers={(0, 2**60): reader, (1, 2): SplitReader(heard_at=1, lease_ms=2)},
+        readers={(0, 2**60): reader, (1, 2): SplitOwner(heard_at=1, lease_ms=2)},
         free={f"{TOPIC}-2": FreeSplit(split=split(2, EARLIEST_OFFSET), number=11, last=0)},
         finished={f"{TOPIC}-3": FreeSplit(split=split(3), number=12)},
     )
@@ -146,7 +146,7 @@ async def test_thousands_of_splits_come_back_in_parts(store: Store) -> None:
     await group(store)
     free = {each.split_id: FreeSplit(split=each) for each in (split(number) for number in range(20_000))}
     readers = {
-        (number, 1): SplitReader(
+        (number, 1): SplitOwner(
             heard_at=1,
             lease_ms=2,
             held={

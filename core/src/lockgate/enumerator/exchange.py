@@ -41,7 +41,7 @@ from lockgate.enumerator.model import (
     MailedEvent,
     ReaderId,
     ReceivedEvent,
-    SplitReader,
+    SplitOwner,
 )
 from lockgate.enumerator.work import Work
 from lockgate.errors import InvalidMessage, StaleEpoch
@@ -153,7 +153,7 @@ def _check_numbers(event: SplitExchange, now_ms: int) -> None:
 
 
 def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -> None:
-    old = work.readers.get(id) or SplitReader(heard_at=0, lease_ms=0, events_from=work.last_number)
+    old = work.readers.get(id) or SplitOwner(heard_at=0, lease_ms=0, events_from=work.last_number)
     work.set_reader(
         id,
         replace(

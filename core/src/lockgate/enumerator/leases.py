@@ -24,7 +24,7 @@ job manager sees a task fail. Used by `exchange`, and by the coordinator.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from lockgate.enumerator.model import Enumerator, ReaderId, SplitReader
+from lockgate.enumerator.model import Enumerator, ReaderId, SplitOwner
 from lockgate.enumerator.work import Work
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leaps import Leap, later
@@ -32,12 +32,12 @@ from lockgate.group.leases import tolerance_ms
 from lockgate.wire.events import GroupConfig
 
 
-def lease_ends(reader: SplitReader) -> int:
+def lease_ends(reader: SplitOwner) -> int:
     """The first millisecond at which the reader's splits are not its own any more."""
     return reader.heard_at + reader.lease_ms
 
 
-def is_over(reader: SplitReader, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
+def is_over(reader: SplitOwner, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
     """Whether the lease has ended. `hearing`: of the process that judges."""
     return lease_ends(reader) <= hearing.judged_ms(now_ms, reader.lease_ms)
 
@@ -79,7 +79,7 @@ def after_leaps(enumerator: Enumerator, leaps: Iterable[Leap]) -> Enumerator:
     return enumerator
 
 
-def _excused(reader: SplitReader, silence: int, now_ms: int) -> SplitReader:
+def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:
     if reader.excused:
         return reader
     return replace(reader, heard_at=min(reader.heard_at + silence, now_ms), excused=True)

@@ -1,7 +1,7 @@
 """The values of a split enumerator.
 
 An `Enumerator` is an immutable value, as a group is. Each split is in one place: in one reader's
-hands (`SplitReader.held`), free, or finished. Readers are known by subtask and epoch. Of two epochs
+hands (`SplitOwner.held`), free, or finished. Readers are known by subtask and epoch. Of two epochs
 of one subtask the older one is *fenced*: it gets nothing more, and what it holds stays its own
 until its lease has ended, for it may not know yet that it is fenced.
 
@@ -45,7 +45,7 @@ class FreeSplit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitReader:
+class SplitOwner:
     """One epoch of a reader. `heard_at` and `lease_ms`: of its last exchange. `excused`: it got an
     outage's silence once. `revoked`: the ids of splits that it is to give back. `events_from`: the
     highest number that there was when it came.
@@ -110,7 +110,7 @@ class Enumerator:
     missing: frozenset[str] = frozenset()
     to_readers: tuple[MailedEvent, ...] = ()
     from_readers: tuple[ReceivedEvent, ...] = ()
-    readers: Mapping[ReaderId, SplitReader] = field(default_factory=dict)
+    readers: Mapping[ReaderId, SplitOwner] = field(default_factory=dict)
     free: Mapping[str, FreeSplit] = field(default_factory=dict)
     finished: Mapping[str, FreeSplit] = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitReader, newest_of
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner, newest_of
 from lockgate.group.group import tick
 
 
@@ -18,7 +18,7 @@ class Work:
 
     def __init__(self, before: Enumerator, now_ms: int) -> None:
         self.now_ms = now_ms
-        self.readers: dict[ReaderId, SplitReader] = dict(before.readers)
+        self.readers: dict[ReaderId, SplitOwner] = dict(before.readers)
         self.last_number = before.last_number
         self._before = before
         self._moved = False
@@ -54,7 +54,7 @@ class Work:
         """Other values of the enumerator itself."""
         self._values |= values
 
-    def set_reader(self, id: ReaderId, reader: SplitReader) -> None:
+    def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
         """A new reader, or other values of one. What it holds is changed by the methods below."""
         self.readers[id] = reader
 

@@ -34,7 +34,7 @@ from lockgate_coordinator.service.commit_queue import AT_ONCE, CommitQueue, Comm
 from lockgate_coordinator.service.enumerators import Enumerators, Listed
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.service.sampler import Sampler
-from lockgate_coordinator.service.split_news import SplitNews
+from lockgate_coordinator.service.split_news import EnumeratorNews
 from lockgate_coordinator.store import Loaded, Store
 from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan
 
@@ -95,7 +95,7 @@ class Coordinator:
         self._pulse = pulse or Pulse()
         self._sampler = Sampler(store)
         self._queue = CommitQueue(store, self._committed, fast, self._pulse)
-        self._split_news = SplitNews(store.load_splits, shared=store.shared)
+        self._split_news = EnumeratorNews(store.load_splits, shared=store.shared)
         self.enumerators = Enumerators(store, limits, self._pulse, self._split_news.changed)
 
     async def configure(

@@ -6,7 +6,7 @@ from typing import Any
 
 from lockgate.enumerator.answers import is_processing_backlog
 from lockgate.enumerator.leases import is_over, lease_ends
-from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitReader
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.errors import UnknownSource
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.group import Group
@@ -106,7 +106,7 @@ def _readers(enumerator: Enumerator, now_ms: int) -> list[Json]:
     ]
 
 
-def _reader(id: ReaderId, reader: SplitReader, fenced: bool, now_ms: int) -> Json:
+def _reader(id: ReaderId, reader: SplitOwner, fenced: bool, now_ms: int) -> Json:
     return {
         "subtask": id[0],
         "epoch": id[1],

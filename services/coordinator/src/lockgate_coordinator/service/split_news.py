@@ -44,7 +44,7 @@ class _Watch:
     follower: "asyncio.Task[None] | None" = None
 
 
-class SplitNews:
+class EnumeratorNews:
     """`load` asks the store for a group's enumerators. `shared`: other processes may change
     them.
     """

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitReader
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.errors import InvalidValue
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.steps import AT_ONCE, Steps
@@ -42,7 +42,7 @@ def _values(kind: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
 
 
 SOURCE_VALUES: Final = _values(Enumerator, ("readers", "free", "finished"))
-READER_VALUES: Final = _values(SplitReader, ("held",))
+READER_VALUES: Final = _values(SplitOwner, ("held",))
 _source_values: Final = attrgetter(*SOURCE_VALUES)
 _reader_values: Final = attrgetter(*READER_VALUES)
 
@@ -66,7 +66,7 @@ class Records:
     name: str
     sources: dict[str, Enumerator] = dataclasses.field(default_factory=dict)
     lists: dict[str, tuple[dict[str, FreeSplit], dict[str, FreeSplit]]] = dataclasses.field(default_factory=dict)
-    readers: dict[str, dict[ReaderId, SplitReader]] = dataclasses.field(default_factory=dict)
+    readers: dict[str, dict[ReaderId, SplitOwner]] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, sources: Sources) -> "Records":
@@ -167,7 +167,7 @@ class _Nobodys:
 
 
 def _text(value: Any) -> Steps[str]:
-    if isinstance(value, SplitReader):
+    if isinstance(value, SplitOwner):
         held = list[_Held]()
         for each in value.held.values():
             held.append((_bytes(each.split), each.number, each.since))
@@ -200,12 +200,12 @@ def _source(text: str) -> Enumerator:
     return msgspec.convert(_decode(text), Enumerator)
 
 
-def _reader(text: str) -> SplitReader:
+def _reader(text: str) -> SplitOwner:
     values = _decode(text)
     held = msgspec.convert(values.pop("held"), list[_Held])
     splits = (OwnedSplit(split=_split(data), number=number, since=since) for data, number, since in held)
     return replace(
-        msgspec.convert({**values, "held": {}}, SplitReader), held={each.split.split_id: each for each in splits}
+        msgspec.convert({**values, "held": {}}, SplitOwner), held={each.split.split_id: each for each in splits}
     )
 
 
