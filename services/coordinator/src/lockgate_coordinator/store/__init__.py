@@ -35,5 +35,5 @@ def open_store(
     from lockgate_coordinator.store.redis import RedisStore
 
     if scheme not in addresses.SCHEMES:
-        raise InvalidStoreAddress(f"{EXPECTED}; {scheme}:// is none of these")
+        raise InvalidStoreAddress(f"{EXPECTED}; this one has another scheme")
     return RedisStore(addresses.parse(address, environment), fast)
