@@ -15,7 +15,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-read bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-read bench-reader bench-plan bench-align bench-session bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,10 @@ observed: $(READY) ## a sample of what mode observe reports, in build/observed
 bench-read: $(READY) ## records per second: native, aligned
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python benchmarks/bench_read.py $(ARGS)
+
+bench-reader: $(READY) ## records per second of the Python reader: a bare confluent-kafka loop, records, Arrow batches
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_reader.py $(ARGS)
 
 bench-plan: $(READY) ## the time that one plan takes, by the number of partitions
 	@$(BIN)/python -m lockgate_testbed

@@ -74,6 +74,7 @@ KNOWN_TO = {
         # an event time of the program's own is a function of confluent-kafka's message
         "confluent_kafka": ("lockgate_reader.kafka", "lockgate_reader.config", "lockgate_reader.consumer"),
         "pyarrow": ("lockgate_reader.columns", "lockgate_reader.consumer"),
+        "prometheus_client": ("lockgate_reader.prometheus",),
     },
     "lockgate_spark": {
         "pyspark": (
@@ -121,7 +122,7 @@ FLOORS = {
         {"reading", "group"},
         {"telemetry", "columns"},
         {"consumer"},
-        {"__init__"},
+        {"prometheus", "__init__"},
     ),
 }
 APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other

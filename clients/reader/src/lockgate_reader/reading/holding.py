@@ -29,7 +29,7 @@ from lockgate_reader.place import AssignedSplit, HeldSplit, Orders, Place, Reade
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.next_record import SplitStrategy
 from lockgate_reader.reading.queue import SplitQueue
-from lockgate_reader.reading.source_reader import SplitReader
+from lockgate_reader.reading.source_reader import KafkaSplitReader
 from lockgate_reader.reading.split import Key, OpenSplit
 
 log = logging.getLogger("lockgate")
@@ -74,7 +74,7 @@ class Holding:
     def attach(
         self,
         operator: SourceOperator[KafkaPartitionSplit],
-        reader: SplitReader,
+        reader: KafkaSplitReader,
         position: Callable[[OpenSplit], int],
     ) -> None:
         """Gives it the operator, which is made after it."""
@@ -118,7 +118,7 @@ class Holding:
 
     def held(self) -> list[HeldSplit]:
         """What the reader holds."""
-        return [self.held_split(split) for split in self._reader.splits.values()]
+        return [self.held_split(split) for split in list(self._reader.splits.values())]
 
     def held_split(self, split: OpenSplit) -> HeldSplit:
         """One split as its place and `status` see it."""

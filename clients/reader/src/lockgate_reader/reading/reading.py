@@ -48,7 +48,7 @@ from lockgate_reader.reading.output import StreamOutput
 from lockgate_reader.reading.piece_size import CHUNK, PieceSize
 from lockgate_reader.reading.pieces import GoneOut
 from lockgate_reader.reading.queue import Piece, SplitQueue
-from lockgate_reader.reading.source_reader import SplitReader
+from lockgate_reader.reading.source_reader import KafkaSplitReader
 from lockgate_reader.reading.split import Key, OpenSplit
 from lockgate_reader.reading.timers import ReaderTime
 
@@ -90,7 +90,7 @@ class RunningReader:
         self.ends = Ends(lambda keys: client.ask_offsets(keys, latest=True), now_ms, wall_ms)
         self.arrivals = Arrivals(options, client, wall_ms)
         self.holding = Holding(options, client, place, self.queue, self.strategy, self.ends, callbacks)
-        self.reader = SplitReader(self.holding.opened, self._paused, self.holding.source_event, self.position)
+        self.reader = KafkaSplitReader(self.holding.opened, self._paused, self.holding.source_event, self.position)
         self.operator: SourceOperator[KafkaPartitionSplit] = SourceOperator(
             lambda context: self.reader,
             KafkaPartitionSplitSerializer(),

@@ -15,7 +15,7 @@ from lockgate_reader.reading.next_record import HandedOut
 from lockgate_reader.reading.split import OpenSplit
 
 
-class SplitReader:
+class KafkaSplitReader:
     """A `SourceReader` of Kafka splits. `opened` is called with the splits that were added,
     `paused` with the names of those to pause and to resume. `position`: the next offset of a split,
     also while one of its fetched is going out.

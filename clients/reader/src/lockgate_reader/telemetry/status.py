@@ -78,16 +78,14 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[HeldSplit, ...], c
 
 
 def _waits_for(reading: RunningReader, splits: tuple[HeldSplit, ...]) -> str:
-    """What the paused splits wait for; "" where some split may go on."""
-    if not splits or not all(split.paused or split.idle or reading.is_at_end(split) for split in splits):
-        behind = [split for split in splits if not split.paused and split.watermark == MIN]
-        return f"the first record of {behind[0].split.split_id}" if behind and len(behind) < len(splits) else ""
-    if not any(split.paused for split in splits):
+    """What the paused splits wait for; "" where none is paused, or some split may go on."""
+    going = [split for split in splits if not (split.paused or split.idle or reading.is_at_end(split))]
+    if going or not any(split.paused for split in splits):
         return ""
     if reading.orders.waits_for and reading.orders.ceiling == reading.ceiling:
         return reading.orders.waits_for
-    lowest = min(splits, key=lambda split: split.watermark)
-    return lowest.split.split_id
+    lowest = min((split for split in splits if not split.idle), key=lambda split: split.watermark)
+    return f"the first record of {lowest.split.split_id}" if lowest.watermark == MIN else lowest.split.split_id
 
 
 def metrics_of(reading: RunningReader | None) -> dict[str, float]:

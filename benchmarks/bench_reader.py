@@ -1,0 +1,184 @@
+"""Records per second: a bare confluent-kafka loop, and `lockgate_reader` over the same topic, in
+turn (`make bench-reader`).
+
+Each run reads the whole topic and takes from each record the length of its value and its time. The
+kinds: `poll`, the loop of confluent-kafka's own examples, one record a call; `consume`, the same in
+chunks of 500, the fastest that was found; `records` and `batches`, the aligned consumer, with a
+drift that pauses nothing; `paused`, records with `--drift`, which pauses the sparse partitions
+again and again. All have the same settings of the client, those of the reader. A round before the
+counted ones is left out. Prints each run, by the clock and by the processor time of the reading
+thread, the medians, and the ratios pair by pair; writes build/bench/reader.json.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from lockgate_reader import AlignedConsumer
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.progress import progress_bar
+from lockgate_testbed.skew import SkewedTopic
+
+OUT = Path("build/bench/reader.json")
+SETTINGS = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 10}
+KINDS = ("poll", "consume", "records", "batches", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The speed of one run: records per second by the clock, and per second of the thread."""
+
+    by_clock: float
+    by_processor: float
+
+
+def bare(bootstrap: str, topic: SkewedTopic) -> Consumer:
+    """A consumer of all partitions, from their beginning."""
+    settings = {"bootstrap.servers": bootstrap, "group.id": "bare", "enable.auto.commit": False, **SETTINGS}
+    consumer = Consumer(settings)
+    consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in range(topic.partitions)])
+    return consumer
+
+
+def loop_of_polls(bootstrap: str, topic: SkewedTopic) -> Rate:
+    """The loop of confluent-kafka's examples."""
+    consumer, watch, size, latest = bare(bootstrap, topic), Watch(), 0, 0
+    while watch.count < topic.records:
+        message = consumer.poll(1.0)
+        if message is None or message.error() is not None:
+            continue
+        watch.see(1)
+        size += len(message.value())
+        latest = max(latest, message.timestamp()[1])
+    return watch.stop(consumer.close)
+
+
+def loop_of_chunks(bootstrap: str, topic: SkewedTopic) -> Rate:
+    """Chunks of 500."""
+    consumer, watch, size, latest = bare(bootstrap, topic), Watch(), 0, 0
+    while watch.count < topic.records:
+        messages = consumer.consume(500, 1.0)
+        watch.see(len(messages))
+        for message in messages:
+            size += len(message.value())
+            latest = max(latest, message.timestamp()[1])
+    return watch.stop(consumer.close)
+
+
+def aligned_records(bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:
+    """The aligned consumer, record by record."""
+    watch, size, latest = Watch(), 0, 0
+    consumer = AlignedConsumer(
+        topic.name, kafka={"bootstrap.servers": bootstrap}, starting_offsets="earliest", max_drift=drift
+    )
+    for message in consumer:
+        watch.see(1)
+        size += len(message.value() or b"")
+        latest = max(latest, message.timestamp()[1])
+        if watch.count == topic.records:
+            break
+    return watch.stop(consumer.close)
+
+
+def aligned_batches(bootstrap: str, topic: SkewedTopic) -> Rate:
+    """The aligned consumer, in Arrow batches."""
+    watch, size, latest = Watch(), 0, None
+    consumer = AlignedConsumer(
+        topic.name, kafka={"bootstrap.servers": bootstrap}, starting_offsets="earliest", max_drift="2 days"
+    )
+    for batch in consumer.batches():
+        watch.see(batch.num_rows)
+        size += pc.sum(pc.binary_length(batch["value"])).as_py()
+        latest = pc.max(batch["timestamp"])
+        if watch.count >= topic.records:
+            break
+    assert latest is not None
+    return watch.stop(consumer.close)
+
+
+class Watch:
+    """Counts records, and the time from the first one on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._began: tuple[float, float] | None = None
+
+    def see(self, count: int) -> None:
+        """So many more records."""
+        self.count += count
+        if self._began is None and count:
+            self._began = time.perf_counter(), time.thread_time()
+
+    def stop(self, close: Callable[[], None]) -> Rate:
+        """The rate until now; then closes."""
+        now = time.perf_counter(), time.thread_time()
+        assert self._began is not None
+        close()
+        return Rate(self.count / (now[0] - self._began[0]), self.count / (now[1] - self._began[1]))
+
+
+def run(kind: str, bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:
+    """One run of a kind."""
+    if kind == "poll":
+        return loop_of_polls(bootstrap, topic)
+    if kind == "consume":
+        return loop_of_chunks(bootstrap, topic)
+    if kind == "batches":
+        return aligned_batches(bootstrap, topic)
+    return aligned_records(bootstrap, topic, drift if kind == "paused" else "2 days")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=1_000_000, help="records in the topic (default 1,000,000)")
+    parser.add_argument("--pairs", type=int, default=5, help="counted rounds of runs, each kind once (default 5)")
+    parser.add_argument("--drift", default="30 minutes", help="max_drift of the kind paused (default 30 minutes)")
+    chosen = parser.parse_args()
+    topic = SkewedTopic("bench-reader", records=chosen.records)
+    found: dict[str, list[Rate]] = {kind: [] for kind in KINDS}
+    with KafkaBroker(heap="1g") as broker:
+        with progress_bar("loading", chosen.records) as progress:
+            topics.load(broker.bootstrap, topic, progress)
+        for pair in range(chosen.pairs + 1):
+            for kind in KINDS if pair % 2 else reversed(KINDS):
+                made = run(kind, broker.bootstrap, topic, chosen.drift)
+                turn = "warm-up" if pair == 0 else f"pair {pair}"
+                print(
+                    f"{turn:8} {kind:8} {made.by_clock:12,.0f} records/s {made.by_processor:12,.0f} a second of the"
+                    " thread",
+                    flush=True,
+                )
+                if pair:
+                    found[kind].append(made)
+    report(found)
+
+
+def report(found: dict[str, list[Rate]]) -> None:
+    ratios: dict[str, dict[str, list[float]]] = {}
+    for measure in ("by_clock", "by_processor"):
+        print(f"\n{measure.replace('_', ' ')}, records per second; ratios pair by pair: lowest / median / highest")
+        rates = {kind: [getattr(made, measure) for made in runs] for kind, runs in found.items()}
+        for kind, each in rates.items():
+            line = f"{kind:8} median {statistics.median(each):12,.0f}   {min(each):,.0f} to {max(each):,.0f}"
+            for base in ("poll", "consume"):
+                paired = sorted(a / n for a, n in zip(each, rates[base], strict=True))
+                ratios.setdefault(kind, {})[f"{measure}, to {base}"] = paired
+                line += f"; to {base} {paired[0]:.2f} / {statistics.median(paired):.2f} / {paired[-1]:.2f}"
+            print(line)
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    command = f"make bench-reader ARGS='{' '.join(sys.argv[1:])}'"
+    rows = {kind: [asdict(made) for made in runs] for kind, runs in found.items()}
+    OUT.write_text(json.dumps({"command": command, "rates": rows, "ratios": ratios}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
