@@ -41,6 +41,26 @@ VALUES: dict[str, dict[str, Any]] = {
         "serviceMonitor": {"enabled": True, "tokenSecret": "scraper"},
         "prometheusRule": {"enabled": True},
     },
+    "mutual": {
+        "tokensSecret": "lockgate-tokens",
+        "tlsSecret": "lockgate-tls",
+        "clientCaSecret": "lockgate-callers",
+        "redisSecret": "redis",
+        "redisTlsSecret": "redis-tls",
+        "store": "rediss://redis:6379/0?ssl_ca_certs=/etc/lockgate/redis-tls/ca.crt",
+        "networkPolicy": {"enabled": True},
+        "serviceMonitor": {
+            "enabled": True,
+            "tokenSecret": "scraper",
+            "tlsConfig": {"ca": {"secret": {"name": "lockgate-tls", "key": "ca.crt"}}, "serverName": "lockgate"},
+        },
+    },
+    "redis": {
+        "tokensSecret": "lockgate-tokens",
+        "redisSecret": "redis",
+        "redis": {"enabled": True},
+        "networkPolicy": {"enabled": True},
+    },
 }
 
 
@@ -115,6 +135,29 @@ def test_the_options_are_those_of_the_service() -> None:
     assert "No such option" not in done.stderr
 
 
+def test_where_callers_need_a_certificate_probes_go_to_a_port_of_their_own() -> None:
+    (container,) = by_kind(manifests(VALUES["mutual"]))["Deployment"]["spec"]["template"]["spec"]["containers"]
+    probes = [container[f"{kind}Probe"]["httpGet"] for kind in ("liveness", "readiness")]
+    assert [(each["port"], each["scheme"]) for each in probes] == [("probes", "HTTP")] * 2
+    given = {each["name"]: each.get("value") for each in container["env"]}
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert (given["LOCKGATE_PROBE_PORT"], given["LOCKGATE_SSL_CA_CERTS"]) == (
+        str(ports["probes"]),
+        "/etc/lockgate/client-ca/ca.crt",
+    )
+
+
+def test_the_coordinators_find_the_redis_of_the_chart() -> None:
+    made = [each for each in yaml.safe_load_all(manifests(VALUES["redis"])) if each]
+    (container,) = by_kind(manifests(VALUES["redis"]))["Deployment"]["spec"]["template"]["spec"]["containers"]
+    store = {each["name"]: each.get("value") for each in container["env"]}["LOCKGATE_STORE"]
+    services = {
+        each["metadata"]["name"]: each["spec"]["ports"][0]["port"] for each in made if each["kind"] == "Service"
+    }
+    assert store == "redis://shop-lockgate-redis:6379/0"
+    assert services["shop-lockgate-redis"] == 6379
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -122,6 +165,11 @@ def test_the_options_are_those_of_the_service() -> None:
         (
             {"allowUnauthenticated": True, "store": "memory://"},
             "set replicas=1 without autoscaling, or a redis:// store",
+        ),
+        ({"allowUnauthenticated": True, "redis": {"enabled": True}}, "redis.enabled needs redisSecret"),
+        (
+            {"allowUnauthenticated": True, "clientCaSecret": "ca"},
+            "name the certificate of the coordinators in tlsSecret",
         ),
         ({"allowUnauthenticated": True, "ingress": {"enabled": True}}, "ingress.host is empty"),
         ({"allowUnauthenticated": True, "replica": 3}, "additional properties 'replica' not allowed"),
