@@ -13,6 +13,9 @@ build/bench/read.json.
 With `--alone` half of the records lie in one partition that is 23 hours behind the seven others.
 Aligned, it is read alone until it is level, in one task a batch; and once more with
 `minPartitions`, which splits it up.
+
+With `--connect` the kinds are `native` and `connect`, which is aligned by the server's extension.
+Both run in one Spark Connect server (`read_over_connect.py`).
 """
 
 import argparse
@@ -22,10 +25,13 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import read_over_connect
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, Coordinator, align
@@ -96,36 +102,55 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5, help="counted rounds of runs, each kind once (default 5)")
     parser.add_argument("--alone", action="store_true", help="one partition lags, and is read alone")
     parser.add_argument("--payload", action="store_true", help="event time in the payload")
+    parser.add_argument("--connect", action="store_true", help="over a Spark Connect server, native and aligned")
     chosen = parser.parse_args()
     topic = SkewedTopic("bench-read", records=chosen.records)
     if chosen.alone:
         # the late ones hold a 24th of theirs: as much together as the first
         weights = (7.0, *(24.0,) * 7)
         topic = replace(topic, weights=weights, late_start_hours=23.0, late_partitions=7)
-    kinds = ALONE if chosen.alone else DENSE
+    kinds = read_over_connect.KINDS if chosen.connect else ALONE if chosen.alone else DENSE
     found: dict[str, list[Rate]] = {kind: [] for kind in kinds}
     with KafkaBroker(heap="1g") as broker, CoordinatorProcess() as coordinator:
         with progress_bar("loading", chosen.records) as progress:
             topics.load(broker.bootstrap, topic, progress)
-        spark = session("bench-read", cores=2)
-        for pair in range(chosen.pairs + 1):
-            # In turn, and each kind first in every second pair: what the machine does to one it
-            # does to the other.
-            for kind in kinds if pair % 2 else reversed(kinds):
-                alignment = alignment_for(kind, chosen.payload, coordinator.url)
-                made = rate(spark, broker.bootstrap, topic, chosen.budget, kind, alignment)
-                turn = "warm-up" if pair == 0 else f"pair {pair}"
-                print(
-                    (
-                        f"{turn:8} {kind:22} {made.by_clock:12,.0f} records/s {made.by_processor:12,.0f} a processor "
-                        "second"
-                    ),
-                    flush=True,
-                )
-                if pair:
-                    found[kind].append(made)
-        spark.stop()
+        measured = over_connect if chosen.connect else in_this_session
+        with measured(broker.bootstrap, coordinator.url, topic, chosen) as measure:
+            for pair in range(chosen.pairs + 1):
+                # In turn, and each kind first in every second pair: what the machine does to one it
+                # does to the other.
+                for kind in kinds if pair % 2 else reversed(kinds):
+                    made = measure(kind)
+                    turn = "warm-up" if pair == 0 else f"pair {pair}"
+                    speed = f"{made.by_clock:12,.0f} records/s {made.by_processor:12,.0f} a processor second"
+                    print(f"{turn:8} {kind:22} {speed}", flush=True)
+                    if pair:
+                        found[kind].append(made)
     report(found, chosen)
+
+
+@contextmanager
+def in_this_session(
+    bootstrap: str, coordinator: str, topic: SkewedTopic, chosen: argparse.Namespace
+) -> Iterator[Callable[[str], Rate]]:
+    """Measures a kind of run in a classic session of this process."""
+    spark = session("bench-read", cores=2)
+    yield lambda kind: rate(
+        spark, bootstrap, topic, chosen.budget, kind, alignment_for(kind, chosen.payload, coordinator)
+    )
+    spark.stop()
+
+
+@contextmanager
+def over_connect(
+    bootstrap: str, _: str, topic: SkewedTopic, chosen: argparse.Namespace
+) -> Iterator[Callable[[str], Rate]]:
+    """Measures a kind of run in a Spark Connect server."""
+    with read_over_connect.server() as (server, spark):
+        pid = server.pid
+        assert pid is not None
+        rest = (bootstrap, topic, chosen.budget)
+        yield lambda kind: Rate(*read_over_connect.rate(spark, pid, *rest, kind, chosen.payload))
 
 
 def report(found: dict[str, list[Rate]], chosen: argparse.Namespace) -> None:

@@ -11,15 +11,14 @@ import importlib.metadata
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from lockgate_coordinator.service import pulse
 from lockgate_testbed import jars
-from lockgate_testbed.errors import Missing
 from lockgate_testbed.java import OPTIONS, java
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.process import PORTS_OF, share_of_ports
@@ -28,12 +27,12 @@ from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.spark import session
 from lockgate_testbed.spark_connect import ConnectServer, client_python
 from support.authorities import read_once
+from support.left_out import or_left_out
 from support.long_first import seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-T = TypeVar("T")
 # How long an example takes is the machine's matter, and no property of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
@@ -100,7 +99,7 @@ def kafka() -> Iterator[KafkaBroker]:
     """A broker for all tests; take a `topic` of your own, and start a `KafkaBroker` of your own to
     stop it.
     """
-    with _or_left_out(_broker) as broker:
+    with or_left_out(_broker) as broker:
         yield broker
 
 
@@ -113,7 +112,7 @@ def _broker() -> KafkaBroker:
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """A Redis for all tests; flush it, or use keys of your own."""
-    with _or_left_out(RedisServer) as server:
+    with or_left_out(RedisServer) as server:
         yield server
 
 
@@ -122,15 +121,15 @@ def connect_server() -> Iterator[ConnectServer]:
     """A plain Spark Connect server, in a process of its own, and a Python without a JVM for its
     clients (`lockgate_testbed.spark_connect.client`).
     """
-    _or_left_out(client_python)
-    with _or_left_out(ConnectServer) as server:
+    or_left_out(client_python)
+    with or_left_out(ConnectServer) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
     """The path of Prometheus's own tool. Where that is there, `PrometheusServer` starts too."""
-    return _or_left_out(lambda: [prometheus_binary(name) for name in ("prometheus", "promtool")])[1]
+    return or_left_out(lambda: [prometheus_binary(name) for name in ("prometheus", "promtool")])[1]
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +138,7 @@ def spark() -> Iterator["SparkSession"]:
     more is a task and some files of state a batch.
     """
     plain_files = importlib.metadata.version("pyspark") >= "4.2"
-    found = _or_left_out(
+    found = or_left_out(
         lambda: session("lockgate tests", 2, {"spark.sql.shuffle.partitions": "1"}, plain_files=plain_files)
     )
     yield found
@@ -150,16 +149,3 @@ def spark() -> Iterator["SparkSession"]:
 def topic(request: pytest.FixtureRequest) -> str:
     """A topic name of the test's own; the topic itself is the test's to create."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)[:200]
-
-
-def _or_left_out(start: Callable[[], T]) -> T:
-    try:
-        return start()
-    except Missing as missing:
-        _left_out(str(missing))
-
-
-def _left_out(reason: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"CI must not leave this out: {reason}", pytrace=False)
-    pytest.skip(reason)

@@ -31,6 +31,7 @@ NOT_RUN = {
     "docs/guide/any-language.md": [
         "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"
     ],
+    "docs/environments.md": ["needs a Connect server with the jar; tests/environments runs such a stream"],
     "docs/guide/kubernetes.md": ["needs a cluster; tests/deploy has the chart"],
     "docs/guide/observe.md": [
         "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"

@@ -4,6 +4,7 @@ TestbedError
 ├── ChildFailed          a child process ended, or was not ready in time; carries its log's tail
 └── Missing              something that the machine has to bring
     ├── JavaMissing      no Java 17 or newer
+    ├── JdkMissing       no compiler for the jar of the Spark server's extension
     ├── JarsUnavailable  neither Maven nor Ivy could bring the jars
     ├── ClientUnavailable  pip could not bring a Python for clients of Spark Connect
     ├── RedisMissing     no redis-server on the PATH
@@ -27,6 +28,10 @@ class Missing(TestbedError):
 
 class JavaMissing(Missing):
     """No Java 17 or newer."""
+
+
+class JdkMissing(Missing):
+    """The jar of the Spark server's extension could not be made: it takes a JDK."""
 
 
 class JarsUnavailable(Missing):

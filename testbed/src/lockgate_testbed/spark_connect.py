@@ -96,7 +96,7 @@ def client(
 
 def client_env(server: ConnectServer) -> dict[str, str]:
     """The environment of such a process."""
-    found = (importlib.util.find_spec(name) for name in ("lockgate", "lockgate_spark"))
+    found = (importlib.util.find_spec(name) for name in ("lockgate", "lockgate_client", "lockgate_spark"))
     sources = [str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin]
     own = {"PYTHONPATH": os.pathsep.join(sources), "PYTHONUNBUFFERED": "1", "SPARK_REMOTE": server.url}
     return {**own, "PATH": str(client_python().parent), "JAVA_HOME": "", "SPARK_HOME": ""}

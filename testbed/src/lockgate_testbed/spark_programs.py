@@ -45,7 +45,8 @@ def submitted(
     """The command line of `spark-submit PROGRAM…` over a local master. `conf` is laid over the
     defaults; `jars` are put on the driver's classpath. Raises `JavaMissing`, `JarsUnavailable`.
     """
-    return [str(part) for part in (spark_home() / "bin" / "spark-submit", *_options(conf, jars, cores), *program)]
+    chosen = _options({"spark.master": f"local[{cores}]", **(conf or {})}, jars, cores)
+    return [str(part) for part in (spark_home() / "bin" / "spark-submit", *chosen, *program)]
 
 
 def submit(name: str, log: Path, *program: object, env: Mapping[str, str] | None = None, **options: object) -> Child:
@@ -74,11 +75,16 @@ def pipelines(
     env: Mapping[str, str] | None = None,
 ) -> Child:
     """`spark-pipelines ARGUMENTS…`, such as `"run", "--spec", spec`; it brings a Connect server of
-    its own.
+    its own. That one reads its conf from `spark-defaults.conf`, which is made beside the log.
     """
+    folder = log.parent / "spark-conf"
+    folder.mkdir(exist_ok=True)
+    lines = [f"{key} {value}\n" for key, value in _conf(conf, jars, cores).items()]
+    folder.joinpath("spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
     first, *rest = arguments
-    command = [spark_home() / "bin" / "spark-pipelines", first, *_options(conf, jars, cores), *rest]
-    return Child(name, [str(part) for part in command], log, {**environment(), **(env or {})})
+    command = [spark_home() / "bin" / "spark-pipelines", first, "--remote", f"local[{cores}]", *rest]
+    own = {**environment(), "SPARK_CONF_DIR": str(folder), **(env or {})}
+    return Child(name, [str(part) for part in command], log, own)
 
 
 def compiled_scala(source: Path, folder: Path) -> Path:
@@ -105,7 +111,10 @@ def _packed(classes: Path, jar: Path) -> Path:
 
 
 def _options(conf: Mapping[str, str] | None, jars: Sequence[Path], cores: int) -> list[str]:
-    chosen = {"spark.master": f"local[{cores}]", **defaults(cores), **(conf or {})}
+    return [part for key, value in _conf(conf, jars, cores).items() for part in ("--conf", f"{key}={value}")]
+
+
+def _conf(conf: Mapping[str, str] | None, jars: Sequence[Path], cores: int) -> dict[str, str]:
+    chosen = {**defaults(cores), **(conf or {})}
     classpath = "spark.driver.extraClassPath"
-    chosen[classpath] = os.pathsep.join([chosen[classpath], *map(str, jars)])
-    return [part for key, value in chosen.items() for part in ("--conf", f"{key}={value}")]
+    return {**chosen, classpath: os.pathsep.join([chosen[classpath], *map(str, jars)])}

@@ -1,0 +1,111 @@
+"""Drivers and hosts that are killed at seeded moments: nothing is lost, nothing comes twice."""
+
+import os
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.spark_connect import ConnectServer
+from support.answers import wait_for
+from support.environments import PATIENCE_S, Environment, OverConnect, finished
+from support.exact_sink import all_rows
+from support.hosts import MARK, hosts, kill_host
+from support.stream_jobs import StreamJob, apart
+
+pytestmark = pytest.mark.long
+
+SEED = int(os.environ.get("LOCKGATE_KILL_SEED", str(random.randrange(2**32))))
+DRIVERS = 4
+HOSTS = int(os.environ.get("LOCKGATE_KILLS", "20"))
+BATCHES_A_KILL = 6
+
+
+@pytest.fixture
+def marked(extension: Path, tmp_path: Path) -> Iterator[ConnectServer]:
+    with ConnectServer(jars=[extension], env={MARK: str(tmp_path)}) as server:
+        yield server
+
+
+def skewed(kafka: KafkaBroker, topic: str) -> SkewedTopic:
+    spec = SkewedTopic(topic, weights=(1, 2, 4, 4), records=12_000, late_start_hours=6)
+    topics.load(kafka.bootstrap, spec)
+    return spec
+
+
+def later(chance: random.Random, most_s: float) -> float:
+    """Waits for a random time; no synchronisation, but the random moment of a kill."""
+    waited = chance.uniform(0, most_s)
+    threading.Event().wait(waited)
+    return waited
+
+
+def planned(job: StreamJob) -> int:
+    return sum(1 for file in (job.checkpoint / "offsets").glob("*") if file.name.isdigit())
+
+
+def test_a_host_that_is_killed_twenty_times_loses_and_doubles_no_row(
+    marked: ConnectServer, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    print(f"LOCKGATE_KILL_SEED={SEED}")
+    chance, spec = random.Random(SEED), skewed(kafka, topic)
+    budget = spec.records // (BATCHES_A_KILL * HOSTS)
+    job = StreamJob("host", kafka.bootstrap, topic, tmp_path / "job", budget).aligned()
+    running = OverConnect(marked).start(job)
+    for turn in range(HOSTS):
+        before = planned(job)
+        wait_for(lambda: not running.alive or (planned(job) > before and hosts(str(tmp_path))), PATIENCE_S)  # noqa: B023
+        waited = later(chance, 1.0)
+        assert running.alive, running.output()
+        print(
+            f"kill {turn + 1} of host {kill_host(str(tmp_path))}, {waited:.3f} s after plan {planned(job)}", flush=True
+        )
+
+    finished(running)
+
+    assert job.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
+    assert max(apart(spec, ends) for ends in job.batches_planned) == 0
+
+
+def test_a_connect_server_killed_at_random_loses_and_doubles_no_row_and_leaves_no_host(
+    marked: ConnectServer, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    print(f"LOCKGATE_KILL_SEED={SEED}")
+    chance, spec = random.Random(SEED), skewed(kafka, topic)
+    job = StreamJob("server", kafka.bootstrap, topic, tmp_path / "job", 300).aligned()
+    for turn in range(DRIVERS):
+        running, before = OverConnect(marked).start(job), planned(job)
+        wait_for(lambda: not running.alive or planned(job) > before + 1, PATIENCE_S)  # noqa: B023
+        print(f"kill {turn + 1}, {later(chance, 1.0):.3f} s after plan {planned(job)}", flush=True)
+        assert running.alive, running.output()
+        marked.kill()
+        running.kill()
+        wait_for(lambda: not hosts(str(tmp_path)))
+        marked.start()
+
+    finished(OverConnect(marked).start(job))
+
+    assert job.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
+
+
+def test_a_program_in_scala_killed_at_random_loses_and_doubles_no_row(
+    in_scala: Environment, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    print(f"LOCKGATE_KILL_SEED={SEED}")
+    chance, spec = random.Random(SEED), skewed(kafka, topic)
+    job = StreamJob("driver", kafka.bootstrap, topic, tmp_path / "job", 300).aligned()
+    for turn in range(DRIVERS):
+        running, before = in_scala.start(job), planned(job)
+        wait_for(lambda: not running.alive or planned(job) > before + 1, PATIENCE_S)  # noqa: B023
+        print(f"kill {turn + 1}, {later(chance, 1.0):.3f} s after plan {planned(job)}", flush=True)
+        assert running.alive, running.output()
+        running.kill()
+
+    finished(in_scala.start(job))
+
+    assert job.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
