@@ -5,13 +5,14 @@ So one call from Python asks Kafka for all splits, and there is no jar to build,
 Scala version.
 """
 
+import uuid
 from importlib.resources import files
 from typing import Any
 
 _JAVA_8 = 8
 _KAFKA = "org.apache.kafka."
 
-# by JVM, and by the name under which the class was compiled
+# by JVM, and by class and class loader
 _constructors: dict[tuple[int, str], Any] = {}
 
 
@@ -30,14 +31,15 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
     `shading`: the prefix of Kafka's class names.
     """
     loader = beside.getClass().getClassLoader()
-    # py4j remembers methods by the class's name alone, so every class loader gets a name of its
-    # own, and one class.
-    name = f"{kind}{jvm.java.lang.System.identityHashCode(loader)}"
-    if (id(jvm), name) not in _constructors:
-        _constructors[id(jvm), name] = _compile(jvm, loader, package, kind, name, shading)
+    # py4j remembers methods by the class's name alone. So a class that is compiled has a name of
+    # its own: other class loaders, and another Python that a driver gets later, compile it too.
+    place = id(jvm), f"{kind}{jvm.java.lang.System.identityHashCode(loader)}"
+    if place not in _constructors:
+        name = f"{place[1]}_{uuid.uuid4().hex}"
+        _constructors[place] = _compile(jvm, loader, package, kind, name, shading)
     arguments = jvm.java.util.ArrayList()
     arguments.add(argument)
-    return _constructors[id(jvm), name].newInstance(arguments.toArray())
+    return _constructors[place].newInstance(arguments.toArray())
 
 
 def _shading(params: Any) -> str:

@@ -20,6 +20,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.JavaServer;
+import py4j.Py4JException;
+import py4j.Py4JNetworkException;
 
 /**
  * One Python process, `python -m lockgate_spark.host`, with a py4j server on the loopback address that it needs a secret for. Its
@@ -28,6 +30,9 @@ import py4j.JavaServer;
 public final class HostProcess {
     private static final Logger LOG = LoggerFactory.getLogger("lockgate");
     private static final long START_MS = 120_000;
+    private static final int STARTS = 5;
+    private static final int SIGNAL = 128; // added to a signal's number, an exit code that says so
+    private static final long GONE_MS = 10_000;
     private static final int LINES = 15;
     private static final String[] NOT_FOR_IT = {"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYTHONHOME"};
 
@@ -36,28 +41,43 @@ public final class HostProcess {
     private final CountDownLatch registered = new CountDownLatch(1);
     private JavaServer server;
     private Process process;
+    private boolean killed; // by somebody else, before it could plan
     private volatile BiFunction<String, Object[], Object> answers;
 
     private HostProcess(PythonChoice python) {
         this.python = python;
     }
 
+    /** A process that is killed while it starts is started again, a few times. */
     static HostProcess start(SparkConf conf) throws InterruptedException {
+        for (int left = STARTS - 1; ; left--) {
+            HostProcess made = new HostProcess(PythonChoice.by(conf));
+            try {
+                return made.started();
+            } catch (StandIn.AlignmentError thrown) {
+                if (left == 0 || !made.killed) {
+                    throw thrown;
+                }
+                LOG.warn("the Python process beside the driver was killed while it started: another one is started");
+            }
+        }
+    }
+
+    private HostProcess started() throws InterruptedException {
         long began = System.nanoTime();
-        HostProcess made = new HostProcess(PythonChoice.by(conf));
         try {
-            made.launch();
-            made.await();
+            launch();
+            await();
         } catch (IOException thrown) {
-            made.end();
-            throw new StandIn.AlignmentError(made.python.cannotRun(thrown.getMessage()), thrown);
+            end();
+            throw new StandIn.AlignmentError(python.cannotRun(thrown.getMessage()), thrown);
         } catch (InterruptedException | RuntimeException thrown) {
-            made.end();
+            end();
             throw thrown;
         }
-        LOG.info("{} plans beside this driver: process {}, started in {} ms", made.python.path(), made.process.pid(),
+        LOG.info("{} plans beside this driver: process {}, started in {} ms", python.path(), process.pid(),
             (System.nanoTime() - began) / 1_000_000);
-        return made;
+        return this;
     }
 
     static UncheckedIOException stopped(InterruptedException thrown) {
@@ -81,9 +101,17 @@ public final class HostProcess {
         return answers;
     }
 
-    /** A process whose connection has broken takes a moment to be gone. */
     boolean isAlive() {
         return process.isAlive() && answers != null;
+    }
+
+    /** Whether a call has failed since the process has ended. A process whose connection has broken takes a moment to be gone. */
+    boolean hasEndedWith(Py4JException thrown) {
+        try {
+            return !isAlive() || thrown.getCause() instanceof Py4JNetworkException && process.waitFor(GONE_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException stopped) {
+            throw stopped(stopped);
+        }
     }
 
     private void launch() throws IOException, InterruptedException {
@@ -116,7 +144,7 @@ public final class HostProcess {
         long until = System.currentTimeMillis() + START_MS;
         while (!registered.await(50, TimeUnit.MILLISECONDS)) {
             if (!process.isAlive()) {
-                process.waitFor();
+                killed = process.waitFor() > SIGNAL;
                 throw new StandIn.AlignmentError(python.ended(process.exitValue(), said()), null);
             }
             if (System.currentTimeMillis() > until) {

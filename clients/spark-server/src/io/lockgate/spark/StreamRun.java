@@ -49,7 +49,7 @@ final class StreamRun {
                 Object error = opened(now);
                 return error != null || method == null ? error : stream.python().apply(method, arguments);
             } catch (Py4JException thrown) {
-                if (now.isAlive()) {
+                if (!now.hasEndedWith(thrown)) {
                     throw thrown;
                 }
                 LOG.warn("the Python process beside the driver has died while it planned for {}: the query holds until there is another", stream.checkpoint());
