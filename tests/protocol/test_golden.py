@@ -5,11 +5,13 @@ has to say it too.
 import json
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from lockgate.wire import codec
+from lockgate.steps import at_once
+from lockgate.wire import codec, split_codec
 from lockgate.wire.source_pauses import reason_from_json
 from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
@@ -32,8 +34,12 @@ PAIRS: dict[str, tuple[Callable[[object], Any], Callable[[Any], Any]]] = {
     "watermarks": (codec.report_from_json, codec.report_to_json),
     "progress": (codec.progress_from_json, codec.progress_to_json),
     "pause": (reason_from_json, lambda reason: {"reason": reason}),
+    "exchange": (lambda body: split_codec.exchange_from_json(body, 0), split_codec.exchange_to_json),
+    "splits": (lambda body: at_once(split_codec.discovered_in_steps(body)), split_codec.discovered_to_json),
+    "events": (split_codec.source_event_from_json, asdict),
 }
-ANSWERED, STREAMED = [e for e in EXCHANGES if "frames" not in e], [e for e in EXCHANGES if "frames" in e]
+ANSWERED = [e for e in EXCHANGES if "frames" not in e]
+STREAMED = [e for e in EXCHANGES if "frames" in e and "/readers/" not in e["path"]]
 EVENTS = [
     e
     for e in ANSWERED
@@ -49,7 +55,8 @@ def test_a_client_reads_every_golden_event_without_losing_anything(exchange: dic
 
 @pytest.mark.parametrize("exchange", BODIES, ids=lambda exchange: exchange["path"])
 def test_a_client_writes_every_golden_body(exchange: dict[str, Any]) -> None:
-    read, write = PAIRS[exchange["path"].rsplit("/", 1)[1]]
+    kind = exchange["path"].rsplit("/", 1)[1]
+    read, write = PAIRS["exchange" if "held" in exchange["body"] else kind]
     event = read(exchange["body"])
     assert read(json.loads(json.dumps(write(event)))) == event
     assert exchange["body"].keys() <= write(event).keys()
@@ -75,6 +82,27 @@ def test_a_client_reads_every_golden_frame_of_an_event_stream_by_the_rules_of_se
     first = "heartbeat" if f"\nid: {last}\n" in STREAMED[0]["frames"][0] else "event"
     assert kinds == [first, "heartbeat"][: len(kinds)]
     assert exchange["headers"] == {"content-type": "text/event-stream; charset=utf-8"}
+
+
+def test_the_stream_of_one_reader_begins_with_every_level() -> None:
+    (stream,) = (e["frames"] for e in EXCHANGES if "frames" in e and "/readers/" in e["path"])
+    events = [dict(line.split(": ", 1) for line in frame.strip().split("\n")) for frame in stream[:3]]
+    levels = {event["event"]: json.loads(event["data"]) for event in events}
+    assert levels.keys() == {"add-splits", "is-processing-backlog", "watermark-alignment"}
+    assert [split_codec.split_from_text(each["split"]).split_id for each in levels["add-splits"]["splits"]] == [
+        "orders-0",
+        "orders-1",
+    ]
+    assert codec.alignment_from_json(levels["watermark-alignment"]).group == "enrich"
+
+
+ANSWERS = [e for e in ANSWERED if e["status"] == 200 and "add_splits" in (e["answer"] or {})]
+
+
+@pytest.mark.parametrize("exchange", ANSWERS, ids=lambda exchange: exchange["path"])
+def test_a_reader_reads_every_golden_answer_without_losing_anything(exchange: dict[str, Any]) -> None:
+    answer = exchange["answer"]
+    assert split_codec.answer_to_json(split_codec.answer_from_json(answer)) == answer
 
 
 def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:

@@ -13,7 +13,7 @@ SOURCE = f"{GROUP}/sources/enricher"
 CONFIG = {"update_interval_ms": 10, "lease_ms": 60_000}
 
 
-def text(partition: int, offset: int = EARLIEST_OFFSET) -> str:
+def as_text(partition: int, offset: int = EARLIEST_OFFSET) -> str:
     return split_to_text(KafkaPartitionSplit("orders", partition, offset))
 
 
@@ -33,7 +33,7 @@ class Reader:
 
     async def exchange(self, **more: Any) -> dict[str, Any]:
         if self.answer.get("discover"):
-            more.setdefault("discovered", {"splits": [text(number) for number in range(4)]})
+            more.setdefault("discovered", {"splits": [as_text(number) for number in range(4)]})
         answer = await self.says(**{"discovery_interval_ms": 60_000, **more})
         assert answer.status_code == 200, answer.text
         self.answer = answer.json()
@@ -78,7 +78,7 @@ async def test_a_new_reader_gets_a_split_at_the_position_at_which_it_was_given_b
     await only.exchange()
     assert [split_from_text(each["split"]).split_id for each in only.returned] == ["orders-2", "orders-3"]
     for each in only.returned:
-        each["split"] = text(split_from_text(each["split"]).partition, 77)
+        each["split"] = as_text(split_from_text(each["split"]).partition, 77)
     await only.exchange()
     await new.exchange()
 
@@ -118,7 +118,7 @@ async def test_a_report_in_an_exchange_moves_the_watermark_and_one_without_renew
 
 async def test_an_operators_list_is_assigned_and_ends_with_no_more_splits(api: httpx.AsyncClient) -> None:
     await api.put(GROUP, json=CONFIG)
-    listed = await api.put(f"{SOURCE}/splits", json={"splits": [text(0, 5), text(1)], "bounded": True})
+    listed = await api.put(f"{SOURCE}/splits", json={"splits": [as_text(0, 5), as_text(1)], "bounded": True})
     assert listed.json() | {"revision": 0} == {
         "group": "g",
         "source": "enricher",
@@ -152,7 +152,7 @@ async def test_source_events_go_both_ways(api: httpx.AsyncClient) -> None:
 
 async def test_inspection_shows_who_reads_what_and_where_it_stands_page_by_page(api: httpx.AsyncClient) -> None:
     (reader,) = await settled(api, 1)
-    reader.held["orders-0"]["split"] = text(0, 99)
+    reader.held["orders-0"]["split"] = as_text(0, 99)
     await reader.exchange()
     page = (await api.get(f"{SOURCE}/splits", params={"limit": 1})).json()
     (item,) = page["items"]
@@ -198,7 +198,7 @@ async def test_readers_present_what_they_hold_to_a_group_that_was_forgotten(api:
     ("body", "field"),
     [
         ({"held": [{"split": "AAAA", "assignment": 1}]}, "held[0].split"),
-        ({"held": [{"split": text(0), "assignment": 2**62}]}, "held[0].assignment"),
+        ({"held": [{"split": as_text(0), "assignment": 2**62}]}, "held[0].assignment"),
         ({"seen": 2**62}, "seen"),
     ],
 )
@@ -209,3 +209,18 @@ async def test_a_body_that_is_no_exchange_is_refused_and_changes_nothing(
     refused = await reader.says(**body)
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
     assert (await api.get(f"{SOURCE}/splits")).json()["enumerator"]["assigned"] == 4
+
+
+async def test_metrics_count_the_splits_by_state_and_the_exchanges(api: httpx.AsyncClient) -> None:
+    await settled(api, 1)
+    text = (await api.get("/metrics")).text
+
+    assert 'lockgate_source_assigned_splits{group="g",source="enricher",state="assigned"} 4.0' in text
+    assert "lockgate_split_exchanges_total" in text
+
+
+async def test_a_group_says_how_the_splits_of_its_sources_are_assigned(api: httpx.AsyncClient) -> None:
+    await settled(api, 1)
+    counts = (await api.get(GROUP)).json()["enumerators"]
+
+    assert counts == {"enricher": {"assigned": 4, "revoking": 0, "unassigned": 0, "missing": 0, "finished": 0}}

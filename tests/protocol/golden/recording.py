@@ -120,7 +120,8 @@ async def _streamed(app: Any, step: Step) -> dict[str, Any]:
         return {"type": "http.disconnect"}
 
     headers = [(name.lower().encode(), value.encode()) for name, value in step.headers.items()]
-    scope = {"type": "http", "method": step.method, "path": step.path, "query_string": b"", "headers": headers}
+    path, _, query = step.path.partition("?")
+    scope = {"type": "http", "method": step.method, "path": path, "query_string": query.encode(), "headers": headers}
     with patch.object(announcer, "HEARTBEAT_S", BEAT_S):
         answering = asyncio.create_task(app(scope, receive, sent.put))
         start = await sent.get()

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MIN
+from lockgate.wire.split_codec import split_to_text
 
 START = 1_800_000_000_000
 """The store's time of the first step, in ms."""
@@ -285,6 +287,66 @@ DENIED = [
     ),
 ]
 
+ENRICH = "enrich/sources/enricher"
+FIRST = START + 50_000
+NUMBER = START + 52_000
+"""The assignments of the two splits: NUMBER and the next."""
+
+
+def split(partition: int, offset: int) -> str:
+    """A split of topic orders, as it travels."""
+    return split_to_text(KafkaPartitionSplit("orders", partition, offset))
+
+
+def exchange(at: int, subtask: int, epoch: int, held: list[Any], **more: Any) -> Step:
+    return post(at, f"{ENRICH}/readers/{subtask}/splits", {"epoch": epoch, "held": held, **more})
+
+
+ZERO = {"split": split(0, 40), "assignment": NUMBER}
+ONE = {"split": split(1, 60), "assignment": NUMBER + 1}
+LIST = [split(0, EARLIEST_OFFSET), split(1, EARLIEST_OFFSET)]
+OF_FIRST = f"/v1/groups/{ENRICH}/readers/0/events?epoch={FIRST}"
+SPLITS = [
+    post(50_000, f"{ENRICH}/readers", {"subtask": 0, "config": {"lease_ms": 10_000}}),
+    exchange(50_000, 0, FIRST, [], discovery_interval_ms=300_000),
+    exchange(50_001, 0, FIRST, [], discovery_interval_ms=300_000, discovered={"splits": LIST}),
+    exchange(52_000, 0, FIRST, [], discovery_interval_ms=300_000),
+    exchange(
+        52_001,
+        0,
+        FIRST,
+        [ZERO, ONE],
+        report={"subtask": 0, "epoch": FIRST, "watermark": T},
+        is_processing_backlog=True,
+        source_events=[{"id": "ready-1", "event": {"ready": True}}],
+    ),
+    Step(at=52_001, method="GET", path=OF_FIRST, frames=4),
+    post(52_002, f"{ENRICH}/readers", {"subtask": 1}),
+    exchange(52_003, 1, START + 52_002, []),
+    exchange(52_004, 0, FIRST, [ZERO, ONE]),
+    exchange(52_005, 0, FIRST, [ZERO], given_back=[{"split": split(1, 75), "assignment": NUMBER + 1}]),
+    exchange(52_006, 1, START + 52_002, []),
+    post(52_006, f"{ENRICH}/events", {"event": {"reload": True}, "subtask": 1, "id": "reload-1"}),
+    exchange(52_007, 1, START + 52_002, [{"split": split(1, 80), "assignment": NUMBER + 6}]),
+    get(52_007, f"/v1/groups/{ENRICH}/splits?limit=1"),
+    exchange(52_008, 0, FIRST, [ONE], seen=START + 52_008),
+    exchange(52_008, 0, FIRST - 1, []),
+    exchange(52_008, 9, FIRST, []),
+    exchange(52_008, 0, FIRST, [{"split": "AAZv", "assignment": 0}], capacity=-1),
+    exchange(52_008, 0, FIRST, [{"split": split(0, 40), "assignment": 2**60}]),
+    Step(
+        at=52_009,
+        method="PUT",
+        path=f"/v1/groups/{ENRICH}/splits",
+        body={"splits": [split(0, EARLIEST_OFFSET)], "bounded": True},
+    ),
+    Step(at=52_009, method="PUT", path=f"/v1/groups/{ENRICH}/splits", body={"split": []}),
+    get(52_009, "/v1/groups/enrich/sources/nobody/splits"),
+    get(52_009, f"{OF_FIRST}0"),
+    delete(52_010, f"{ENRICH}/readers/1?epoch={START + 52_002}"),
+    get(52_010, f"/v1/groups/{ENRICH}/splits"),
+]
+
 SCENARIO = [
     *CONFIGURED,
     *REGISTERED,
@@ -300,4 +362,5 @@ SCENARIO = [
     *FULL,
     *DENIED,
     *PARKED,
+    *SPLITS,
 ]

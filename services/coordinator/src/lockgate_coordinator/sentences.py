@@ -117,3 +117,11 @@ def lost_readers(names: list[str], count: int) -> str:
 def paused_by(source: str, by: str | None, reason: str) -> str:
     """An operator's pause of a source, in one sentence."""
     return f"{by or 'An operator'} has paused {source}" + (f": {reason.rstrip('.')}." if reason else ".")
+
+
+def assigned_splits(source: str, counts: Json) -> str:
+    """How the splits of a source with an enumerator are assigned, in one sentence."""
+    total = sum(counts.values())
+    others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]
+    more = [text for text in others if not text.startswith("0 ")]
+    return f"{source}: {counts['assigned']:,} of {total:,} splits assigned" + (f", {', '.join(more)}." if more else ".")

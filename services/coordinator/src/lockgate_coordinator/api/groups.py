@@ -26,6 +26,7 @@ from lockgate_coordinator.api.parts import (
     act_of,
 )
 from lockgate_coordinator.service.coordinator import Coordinator, Precondition
+from lockgate_coordinator.service.inspected_splits import summaries
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 from lockgate_coordinator.store import UnreadableGroup
 
@@ -101,7 +102,11 @@ async def one(
     found = inspected(
         committed.group, committed.event, committed.now_ms, limit=limit, after=None if after is None else _reader(after)
     )
-    text = await in_turn.work(written(await in_turn.work(found)))
+    answer = await in_turn.work(found)
+    loaded = await coordinator.enumerators.loaded(group)
+    if loaded.sources:
+        answer["enumerators"] = summaries(loaded.sources, loaded.now_ms)
+    text = await in_turn.work(written(answer))
     return Response(text, headers={"ETag": _etag(committed.group.config_version)}, media_type="application/json")
 
 

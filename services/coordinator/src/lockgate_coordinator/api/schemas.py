@@ -272,7 +272,8 @@ SCHEMAS: dict[str, Json] = {
                 )
             ),
             "next": or_null({"type": "string", "description": "the `after` of the next page: SOURCE/SUBTASK"}),
-        }
+        },
+        {"enumerators": by_name(ref("SplitCounts"))},
     ),
     "InspectedSource": record(
         {

@@ -100,6 +100,7 @@ SPLIT_SCHEMAS: dict[str, Json] = {
         additionalProperties=False,
     ),
     "MailedEvent": record({"number": _NUMBER}),
+    "SplitCounts": record(dict.fromkeys(STATES, COUNT)),
     "SplitEnumerator": record(
         {
             "splits": COUNT,

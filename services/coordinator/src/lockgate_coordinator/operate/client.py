@@ -112,6 +112,14 @@ class CoordinatorClient:
             f"/v1/groups/{group}/sources/{source}", limit=limit, **({} if after is None else {"after": after})
         )
 
+    def splits(self, group: str, source: str) -> Json:
+        """Who reads which split of a source: all of them, page by page."""
+        first = page = self._json(f"/v1/groups/{group}/sources/{source}/splits", limit=PAGE)
+        while page["next"] is not None:
+            page = self._json(f"/v1/groups/{group}/sources/{source}/splits", limit=PAGE, after=page["next"])
+            first["items"] += page["items"]
+        return {**first, "next": None}
+
     def evict(self, group: str, source: str, subtask: int) -> None:
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
 

@@ -183,6 +183,10 @@ def _described(
     client: CoordinatorClient, group: str, source: str | None, splits: bool, limit: int, after: str | None, width: int
 ) -> RenderableType:
     found = client.group(group, limit, after if source is None else None)
+    if splits:
+        found["assignments"] = [
+            client.splits(group, name) for name in found.get("enumerators", ()) if source in (None, name)
+        ]
     names = [source] if source is not None else [each["source"] for each in found["sources"]] if splits else None
     if names is None:
         return group_view(found, found["sources"], splits=False, width=width)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockgate_coordinator.operate.words import dated, distance, rules
-from lockgate_coordinator.sentences import holder, moment, paused_by, span, who_holds
+from lockgate_coordinator.sentences import assigned_splits, holder, moment, paused_by, span, who_holds
 
 Json = dict[str, Any]
 
@@ -43,6 +43,10 @@ COLOURS = {
     "passed_over": "yellow",
     "waiting": "",
     "overdue": "red",
+    "assigned": "green",
+    "revoking": "yellow",
+    "unassigned": "red",
+    "missing": "bright_black",
 }
 
 
@@ -82,8 +86,11 @@ def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int
     told = [(source, reader) for source, reader in readers if reader.get("facts")]
     if told:
         parts += [Text(), _facts(told)]
+    for name, count in group.get("enumerators", {}).items():
+        parts += [Text(), Text(assigned_splits(name, count))]
     if splits:
         parts += [Text(), _splits(readers)]
+        parts += [part for each in group.get("assignments", ()) for part in (Text(), _assignments(each))]
     return Group(*parts, *_more(group, sources))
 
 
@@ -161,6 +168,20 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
             table.add_row(
                 f"{source}/{reader['subtask']}", name, _coloured(split["state"]), where, span(split["drift_ms"]), place
             )
+    return table
+
+
+def _assignments(found: Json) -> Table:
+    """Who reads which split of a source that has an enumerator, and where it stands."""
+    table = _table("split", "reader", "state", "position", "assigned")
+    for item in found["items"]:
+        table.add_row(
+            item["split"],
+            "–" if item["subtask"] is None else f"{found['source']}/{item['subtask']}",
+            _coloured(item["state"]),
+            str(item["position"]),
+            "–" if item["since"] is None else f"{span(found['now'] - item['since'])} ago",
+        )
     return table
 
 

@@ -14,6 +14,7 @@ from lockgate.wire.events import SplitState
 from lockgate_coordinator.service.census import state_of
 from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.service.inspected_splits import summaries
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape, SourceFigures
 from lockgate_coordinator.telemetry.totals import OTHER
@@ -50,10 +51,12 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
                 if committed is not None:
                     scrape.groups.append(await _figures(coordinator, scrape, committed, left))
                     left -= len(scrape.groups[-1].named_splits)
+                    scrape.groups[-1].assignments = await _assignments(coordinator, committed.group.name)
             await asyncio.sleep(0)
     except StoreUnavailable:
         scrape.complete = False
     scrape.commits, scrape.commands = coordinator.committed
+    scrape.exchanges = coordinator.enumerators.exchanges
     return scrape
 
 
@@ -65,6 +68,14 @@ async def _look(coordinator: Coordinator, scrape: Scrape, name: str) -> Committe
         return None
     except Refused:  # deleted a moment ago
         return None
+
+
+async def _assignments(coordinator: Coordinator, name: str) -> dict[str, dict[str, int]]:
+    try:
+        loaded = await coordinator.enumerators.loaded(name)
+    except UnreadableGroup:  # it has a log line, and its own readers are counted
+        return {}
+    return summaries(loaded.sources, loaded.now_ms)
 
 
 async def _figures(coordinator: Coordinator, scrape: Scrape, committed: Committed, most_named: int) -> GroupFigures:

@@ -46,6 +46,7 @@ def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None
 class GroupFigures:
     """Readers and splits are counted by their state. `watermark` and `ceiling` are in ms, and may
     be MIN or MAX. `named_splits` are source, subtask, split, and the split's last report.
+    `assignments`: of each source with an enumerator, how many splits are in each state.
     """
 
     name: str
@@ -57,6 +58,7 @@ class GroupFigures:
     splits: Counter[str] = field(default_factory=Counter)
     sources: dict[str, SourceFigures] = field(default_factory=dict)
     named_splits: list[tuple[str, int, str, SplitReport]] = field(default_factory=list)
+    assignments: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,3 +74,4 @@ class Scrape:
     complete: bool = True
     commits: int = 0
     commands: int = 0
+    exchanges: int = 0

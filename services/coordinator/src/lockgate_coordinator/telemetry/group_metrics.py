@@ -24,6 +24,7 @@ def families_of(scrape: Scrape, totals: Totals) -> Iterator[Metric]:
     yield from _groups(scrape.groups)
     yield from _sources(scrape.groups)
     yield from _facts(scrape.groups)
+    yield from _assignments(scrape)
     yield from _totals(
         totals.beside((group.name, source) for group in scrape.groups for source in group.sources if source != OTHER)
     )
@@ -105,6 +106,20 @@ def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
                 if value is not None:
                     family.add_metric([group.name, name], value)
     yield from (late, saved, left, lag, pace)
+
+
+def _assignments(scrape: Scrape) -> Iterator[Metric]:
+    """What split enumerators have assigned."""
+    text = "Splits of a source that the coordinator assigns, by state"
+    splits = GaugeMetricFamily("lockgate_source_assigned_splits", text, labels=["group", "source", "state"])
+    for group in scrape.groups:
+        for source, counts in group.assignments.items():
+            for state, count in counts.items():
+                splits.add_metric([group.name, source, state], count)
+    if splits.samples:
+        yield splits
+    text = "Exchanges about splits that this process has answered"
+    yield CounterMetricFamily("lockgate_split_exchanges", text, value=scrape.exchanges)
 
 
 def _in_seconds(milliseconds: int | None) -> float | None:

@@ -1,6 +1,7 @@
 // One group: who holds it and why, how far apart all is, how it moves, and what an operator may do.
 import { Problem, ask, follow, groupPath, keepLooking, session, sourcePath } from "./api.js";
 import { configure, forget, mayNot } from "./acts.js";
+import { AssignmentList } from "./assignments.js";
 import { contact, failed } from "./app.js";
 import { TimeChart, eventTimes, toned } from "./charts.js";
 import { fill, h, panel, say } from "./dom.js";
@@ -37,6 +38,9 @@ class GroupPage {
     const changed = () => this.looking?.kick();
     this.sourceList = new SourceList(name, changed);
     this.readerList = new ReaderList(name, changed);
+    this.assignments = new AssignmentList();
+    this.assigned = panel("Who reads what", this.assignments.tools, this.assignments.element);
+    this.assigned.hidden = true;
     this.journal = new JournalList();
     signal.addEventListener("abort", () => [this.chart, this.paces, this.heat].forEach((part) => part.end()));
   }
@@ -55,11 +59,13 @@ class GroupPage {
       panel("Sources", mayNot(), this.sourceList.element),
       panel("Drift by split", this.heat.tools, this.heat.element),
       panel("States", h("span", { class: "dim small" }, "of each source, over wall time (UTC)"), this.timeline.element),
-      panel("Readers and leases", this.readerList.tools, this.readerList.element));
+      panel("Readers and leases", this.readerList.tools, this.readerList.element),
+      this.assigned);
     fill(main, h("div", { class: "title" }, h("h1", { dir: "auto" }, this.name), this.badge, this.mode, h("span", { class: "push" }), acts),
       this.sentence, this.reason, this.body);
     this.looking = keepLooking(() => this.look(), (error) => this.fault(error), this.signal);
     keepLooking(() => this.lookAtSplits(), () => "again", this.signal);
+    keepLooking(() => this.lookAtAssignments(), () => "again", this.signal);
     keepLooking(() => this.lookAtJournal(), (error) => this.noJournal(error), this.signal);
     follow(this.name, { signal: this.signal, event: () => this.changed(), state: (state, reason) => {
       if (state === "lost") return contact.bad("stream", reason);
@@ -136,6 +142,13 @@ class GroupPage {
     this.heat.add(Date.now(), splits, this.group.config.max_drift_ms);
     this.figures.splits(splits.length);
     this.sourceList.splits(splits);
+    return Math.max(LOOK_MS, bytes / 40);
+  }
+
+  async lookAtAssignments() {
+    if (!this.group) return 200;
+    this.assigned.hidden = !this.group.enumerators;
+    const bytes = this.group.enumerators ? await this.assignments.look(this.group, this.signal) : 0;
     return Math.max(LOOK_MS, bytes / 40);
   }
 

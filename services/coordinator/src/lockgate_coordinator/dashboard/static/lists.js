@@ -2,7 +2,7 @@
 import { evict, pauseSource, resumeSource } from "./acts.js";
 import { session } from "./api.js";
 import { cells, give, h, rows, say, table } from "./dom.js";
-import { STATES, age, ago, brief, clock, count, moment, pace, entryOf, entryWords, plural, span, stateOf } from "./words.js";
+import { SPLIT_STATES, STATES, age, ago, brief, clock, count, moment, pace, entryOf, entryWords, plural, span, stateOf } from "./words.js";
 
 const SHOWN = 25;
 const SOURCES = [
@@ -22,9 +22,9 @@ const READERS = [
 const FIRST = ["lost", "passed_over", "waiting"];
 const ACT = { name: "Act", class: "act" };
 
-function state(place, kind, note = "") {
+export function state(place, kind, note = "") {
   if (!place.firstElementChild) place.append(h("span", { class: "badge" }, h("span", { "aria-hidden": "true" }), h("span")), h("span", { class: "dim small block" }));
-  const { glyph, word, tone } = STATES[kind] ?? { glyph: "?", word: kind, tone: "quiet" };
+  const { glyph, word, tone } = STATES[kind] ?? SPLIT_STATES[kind] ?? { glyph: "?", word: kind, tone: "quiet" };
   const [badge, more] = place.children;
   give(badge, "data-tone", tone);
   say(badge.firstElementChild, glyph);

@@ -74,6 +74,14 @@ export const STATES = {
   lost: { glyph: "✕", word: "lost", tone: "lost" },
 };
 
+// Of a split that an enumerator assigns.
+export const SPLIT_STATES = {
+  assigned: { glyph: "●", word: "assigned", tone: "well" },
+  revoking: { glyph: "◐", word: "to be given back", tone: "waiting" },
+  unassigned: { glyph: "○", word: "unassigned", tone: "overdue" },
+  missing: { glyph: "◇", word: "missing from the list", tone: "quiet" },
+};
+
 export const HEALTH = {
   unreadable: { glyph: "✕", word: "Cannot be read", tone: "lost" },
   lost: { glyph: "✕", word: "Reader lost", tone: "lost" },
