@@ -33,6 +33,7 @@ NOT_RUN = {
     ],
     "docs/environments.md": ["needs a Connect server with the jar; tests/environments runs such a stream"],
     "docs/guide/kubernetes.md": ["needs a cluster; tests/deploy has the chart"],
+    "docs/guide/spark-on-kubernetes.md": ["needs a cluster; tests/deploy/test_spark_on_kubernetes.py has its confs"],
     "docs/guide/observe.md": [
         "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"
     ],
