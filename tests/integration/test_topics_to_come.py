@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, align
-from lockgate_spark.align import aligned_run_of
+from lockgate_spark.jvm.opening import aligned_run_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker

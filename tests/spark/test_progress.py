@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.errors import Stopped
+from lockgate_spark.jvm.progress_reports import _sender, _sent
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.progress import _sender, _sent
 from support.answers import Answer, accepting_only, serving
 
 READERS = {"t-0": (0, 7), "t-1": (0, 7), "other-0": (1, 8)}

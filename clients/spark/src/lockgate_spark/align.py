@@ -1,24 +1,18 @@
 """`align` and `align_all`: Kafka sources whose splits stay level in event time; `alignment_of`:
-the plan that made a batch.
+the plan that made a batch. What needs py4j is imported where a classic session is seen: a client of
+Connect has none.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from py4j.clientserver import ClientServer
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
 from lockgate_client.errors import ConfigurationError
-from lockgate_spark.conf import configured, enabled
+from lockgate_spark import connect
+from lockgate_spark.conf import enabled
 from lockgate_spark.config import Alignment
-from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.connect import is_connect
 from lockgate_spark.gates.gate import Gate
-from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
-from lockgate_spark.jvm.query import query_id_of
-from lockgate_spark.jvm.relation import with_tables
-from lockgate_spark.jvm.stream import Table
-from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -49,11 +43,11 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> l
     conf = dfs[0].sparkSession.conf.getAll if dfs and hasattr(dfs[0], "sparkSession") else {}
     if not dfs or not enabled(conf):
         return list(dfs)
-    for df in dfs:
-        _check(df)
-    alignment = configured(alignment or Alignment(), conf)
-    check_before(dfs[0].sparkSession, alignment)
-    return [_align(df, alignment) for df in dfs]
+    if is_connect(dfs[0]):
+        return connect.align_all(dfs, alignment or Alignment())
+    from lockgate_spark.jvm.aligning import align_all as align_all_by_py4j
+
+    return align_all_by_py4j(dfs, alignment or Alignment())
 
 
 def alignment_of(batch: DataFrame) -> BatchAlignment | None:
@@ -63,6 +57,13 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     None if no plan of this run made it: a query without alignment, or a batch that Spark replays
     from the checkpoint.
     """
+    if is_connect(batch):
+        # a gate runs in this very process, which Spark starts for one query
+        gate = next((one for one in running.all_of(Gate) if not one.closed), None)
+        return connect.view_of(batch) if gate is None else gate.view
+    from lockgate_spark.jvm.opening import aligned_run_of
+    from lockgate_spark.jvm.query import query_id_of
+
     aligned = aligned_run_of(batch)
     if aligned is None:
         gated = running.of_query(Gate, query_id_of(batch))
@@ -75,48 +76,9 @@ def slice_of(batch: DataFrame) -> BatchSlice | None:
     `Alignment(slice=…)`; of a batch that Spark replays from the checkpoint too. None where that is
     not known: `slice` was not set when the batch was planned.
     """
+    if is_connect(batch):
+        return connect.slice_of(batch)
+    from lockgate_spark.jvm.opening import aligned_run_of
+
     aligned = aligned_run_of(batch)
     return None if aligned is None else aligned.slice
-
-
-def aligned_run_of(batch: DataFrame) -> AlignedRun | None:
-    """The aligned run that handed out `batch`; None where its query is not aligned."""
-    return running.of_query(AlignedRun, query_id_of(batch))
-
-
-def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
-    spark = df.sparkSession
-    gateway: Any = spark.sparkContext._gateway
-    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-
-    def aligned(table: Any) -> Table:
-        planned = PlannedSource.of(spark, table, alignment)
-        return Table(
-            table,
-            gateway,
-            lambda checkpoint: aligned_run(spark, checkpoint, planned.joint),
-            planned.event_time,
-            planned.late,
-        )
-
-    return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
-
-
-def _check(df: DataFrame) -> None:
-    if type(df).__module__.startswith("pyspark.sql.connect"):
-        raise UnsupportedQuery(
-            "this is a Spark Connect session: it has no JVM to reach, and align() needs a classic one"
-        )
-    if not isinstance(df, DataFrame):
-        raise UnsupportedQuery(f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])")
-    if not df.isStreaming:
-        raise UnsupportedQuery(
-            "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
-        )
-    check_session(df.sparkSession)
-    if not isinstance(df.sparkSession.sparkContext._gateway, ClientServer):
-        raise UnsupportedQuery(
-            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers on Spark's own thread alone, and Python "
-            "reaches that only with pinned"
-            " threads. Leave the variable out, for true is the default, or leave align() out"
-        )

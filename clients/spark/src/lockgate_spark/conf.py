@@ -21,10 +21,12 @@ With the server's extension a stream is aligned by its own options, too: `lockga
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from lockgate_client.config import Coordinator
+from lockgate_client.duration import as_option, milliseconds
 from lockgate_client.errors import ConfigurationError
 from lockgate_spark.config import Alignment
 
@@ -84,6 +86,22 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
             f"option {', '.join(given)}: set for a stream that is not aligned; set {ALIGN_OPTION} to true as well"
         )
     return configured(_of_options(given), conf) if wanted else None
+
+
+def as_options(alignment: Alignment) -> dict[str, str]:
+    """The options with which a stream asks for this alignment: the inverse of `asked`."""
+    found = {key: getattr(alignment, name) for key, name in _ALIGNMENT_OPTIONS.items()}
+    own = Alignment()
+    given = {key: value for key, value in found.items() if value != getattr(own, _ALIGNMENT_OPTIONS[key])}
+    if alignment.coordinator is not None:
+        given |= {key: getattr(alignment.coordinator, name) for key, name in _COORDINATOR_OPTIONS.items()}
+    return {ALIGN_OPTION: "true"} | {key: _as_text(value) for key, value in given.items()}
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, int | timedelta) and not isinstance(value, bool):
+        return as_option(milliseconds("Alignment", value))
+    return "none" if value is None else str(value)
 
 
 def _of_options(given: Mapping[str, str]) -> Alignment:

@@ -28,3 +28,10 @@ class Stopped(Exception):
     will not do, since its text has a Java stack: over so long a text Spark's regular expression
     (`StreamExecution.PROXY_ERROR`) overflows the stack.
     """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the query was told to stop while its batch waited. For Spark, which finds it by these words:\n"
+            "py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.sleep.\n"
+            ": java.lang.InterruptedException"
+        )

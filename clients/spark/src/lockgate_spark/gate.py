@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 from lockgate_client.errors import ConfigurationError
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
-from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
 from lockgate_spark.group.joining import check_coordinator
 
@@ -24,10 +23,6 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     `fn` has returned. Raises `ConfigurationError`, `UnsupportedQuery` and `CoordinatorRefused`.
     """
     spark = SparkSession.active()
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
-        raise UnsupportedQuery(
-            "this is a Spark Connect session: its foreachBatch runs where no JVM can be reached, and gate() needs one"
-        )
     conf = spark.conf.getAll
     if not enabled(conf):
         return fn

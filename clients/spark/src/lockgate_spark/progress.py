@@ -1,44 +1,9 @@
-"""Executors report their progress: `report_progress(batch)`, called in a foreachBatch function.
+"""`report_progress`: the executors tell the group how far a batch has got."""
 
-A small aggregate has one row for each split. The task that makes it sends it over HTTP, so that the
-rest of the group learns of a long batch before it is committed. The aggregate reads the batch's
-Kafka columns once more, unless the batch is persisted.
+from pyspark.sql import DataFrame
 
-**The report** of a split is the highest event time in the batch − disorder − 1. Event time is as in
-the plan (Kafka's timestamp, or `Alignment(event_time)`), without the records that the plan leaves
-out. The report only helps other queries, so an error on its way fails neither task nor batch. The
-driver logs the first failure, and logs when reports are accepted again.
-"""
-
-import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
-
-import pyspark.sql.functions as F
-from pyspark import TaskContext
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame
-
-from lockgate.wire.events import ProgressEvent, SplitProgress
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.config import Coordinator
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.outage import Coordination
-from lockgate_spark.align import aligned_run_of
-from lockgate_spark.conf import enabled
-from lockgate_spark.errors import Stopped, UnsupportedQuery
-from lockgate_spark.jvm.batch import stoppable
-from lockgate_spark.jvm.event_time import EventTime
-from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.telemetry.view import BatchAlignment
-
-log = logging.getLogger("lockgate")
-
-
-Reader = tuple[int, int]
-"""A subtask, and its epoch."""
+from lockgate_spark.connect import is_connect
+from lockgate_spark.errors import UnsupportedQuery
 
 
 def report_progress(batch: DataFrame) -> None:
@@ -49,129 +14,11 @@ def report_progress(batch: DataFrame) -> None:
     through a coordinator, unless Spark's conf has switched alignment off. A report that fails, for
     whatever reason, is warned of and fails nothing.
     """
-    session = aligned_run_of(batch)
-    if not enabled(batch.sparkSession.conf.getAll) or (session is not None and session.alignment.observes):
-        return  # switched off from outside, and the job is to run as it is
-    if session is None or session.membership is None or session.alignment.coordinator is None:
+    if is_connect(batch):
         raise UnsupportedQuery(
-            "report_progress(batch) needs a query that is aligned through a coordinator, and its own batch"
+            "report_progress(batch) runs a function in Spark's tasks that Spark Connect has no way to: leave it out. "
+            "The group then learns of a batch when it is done"
         )
-    view = session.view
-    if view is None:
-        return  # a batch replayed from the checkpoint: no plan of this run, and no registration yet
-    rows = _by_split(batch, session, view)
-    if session.membership.coordination is not Coordination.TOLD:
-        # an outage, which was warned of: nobody would hear it, and the batch would wait for the
-        # timeout
-        return
-    send = _sender(
-        session.alignment.coordinator,
-        session.membership.source,
-        _readers(session.membership, view),
-        QueryRun.of_batch(batch).batch_id,
-        session.disorder,
-    )
-    _log_change(session, _sent(session, rows, send))
+    from lockgate_spark.jvm.progress_reports import report_progress as report_by_py4j
 
-
-def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """A row a split, in one partition: topic, partition, end (offset), rows, event_time (the
-    highest that takes part, ms, or null).
-    """
-    # as the plan that made the batch
-    credible = session.alignment.credible(int(view.planned_at * 1000))
-    ms = F.col("ms")
-    try:
-        taken = batch.select("topic", "partition", "offset", _event_time(batch, session, view).alias("ms"))
-    except AnalysisException as error:
-        raise UnsupportedQuery(
-            "report_progress(batch) needs Kafka's columns topic, partition and offset, and those that event time "
-            "is made of: hand over the"
-            f" batch as foreachBatch got it. {str(error).splitlines()[0]}"
-        ) from None
-    highest = F.max(F.when(ms.between(credible.earliest, credible.latest), ms))
-    counted = (F.max("offset") + 1).alias("end"), F.count("*").alias("rows"), highest.alias("event_time")
-    return taken.groupBy("topic", "partition").agg(*counted).coalesce(1)
-
-
-def _event_time(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> Column:
-    """Event time in ms. Sources of one query may have different ones; they are told apart by their
-    topics.
-    """
-    found = {i: _in_ms(batch, source.event_time) for i, source in session.sources.items()}
-    first, *others = found
-    column = found[first]
-    for i in others:
-        topics = sorted({split.split.rpartition("-")[0] for split in view.splits if split.source == i})
-        column = F.when(F.col("topic").isin(topics), found[i]).otherwise(column)
-    return column
-
-
-def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
-    return event_time.in_ms(batch.sparkSession) if isinstance(event_time, EventTime) else F.unix_millis("timestamp")
-
-
-def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
-    """Who reads each split. One that two sources of the query read is nobody's: a row does not tell
-    by which of them it came.
-    """
-    times = Counter(split.split for split in view.splits)
-    epochs = {i: epoch for i in {split.source for split in view.splits} if (epoch := membership.epoch(i)) is not None}
-    return {s.split: (s.source, epochs[s.source]) for s in view.splits if times[s.split] == 1 and s.source in epochs}
-
-
-def _sender(
-    coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
-) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """What runs in the task: rows of the aggregate in, one request a reader; out comes why one was
-    not taken.
-    """
-
-    def send(rows: Iterable[Any]) -> Iterator[str]:
-        by_reader: dict[Reader, dict[str, SplitProgress]] = {}
-        for row in rows:
-            split = f"{row['topic']}-{row['partition']}"
-            if (
-                split in readers and row["event_time"] is not None
-            ):  # else the coordinator was not there, or has forgotten the reader
-                progress = SplitProgress(
-                    watermark=row["event_time"] - disorder - 1, position=row["end"], rows=row["rows"]
-                )
-                by_reader.setdefault(readers[split], {})[split] = progress
-        context = TaskContext.get()
-        attempt = 0 if context is None else context.attemptNumber()
-        for (subtask, epoch), splits in by_reader.items():
-            try:
-                with CoordinatorClient(coordinator) as client:
-                    client.offer(
-                        source,
-                        ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits),
-                    )
-            except Exception as error:  # neither the batch nor the other readers are to fail for it
-                yield str(error)
-
-    return send
-
-
-def _sent(session: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Why a report was not taken; None where all were."""
-    try:
-        with stoppable(session.run):
-            refused = rows.rdd.mapPartitions(send).collect()
-    except Stopped:
-        raise
-    except Exception:
-        log.debug("the job that reports progress failed", exc_info=True)
-        return "the Spark job that tells of it failed, for a reason that Spark has logged"
-    return refused[0] if refused else None
-
-
-def _log_change(session: AlignedRun, why: str | None) -> None:
-    """One warning when reports begin to fail, and a line when they are taken again."""
-    assert session.membership is not None
-    failed, session.progress_fails = session.progress_fails, why is not None
-    if why is not None and not failed:
-        group, source = session.membership.group, session.membership.source
-        log.warning("group %s: the progress of %s was not taken; its batches go on without: %s", group, source, why)
-    elif why is None and failed:
-        log.warning("group %s: the progress of %s is taken again", session.membership.group, session.membership.source)
+    report_by_py4j(batch)

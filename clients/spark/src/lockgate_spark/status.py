@@ -4,14 +4,17 @@ people a sentence, and notebooks a table.
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from lockgate import watermark
+from lockgate_spark import connect
+from lockgate_spark.connect import is_connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.telemetry import card, waits
+from lockgate_spark.telemetry.json_views import from_json
 from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
 from lockgate_spark.telemetry.waits import Waits
 
@@ -68,6 +71,8 @@ def status(query: Any) -> AlignmentStatus:
         raise UnsupportedQuery(
             f"status(): expected the StreamingQuery that writeStream…start() returns, not {type(query).__name__}"
         )
+    if is_connect(query):
+        return cast(AlignmentStatus, from_json(AlignmentStatus, connect.status_of(query)))
     name, query_id = str(query.name or query.id), str(query.id)
     if not query.isActive:
         ended = running.ended(AlignedRun, query_id)

@@ -14,14 +14,12 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
+from lockgate_spark.gates.looks import look, persisted
 from lockgate_spark.gates.observed import ObservedGate
+from lockgate_spark.gates.sides import BatchRun, Side, side_of
 from lockgate_spark.group.joining import joined
-from lockgate_spark.jvm.batch import check_running, look, persisted, stoppable
-from lockgate_spark.jvm.failures import said_first
-from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.jvm.spark_gauges import spark_gauges
-from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
+from lockgate_spark.stopping import stoppable
 from lockgate_spark.telemetry.left_out import bound
 
 log = logging.getLogger("lockgate")
@@ -58,33 +56,30 @@ class GatedFunction(_Inspecting):
     """Hands each batch on once the query's group allows it."""
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        spark = batch.sparkSession
-        with said_first():
-            run = QueryRun.of_batch(batch)
-            gate = self._gate(batch, run)
+        side = side_of(batch)
+        with side.said_first():
+            run = side.run_of(batch)
+            gate = self._gate(batch, run, side)
 
         def step() -> None:
             gate.membership.wait_for_change(STEP_MS)
-            check_running(spark, run)
+            side.check_running(batch, run)
 
         with persisted(batch):
-            with said_first(), stoppable(run):
+            with side.said_first(), stoppable(run):
                 gate.admit(self._inspect(batch, batch_id), step)
             self._fn(batch, batch_id)
             gate.done()
 
-    def _gate(self, batch: DataFrame, run: QueryRun) -> Gate:
+    def _gate(self, batch: DataFrame, run: BatchRun, side: Side) -> Gate:
         def make() -> Gate:
-            aligned = running.of_query(AlignedRun, run.query_id)
-            if aligned is not None and aligned.membership is not None:
+            if side.in_group(run):
                 raise UnsupportedQuery(
                     "the query is aligned in a group already, split by split: leave gate() out, or align()"
                 )
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
-            made = Gate(
-                self._alignment, run, membership, shown=spark_gauges(run, batch.sparkSession.sparkContext._gateway)
-            )
+            made = Gate(self._alignment, run, membership, shown=side.gauges(batch, run))
             threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
             return made
 

@@ -5,21 +5,33 @@ host can go on where this one has ended.
 """
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from lockgate_spark.conf import asked
 from lockgate_spark.config import Alignment
+from lockgate_spark.connect.asking import ANSWER
+from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.host.driver import Driver
+from lockgate_spark.host.questions import answer_to
 from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
+from lockgate_spark.jvm.relation import rewritten
 from lockgate_spark.jvm.stand_in import Answering
 from lockgate_spark.jvm.stream import Stream, opened
 from lockgate_spark.logs.requests import Offsets
 
 _PLACE, _BELOW = "late rows: name", "late rows: below"
 _LEFT = "round"
+
+
+class _Decorated(NamedTuple):
+    """An aligned table, as a plan reads it."""
+
+    in_java: Any
+    late: LateRows | None
 
 
 class HostAnswers(Answering):
@@ -31,22 +43,72 @@ class HostAnswers(Answering):
         # A table that several queries read has one count, which tells them apart.
         self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
-    def align(self, table: Any, relation: Any) -> Any:
-        """The plan that reads an aligned table; None where nobody has asked for one. `relation`:
-        the plan that reads it without more.
-        """
-        alignment = _asked(table)
+    def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
+        """The plan that reads a Kafka source, aligned; None where nobody has asked for it."""
+        return self._aligned(relation, options, conf, session)
+
+    def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
+        """An aligned table, for a source that no plan shows; None where nobody has asked for it."""
+        alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
-        spark = self._driver.session(table.session())
+        if alignment.late_rows == "count":
+            raise UnsupportedQuery(
+                'late_rows="count" needs the query\'s plan, which format("lockgate-kafka") does not see: put the jar '
+                'on the server, and take format("kafka") with option lockgate.align'
+            )
+        spark = self._driver.session(session)
         check_session(spark)
         check_before(spark, alignment)
-        late = PlannedSource.of(spark, table.spark(), alignment).late
-        if late is None:
-            return relation
-        table.kept().put(_PLACE, late.place.name)
-        table.kept().put(_BELOW, late.place.below)
-        return late.over(relation)
+        PlannedSource.of(spark, table, replace(alignment, late_rows="ignore"))  # checks the event time
+        return self._driver.table(table, options, conf, session).proxy()
+
+    def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
+        """What takes the place of a DataFrame with a hint: an aligned plan, or an answer."""
+        if question == "align":
+            return self._realigned(plan, json.loads(given), conf, session)
+        spark = self._driver.session(session)
+        answer = answer_to(question, json.loads(given), spark, plan)
+        encoders = self._driver.gateway.jvm.org.apache.spark.sql.Encoders
+        rows = session.createDataset([json.dumps({ANSWER: answer})], encoders.STRING())
+        return rows.queryExecution().analyzed()
+
+    def _realigned(self, plan: Any, options: dict[str, str], conf: Any, session: Any) -> Any:
+        if not plan.isStreaming():
+            raise UnsupportedQuery(
+                "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
+            )
+        aligned = self._aligned(plan, self._driver.java_map(options), conf, session)
+        return plan if aligned is None else aligned
+
+    def _aligned(self, plan: Any, options: Any, conf: Any, session: Any) -> Any:
+        alignment = asked(dict(options), dict(conf))
+        if alignment is None:
+            return None
+        spark = self._driver.session(session)
+        check_session(spark)
+        check_before(spark, alignment)
+
+        def decorate(table: Any) -> _Decorated:
+            made = self._driver.table(table, options, conf, session)
+            late = PlannedSource.of(spark, table, alignment).late
+            if late is not None:
+                made.kept().put(_PLACE, late.place.name)
+                made.kept().put(_BELOW, late.place.below)
+            return _Decorated(made.proxy(), late)
+
+        return rewritten(
+            plan,
+            self._driver.gateway,
+            decorate,
+            lambda table, reads: reads if table.late is None else table.late.over(reads),
+            self._bare,
+        )
+
+    def _bare(self, table: Any) -> Any:
+        """Spark's own table of one that the session's conf alone has aligned: code may say more."""
+        made = self._driver.table_of(table)
+        return table if made is None or not made.options().isEmpty() else made.spark()
 
     def open(
         self, half: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
@@ -62,6 +124,8 @@ class HostAnswers(Answering):
             if table.kept().containsKey(_PLACE)
             else None
         )
+        if place is None:  # no plan counts, so that nothing could be counted here
+            alignment = replace(alignment, late_rows="ignore")
         source = PlannedSource.of(spark, table.spark(), alignment, place)
         late = None if source.late is None else self._late.setdefault(source.late.place.name, source.late)
         run = aligned_run(spark, checkpoint, source.joint, KeptRound(kept))

@@ -2,6 +2,7 @@
 already.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -38,6 +39,21 @@ class Driver:
     def session(self, java: Any) -> SparkSession:
         """A session of the driver."""
         return SparkSession(self._context, java)
+
+    def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
+        """A new `AlignedTable` over Spark's table."""
+        return self.gateway.entry_point.table(table, options, conf, session)
+
+    def table_of(self, proxy: Any) -> Any | None:
+        """The `AlignedTable` that Spark reads by this proxy; None for any other table."""
+        return self.gateway.entry_point.tableOf(proxy)
+
+    def java_map(self, values: Mapping[str, str]) -> Any:
+        """A Java map that outlives this process."""
+        made = self.gateway.jvm.java.util.TreeMap()
+        for key, value in values.items():
+            made.put(key, value)
+        return made
 
     def _take_the_default_session(self) -> None:
         # PySpark makes the first session that it sees the default of the whole JVM.

@@ -1,96 +1,55 @@
-"""A batch inside foreachBatch: its event times, and a wait on its thread that `query.stop()`
-ends.
-"""
+"""A gated batch in a classic session."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame
 
-from lockgate_client.errors import ConfigurationError
 from lockgate_spark.errors import Stopped
-from lockgate_spark.event_times import Credible, Span
-from lockgate_spark.planning.run import Run
-
-# a type that is event time, and its SQL for ms
-_MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
-_TIME = "__lockgate_event_time"
-_STOPPED = """the query was told to stop while its batch waited. For Spark, which finds it by these words:
-py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.sleep.
-: java.lang.InterruptedException"""
+from lockgate_spark.jvm.failures import said_first
+from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.spark_gauges import spark_gauges
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
+from lockgate_spark.stopping import ActiveRun
+from lockgate_spark.telemetry.gauges import Gauges
 
 
-class Looked(NamedTuple):
-    """The event times of a batch. `span`: None where no row has a credible one; `left_out`: the
-    number of rows beyond the bounds.
-    """
+class ClassicSide:
+    """What a gate needs of the session of a batch."""
 
-    span: Span | None
-    left_out: int
+    def run_of(self, batch: Any) -> QueryRun:
+        """The run of the batch's query."""
+        return QueryRun.of_batch(batch)
 
+    def in_group(self, run: QueryRun) -> bool:
+        """Whether its sources are aligned in a group already."""
+        aligned = running.of_query(AlignedRun, run.query_id)
+        return aligned is not None and aligned.membership is not None
 
-def look(batch: DataFrame, event_time: str, credible: Credible) -> Looked:
-    """The event times of a batch, in one aggregate. `event_time`: SQL, a TIMESTAMP or a BIGINT of
-    ms. Raises `ConfigurationError`.
-    """
-    times = batch.selectExpr(f"{event_time} AS {_TIME}")
-    kind = times.schema[0].dataType.typeName()
-    if kind not in _MILLIS:
-        raise ConfigurationError(
-            f"gate(event_time={event_time!r}): it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT "
-            "of ms since 1970"
-        )
-    ms = times.selectExpr(f"{_MILLIS[kind].format(_TIME)} AS ms")
-    taken = f"ms BETWEEN {credible.earliest} AND {credible.latest}"
-    row = ms.selectExpr(
-        f"min(ms) FILTER (WHERE {taken}) AS lowest",
-        f"max(ms) FILTER (WHERE {taken}) AS highest",
-        f"count_if(NOT ({taken})) AS left_out",
-    ).collect()[0]
-    return Looked(None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"])
+    def gauges(self, batch: Any, run: Any) -> Gauges | None:
+        """Where the gate shows its numbers, if anywhere."""
+        return spark_gauges(run, batch.sparkSession.sparkContext._gateway)
+
+    def check_running(self, batch: Any, run: ActiveRun) -> None:
+        """Raises `Stopped` after `query.stop()`."""
+        check_running(batch.sparkSession, run)
+
+    def said_first(self) -> AbstractContextManager[None]:
+        """Logs an error as one sentence, before Spark shows it with its stack."""
+        return said_first()
 
 
-@contextmanager
-def persisted(batch: DataFrame) -> Iterator[None]:
-    """Keeps the batch, so that several passes over it read its source once. A batch that is
-    persisted already is left as it is.
-    """
-    level = batch.storageLevel
-    ours = not level.useMemory and not level.useDisk
-    if ours:
-        batch.persist()
-    try:
-        yield
-    finally:
-        if ours:
-            batch.unpersist()
-
-
-@contextmanager
-def stoppable(run: Run) -> Iterator[None]:
-    """Raises `Stopped` in the place of an error that comes after `query.stop()`, which cancels
-    Spark's jobs.
-    """
-    try:
-        yield
-    except Exception:
-        if run.is_active():
-            raise
-        raise Stopped(_STOPPED) from None
-
-
-def check_running(spark: Any, run: Run) -> None:
+def check_running(spark: Any, run: ActiveRun) -> None:
     """Raises `Stopped` after `query.stop()`, for the query of the calling thread. Where Python's
     threads are not pinned to the JVM's, no interrupt shows here, and only the run's state does.
     """
     if not run.is_active():
-        raise Stopped(_STOPPED)
+        raise Stopped()
     try:
         # py4j runs a callback on Spark's thread, which stop() interrupts
         spark._jvm.java.lang.Thread.sleep(1)
     except Py4JJavaError as error:
         if error.java_exception.getClass().getName() != "java.lang.InterruptedException":
             raise
-        raise Stopped(_STOPPED) from None  # without py4j's text
+        raise Stopped() from None  # without py4j's text

@@ -15,7 +15,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import CountingPlace, LateRows
-from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.packages import CONNECTORS
@@ -107,6 +107,11 @@ def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round
         aligned.end()
         raise ConfigurationError(_unequal(aligned.alignment, alignment))
     return aligned
+
+
+def aligned_run_of(batch: Any) -> AlignedRun | None:
+    """The aligned run that handed out `batch`; None where its query is not aligned."""
+    return running.of_query(AlignedRun, query_id_of(batch))
 
 
 def _counting_breaks(alignment: Alignment, spark: Any) -> bool:

@@ -91,6 +91,20 @@ class QueryRun:
             )
         return cls(execution, session._jvm)
 
+    @classmethod
+    def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
+        """The run that has handed out a batch, by the batch's logical plan; None for any other
+        plan. A client of Connect sees a batch in a session that is not the run's own.
+        """
+        leaves = plan.collectLeaves().iterator()
+        while leaves.hasNext():
+            leaf = leaves.next()
+            if class_name(leaf) == "LogicalRDD":
+                execution = _running_in(spark, leaf.otherCopyArgs().apply(0))
+                if execution is not None:
+                    return cls(execution, spark._jvm)
+        return None
+
     @property
     def batch_id(self) -> int:
         """The number of the batch that runs, or ran last."""
@@ -248,8 +262,13 @@ def query_id_of(batch: Any) -> str | None:
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:
         return str(query_id)
-    execution = _running(spark, lambda one: one.sparkSessionForStream().equals(spark._jsparkSession))
+    execution = _running_in(spark, spark._jsparkSession)
     return None if execution is None else str(execution.id().toString())
+
+
+def _running_in(spark: Any, session: Any) -> Any | None:
+    """The query that runs in this session, which Spark makes for each run; None without one."""
+    return _running(spark, lambda one: bool(one.sparkSessionForStream().equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:

@@ -13,6 +13,8 @@ from lockgate_spark.jvm.names import class_name
 Decorate = Callable[[Any], Any]
 """Makes an aligned table, with its stand-in `in_java`, out of Spark's."""
 
+Bare = Callable[[Any], Any]
+
 Over = Callable[[Any, Any], Any]
 """Takes the aligned table and the plan that reads it. Returns the plan to use in its place."""
 
@@ -21,16 +23,23 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
     """`df` with every Kafka source's table decorated. Raises `UnsupportedQuery` for any other
     source, or where there is none.
     """
-    plan = _Rewriter(gateway, decorate, over).rewrite(df._jdf.queryExecution().analyzed())
+    plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate, over)
     # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
     plan.setAnalyzed()
     dataset = gateway.jvm.org.apache.spark.sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
     return DataFrame(dataset, df.sparkSession)
 
 
+def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bare = lambda table: table) -> Any:
+    """A logical plan with every Kafka source's table decorated. `bare`: gives Spark's own table for
+    one that may be decorated anew. Raises `UnsupportedQuery` as above.
+    """
+    return _Rewriter(gateway, decorate, over, bare).rewrite(plan)
+
+
 class _Rewriter:
-    def __init__(self, gateway: Any, decorate: Decorate, over: Over) -> None:
-        self._gateway, self._decorate, self._over = gateway, decorate, over
+    def __init__(self, gateway: Any, decorate: Decorate, over: Over, bare: Bare) -> None:
+        self._gateway, self._decorate, self._over, self._bare = gateway, decorate, over, bare
         # a source that is used twice stays one source
         self._done = gateway.jvm.java.util.LinkedHashMap()
 
@@ -46,7 +55,7 @@ class _Rewriter:
 
     def _take(self, leaf: Any) -> None:
         if class_name(leaf) == "StreamingRelationV2":
-            _check(leaf, self._gateway.jvm)
+            _check(leaf, self._bare(leaf.table()), self._gateway.jvm)
             if not self._done.containsKey(leaf):
                 self._done.put(leaf, self._aligned(leaf))
         # a CTERelationRef refers to a part of the same plan, whose leaves are walked there
@@ -55,7 +64,7 @@ class _Rewriter:
 
     def _aligned(self, relation: Any) -> Any:
         fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
-        table = self._decorate(relation.table())
+        table = self._decorate(self._bare(relation.table()))
         fields["table"] = table.in_java
         # Without it Spark cannot fall back to Kafka's V1 source, which cannot be aligned.
         fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()
@@ -65,12 +74,12 @@ class _Rewriter:
         return self._over(table, relation.makeCopy(values.toArray()))
 
 
-def _check(relation: Any, jvm: Any) -> None:
-    if jvm.java.lang.reflect.Proxy.isProxyClass(relation.table().getClass()):
+def _check(relation: Any, table: Any, jvm: Any) -> None:
+    if jvm.java.lang.reflect.Proxy.isProxyClass(table.getClass()):
         raise UnsupportedQuery(
             "this source is aligned already: align every stream once, before or after it is joined with others"
         )
-    if class_name(relation.table()) != "KafkaTable":
+    if class_name(table) != "KafkaTable":
         raise UnsupportedQuery(_not_kafka(relation))
 
 

@@ -5,11 +5,9 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
-import org.apache.spark.sql.connector.catalog.Table;
-import scala.Option;
 import scala.runtime.AbstractPartialFunction;
 
-/** Puts an aligned table into each Kafka stream that asks for it, by its options or by its session's conf. */
+/** Lets the host align each Kafka stream that asks for it, by its options or by its session's conf. */
 final class AlignStreams extends Rule<LogicalPlan> {
     private final SparkSession session;
 
@@ -25,7 +23,8 @@ final class AlignStreams extends Rule<LogicalPlan> {
         return plan.resolveOperatorsUp(new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
             @Override
             public boolean isDefinedAt(LogicalPlan node) {
-                return node instanceof StreamingRelationV2 && isKafka(((StreamingRelationV2) node).table());
+                return node instanceof StreamingRelationV2
+                    && ((StreamingRelationV2) node).table().getClass().getSimpleName().equals("KafkaTable");
             }
 
             @Override
@@ -41,22 +40,7 @@ final class AlignStreams extends Rule<LogicalPlan> {
         if (!Settings.mention(options, conf)) {
             return relation;
         }
-        AlignedTable table = new AlignedTable(relation.table(), options, conf, session);
-        Object plan = Host.ask("align", table, with(relation, table.proxy()));
+        Object plan = Host.ask("align", relation, options, conf, session);
         return plan == null ? relation : (LogicalPlan) plan;
-    }
-
-    private static boolean isKafka(Table table) {
-        return table.getClass().getSimpleName().equals("KafkaTable");
-    }
-
-    /** Spark's versions have different fields. Without `v1Relation` Spark cannot fall back to Kafka's V1 source, which cannot be aligned. */
-    private static LogicalPlan with(StreamingRelationV2 relation, Table table) {
-        Object[] fields = new Object[relation.productArity()];
-        for (int i = 0; i < fields.length; i++) {
-            String name = relation.productElementName(i);
-            fields[i] = name.equals("table") ? table : name.equals("v1Relation") ? Option.empty() : relation.productElement(i);
-        }
-        return (LogicalPlan) relation.makeCopy(fields);
     }
 }

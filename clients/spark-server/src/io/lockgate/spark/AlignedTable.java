@@ -1,7 +1,9 @@
 package io.lockgate.spark;
 
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSession;
@@ -19,6 +21,8 @@ public final class AlignedTable {
     private static final String CONNECTOR = "org.apache.spark.sql.connector.";
     private static final String CONTINUOUS = "UnsupportedQuery: Trigger.Continuous reads without batches, so that there is nothing "
         + "to plan. Use another trigger";
+
+    private static final Map<Object, AlignedTable> BY_PROXY = Collections.synchronizedMap(new WeakHashMap<>());
 
     private final Table spark;
     private final Map<String, String> options;
@@ -54,9 +58,17 @@ public final class AlignedTable {
         return kept;
     }
 
-    Table proxy() {
-        return (Table) standIn(spark, (method, arguments) -> builder((CaseInsensitiveStringMap) arguments[0]), "newScanBuilder",
+    /** What Spark reads. */
+    public Table proxy() {
+        Table proxy = (Table) standIn(spark, (method, arguments) -> builder((CaseInsensitiveStringMap) arguments[0]), "newScanBuilder",
             "catalog.Table", "catalog.SupportsRead");
+        BY_PROXY.put(proxy, this);
+        return proxy;
+    }
+
+    /** The aligned table that Spark reads by this proxy; null for any other table. */
+    public static AlignedTable of(Object proxy) {
+        return BY_PROXY.get(proxy);
     }
 
     private Object builder(CaseInsensitiveStringMap selected) {

@@ -23,8 +23,13 @@ final class Host {
     /** What the host answers; may be called in any thread. Throws its error as one sentence. */
     static Object ask(String method, Object... arguments) {
         Object answer;
+        // by which py4j finds classes: those that a client has uploaded are its own session's
+        ClassLoader loader = Thread.currentThread().getContextClassLoader();
         try {
-            answer = CALLERS.submit(() -> running().answers().apply(method, arguments)).get();
+            answer = CALLERS.submit(() -> {
+                Thread.currentThread().setContextClassLoader(loader);
+                return running().answers().apply(method, arguments);
+            }).get();
         } catch (ExecutionException thrown) {
             Throwable cause = thrown.getCause();
             throw cause instanceof RuntimeException ? (RuntimeException) cause : new IllegalStateException(cause);

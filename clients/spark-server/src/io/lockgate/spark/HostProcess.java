@@ -17,6 +17,8 @@ import java.util.function.BiFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.JavaServer;
@@ -89,6 +91,14 @@ public final class HostProcess {
     public void register(BiFunction<String, Object[], Object> made) {
         answers = made;
         registered.countDown();
+    }
+
+    public AlignedTable table(Table spark, Map<String, String> options, Map<String, String> conf, SparkSession session) {
+        return new AlignedTable(spark, options, conf, session);
+    }
+
+    public AlignedTable tableOf(Table proxy) {
+        return AlignedTable.of(proxy);
     }
 
     public JavaSparkContext context() {

@@ -16,6 +16,7 @@ import scala.runtime.BoxedUnit;
 public final class LockgateExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> implements SparkSessionExtensionsProvider {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
+        extensions.injectHintResolutionRule(rule(AnswerHints::new));
         extensions.injectPostHocResolutionRule(rule(AlignStreams::new));
         return BoxedUnit.UNIT;
     }

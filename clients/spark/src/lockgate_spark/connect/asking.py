@@ -1,0 +1,63 @@
+"""A question to the server's extension: a hint on a DataFrame, whose answer takes the DataFrame's
+place. The extension is `AnswerHints.java`. A server without it drops the hint.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+import lockgate_client.errors
+import lockgate_spark.errors
+from lockgate.errors import LockgateError
+from lockgate_spark.errors import UnsupportedQuery
+
+HINT = "lockgate"
+ANSWER = "lockgate"
+"""The only key of an answer's JSON."""
+
+_ERROR = re.compile(r"\b([A-Z]\w+): (.*)", re.DOTALL)
+_LACKS = (
+    "this Spark Connect server has no lockgate extension: put lockgate-spark-server-VERSION.jar on it, by spark.jars"
+    " or --packages. The guide says more under Spark Connect"
+)
+
+
+def is_connect(df: object) -> bool:
+    """Whether a DataFrame, or a session, is one of Spark Connect."""
+    return type(df).__module__.startswith("pyspark.sql.connect")
+
+
+def ask(df: Any, question: str, **given: object) -> Any:
+    """The extension's answer to a question about `df`. Raises its error, and `UnsupportedQuery`
+    where the server has no extension.
+    """
+    with translated():
+        rows = df.hint(HINT, question, json.dumps(given)).limit(1).collect()
+    text = rows[0][0] if rows and len(rows[0]) == 1 else None
+    if not isinstance(text, str) or not text.startswith(f'{{"{ANSWER}": '):
+        raise UnsupportedQuery(_LACKS)
+    return json.loads(text)[ANSWER]
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raises the client's own error in the place of Spark's that carries its sentence."""
+    try:
+        yield
+    except PySparkException as error:
+        own = _own(str(error))
+        if own is None:
+            raise
+        raise own from None
+
+
+def _own(text: str) -> LockgateError | None:
+    for found in _ERROR.finditer(text.partition("JVM stacktrace:")[0]):
+        kind = getattr(lockgate_spark.errors, found[1], None) or getattr(lockgate_client.errors, found[1], None)
+        if isinstance(kind, type) and issubclass(kind, LockgateError):
+            return kind(found[2].strip())
+    return None

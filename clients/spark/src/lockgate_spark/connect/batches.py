@@ -1,0 +1,23 @@
+"""What the server knows of a query over Connect, and of a batch inside foreachBatch."""
+
+from typing import Any, cast
+
+from lockgate_spark.connect.asking import ask
+from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.json_views import from_json
+from lockgate_spark.telemetry.view import BatchAlignment
+
+
+def view_of(batch: Any) -> BatchAlignment | None:
+    """As `alignment_of`, for a query that is aligned."""
+    return cast(BatchAlignment | None, from_json(BatchAlignment, ask(batch, "view")))
+
+
+def slice_of(batch: Any) -> BatchSlice | None:
+    """As the public function of this name."""
+    return cast(BatchSlice | None, from_json(BatchSlice, ask(batch, "slice")))
+
+
+def status_of(query: Any) -> Any:
+    """The fields of the status of a query, as JSON has them. `query`: of a session of Connect."""
+    return ask(query._session.range(1), "status", query_id=str(query.id))

@@ -1,0 +1,46 @@
+"""The two sides on which a gate runs: the driver of a classic session, and the process that a
+Connect server starts for the foreachBatch function of one query.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from lockgate_spark.connect import is_connect
+from lockgate_spark.gates.gate import GatedRun
+from lockgate_spark.group.joining import NamedRun
+from lockgate_spark.stopping import ActiveRun
+from lockgate_spark.telemetry.gauges import Gauges
+
+
+class BatchRun(GatedRun, NamedRun, ActiveRun, Protocol):
+    """The run of a query, as the function of its batches knows it."""
+
+
+class Side(Protocol):
+    """What a gate needs of the session of a batch. `run`: one that this side gave."""
+
+    def run_of(self, batch: Any) -> BatchRun:
+        """The run of the batch's query. Raises `UnsupportedQuery`."""
+
+    def in_group(self, run: Any) -> bool:
+        """Whether its sources are aligned in a group already."""
+
+    def gauges(self, batch: Any, run: Any) -> Gauges | None:
+        """Where the gate shows its numbers, if anywhere."""
+
+    def check_running(self, batch: Any, run: Any) -> None:
+        """Raises `Stopped` after `query.stop()`."""
+
+    def said_first(self) -> AbstractContextManager[None]:
+        """Logs an error as one sentence, before Spark shows it with its stack."""
+
+
+def side_of(batch: Any) -> Side:
+    """The side on which this batch is handed out."""
+    if is_connect(batch):
+        from lockgate_spark.gates.over_connect import ConnectSide
+
+        return ConnectSide()
+    from lockgate_spark.jvm.batch import ClassicSide
+
+    return ClassicSide()

@@ -1,0 +1,61 @@
+"""`align` in a classic session: a proxy takes the place of each Kafka source in the plan of a
+DataFrame.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from py4j.clientserver import ClientServer
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame
+
+from lockgate_spark.conf import configured
+from lockgate_spark.config import Alignment
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
+from lockgate_spark.jvm.relation import with_tables
+from lockgate_spark.jvm.stream import Table
+
+
+def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
+    """As the public function of this name."""
+    for df in dfs:
+        _check(df)
+    spark = dfs[0].sparkSession
+    alignment = configured(alignment, spark.conf.getAll)
+    check_before(spark, alignment)
+    return [_align(df, alignment) for df in dfs]
+
+
+def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
+    spark = df.sparkSession
+    gateway: Any = spark.sparkContext._gateway
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+
+    def aligned(table: Any) -> Table:
+        planned = PlannedSource.of(spark, table, alignment)
+        return Table(
+            table,
+            gateway,
+            lambda checkpoint: aligned_run(spark, checkpoint, planned.joint),
+            planned.event_time,
+            planned.late,
+        )
+
+    return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
+
+
+def _check(df: DataFrame) -> None:
+    if not isinstance(df, DataFrame):
+        raise UnsupportedQuery(f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])")
+    if not df.isStreaming:
+        raise UnsupportedQuery(
+            "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
+        )
+    check_session(df.sparkSession)
+    if not isinstance(df.sparkSession.sparkContext._gateway, ClientServer):
+        raise UnsupportedQuery(
+            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers on Spark's own thread alone, and Python "
+            "reaches that only with pinned"
+            " threads. Leave the variable out, for true is the default, or leave align() out"
+        )

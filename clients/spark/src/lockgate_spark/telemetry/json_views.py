@@ -1,0 +1,35 @@
+"""Views as JSON, for a process that is not the one that plans: dataclasses by the names of their
+fields, an Enum by its value.
+"""
+
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+
+def to_json(value: Any) -> Any:
+    """What `json.dumps` takes."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    return [to_json(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def from_json(kind: Any, value: Any) -> Any:
+    """The inverse of `to_json`, for a value of this type. A field that only one of both sides knows
+    has its default.
+    """
+    if value is None:
+        return None
+    of, parts = typing.get_origin(kind), typing.get_args(kind)
+    if of in (types.UnionType, typing.Union):
+        return from_json(next(part for part in parts if part is not type(None)), value)
+    if of is tuple:
+        return tuple(from_json(parts[0], each) for each in value)
+    if is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        return kind(**{name: from_json(hints[name], each) for name, each in value.items() if name in hints})  # type: ignore[operator]
+    return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
