@@ -24,5 +24,5 @@ def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
     aligned = [df.hint(HINT, "align", options) for df in dfs]
     with translated():
         for df in aligned:
-            _ = df.schema
+            _ = df.isStreaming
     return aligned

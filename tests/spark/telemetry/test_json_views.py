@@ -1,0 +1,41 @@
+"""Views that cross from the process that plans to a client without a JVM."""
+
+import json
+
+from lockgate.plan.model import Limit, PlannedState
+from lockgate.wire.events import HeldBy, SourcePause
+from lockgate_client.group.outage import Coordination
+from lockgate_spark.status import AlignmentStatus, QueryState
+from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.json_views import from_json, to_json
+from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+
+SPLIT = SplitAlignment(0, "orders-1", 5, 9, PlannedState.PAUSED, 77, None, 0, paused_since=1.5)
+VIEW = BatchAlignment(
+    target=100,
+    ceiling=200,
+    limit=Limit.GROUP,
+    splits=(SPLIT,),
+    paused=("orders-1",),
+    resumed=(),
+    group_watermark=90,
+    held_by=(HeldBy(source="payments", subtask=0, watermark=90, split="payments-3"),),
+    planned_at=1.25,
+    seconds=0.5,
+    slice=BatchSlice(0, 10, True),
+    coordinator=Coordination.TOLD,
+    operator_pause=SourcePause(source="orders", at=3, by=None),
+)
+
+
+def test_a_view_comes_back_from_json_as_it_was() -> None:
+    status = AlignmentStatus("orders", QueryState.WAITING, "It waits.", "payments/0", 1.0, 60_000, VIEW)
+
+    assert from_json(AlignmentStatus, json.loads(json.dumps(to_json(status)))) == status
+
+
+def test_a_field_that_only_one_side_knows_does_no_harm() -> None:
+    told = to_json(SPLIT) | {"of_another_release": 1}
+    del told["disorder"]
+
+    assert from_json(SplitAlignment, told) == SPLIT
