@@ -1,0 +1,56 @@
+"""One Connect server with the jar for each test module, and programs of clients without a JVM."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.spark_connect import ConnectServer, client
+from support.server_jar import built_jar
+
+PROGRAMS = Path(__file__).with_name("programs")
+PATIENCE_S = 400.0  # on a machine that does other things
+RECORDS = 1_500
+
+
+@pytest.fixture(scope="session")
+def server_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The jar, built for this test process."""
+    return built_jar(tmp_path_factory.mktemp("jar"))
+
+
+@pytest.fixture(scope="module")
+def server(server_jar: Path) -> Iterator[ConnectServer]:
+    """A Connect server whose only setting for lockgate is the jar."""
+    # A Python of the server may take long to start beside other tests.
+    conf = {"spark.python.authenticate.socketTimeout": "180s", "spark.sql.shuffle.partitions": "1"}
+    with ConnectServer(jars=[server_jar], conf=conf) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def skewed(kafka: KafkaBroker) -> SkewedTopic:
+    """A topic of which native Spark loses rows: one partition starts six hours late."""
+    spec = SkewedTopic("skewed-over-connect", records=RECORDS, empty=True, late_start_hours=6)
+    topics.load(kafka.bootstrap, spec)
+    return spec
+
+
+@pytest.fixture(scope="module")
+def said(server: ConnectServer, kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Runs a program of a client, with the brokers and what else is given, and gives the JSON that
+    it prints last.
+    """
+
+    def run(program: str, *arguments: object) -> Any:
+        folder = tmp_path_factory.mktemp(program)
+        command = (PROGRAMS / f"{program}.py", folder, kafka.bootstrap, *arguments)
+        output = client(program, folder / "log", *command, server=server).wait(PATIENCE_S)
+        return json.loads(output.splitlines()[-1])
+
+    return run

@@ -1,0 +1,58 @@
+"""A client without a JVM, over a real Connect server whose only setting for lockgate is the jar."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lockgate_testbed.skew import SkewedTopic
+
+Said = Callable[..., Any]
+
+
+def test_every_way_to_ask_aligns_and_nothing_else_does(said: Said, skewed: SkewedTopic) -> None:
+    rows = sum(skewed.counts())
+    found = said("ways_to_ask", skewed.name)
+
+    assert found["native"][0] < rows
+    assert found["native"][1:] == [False, None]
+    assert found["align"] == [rows, True, "0"]
+    assert [found[way] for way in ("options", "format", "conf")] == 3 * [[rows, True, None]]
+    assert found["off"][1:] == [False, None]
+
+
+@pytest.fixture(scope="module")
+def refusals(said: Said, skewed: SkewedTopic) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = said("refusals", skewed.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("attempt", "kind", "words"),
+    [
+        ("rate", "UnsupportedQuery", 'the source is "rate", and align() needs format("kafka")'),
+        ("batch", "UnsupportedQuery", "expected a streaming DataFrame"),
+        ("twice", "UnsupportedQuery", "this source is aligned already"),
+        ("event_time", "ConfigurationError", "Alignment(event_time='no_such_column')"),
+        ("zone", "ConfigurationError", "Alignment(slice_zone='Mars/Olympus')"),
+        ("unknown option", "IllegalArgumentException", "did you mean lockgate.maxDrift?"),
+        ("option without align", "IllegalArgumentException", "set lockgate.align to true as well"),
+        ("late rows", "IllegalArgumentException", 'late_rows="count" needs the query\'s plan'),
+        ("report_progress", "UnsupportedQuery", "Spark Connect"),
+    ],
+)
+def test_a_client_is_refused_what_a_classic_session_is_in_the_same_words(
+    refusals: dict[str, list[str]], attempt: str, kind: str, words: str
+) -> None:
+    assert refusals[attempt][0] == kind
+    assert words in refusals[attempt][1]
+
+
+def test_a_foreach_batch_function_sees_its_plan_and_a_client_the_status(said: Said, skewed: SkewedTopic) -> None:
+    found = said("batches", skewed.name)
+
+    assert sum(rows for rows, _, _ in found["views"]) == sum(skewed.counts())
+    assert all(rows == planned for rows, planned, _ in found["views"])
+    assert {limit for _, _, limit in found["views"]} == {"budget", "end"}
+    assert (found["state"], found["splits"], found["ended"]) == ("done", len(skewed.counts()), "ended")
+    assert found["stopped well"]
