@@ -12,12 +12,7 @@ from typing import Any
 _JAVA_8 = 8
 _KAFKA = "org.apache.kafka."
 
-<<<<<<< HEAD
 # by JVM, and by class and class loader
-=======
-_PROCESS = uuid.uuid4().hex
-# by JVM, and by the name under which the class was compiled
->>>>>>> e72f0c7 (Spark Connect: tests over a real server; a host that goes on where another has ended)
 _constructors: dict[tuple[int, str], Any] = {}
 
 
@@ -36,20 +31,12 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
     `shading`: the prefix of Kafka's class names.
     """
     loader = beside.getClass().getClassLoader()
-<<<<<<< HEAD
     # py4j remembers methods by the class's name alone. So a class that is compiled has a name of
     # its own: other class loaders, and another Python that a driver gets later, compile it too.
     place = id(jvm), f"{kind}{jvm.java.lang.System.identityHashCode(loader)}"
     if place not in _constructors:
         name = f"{place[1]}_{uuid.uuid4().hex}"
         _constructors[place] = _compile(jvm, loader, package, kind, name, shading)
-=======
-    # py4j remembers methods by the class's name alone, so every class loader gets a name of its
-    # own, and one class. A JVM may outlive this process, and meet another one.
-    name = f"{kind}{jvm.java.lang.System.identityHashCode(loader)}_{_PROCESS}"
-    if (id(jvm), name) not in _constructors:
-        _constructors[id(jvm), name] = _compile(jvm, loader, package, kind, name, shading)
->>>>>>> e72f0c7 (Spark Connect: tests over a real server; a host that goes on where another has ended)
     arguments = jvm.java.util.ArrayList()
     arguments.add(argument)
     return _constructors[place].newInstance(arguments.toArray())
