@@ -19,6 +19,8 @@ from support.exact_sink import all_rows
 from support.queries import kafka_stream
 from support.stream_jobs import Ends, StreamJob
 
+pytestmark = pytest.mark.long
+
 DRIFT = 4 * HOUR_MS
 RECORDS = 4_000
 ALL = ("classic", "connect", "scala")
@@ -31,9 +33,7 @@ def day(kafka: KafkaBroker) -> SkewedTopic:
     return spec
 
 
-@pytest.mark.parametrize(
-    "slow", [pytest.param("classic", marks=pytest.mark.long), "connect", pytest.param("scala", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("slow", ALL)
 def test_three_queries_never_plan_further_apart_than_the_drift_whichever_is_slow(
     spark: SparkSession,
     over_connect: Environment,

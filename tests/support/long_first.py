@@ -12,7 +12,6 @@ SECONDS = {
     "test_what_a_query_is_told.py": 100,
     "test_queries_in_a_group.py": 100,
     "test_jobs_anywhere.py": 90,
-    "test_group_of_sessions.py": 90,
     "test_one_query.py": 80,
     "test_event_time_slices.py": 70,
     "test_live.py": 55,

@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
@@ -22,6 +24,7 @@ print(json.dumps({"counts": counts, "py4j": find_spec("py4j") is not None, "java
 """
 
 
+@pytest.mark.long
 def test_a_client_without_py4j_and_java_streams_from_kafka_over_a_connect_server(
     connect_server: ConnectServer, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
