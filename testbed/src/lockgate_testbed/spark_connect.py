@@ -20,6 +20,8 @@ from lockgate_testbed.spark_programs import submit
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 READY_WITHIN_S = 180.0
+PACKAGES = {"lockgate": "lockgate", "lockgate-http": "lockgate_client", "lockgate-spark": "lockgate_spark"}
+"""Of this checkout, for its clients, each with what is imported."""
 CONSTRAINTS = jars.CHECKOUT / "constraints" / "dev.txt"
 
 
@@ -96,10 +98,22 @@ def client(
 
 def client_env(server: ConnectServer) -> dict[str, str]:
     """The environment of such a process."""
-    found = (importlib.util.find_spec(name) for name in ("lockgate", "lockgate_client", "lockgate_spark"))
+    found = (importlib.util.find_spec(name) for name in PACKAGES.values())
     sources = [str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin]
+    sources.append(str(_versions(server.data / "versions")))
     own = {"PYTHONPATH": os.pathsep.join(sources), "PYTHONUNBUFFERED": "1", "SPARK_REMOTE": server.url}
     return {**own, "PATH": str(client_python().parent), "JAVA_HOME": "", "SPARK_HOME": ""}
+
+
+def _versions(folder: Path) -> Path:
+    """A folder in which `importlib.metadata` finds the packages of this checkout."""
+    folder.mkdir(exist_ok=True)
+    for name in PACKAGES:
+        described = next(file for file in importlib.metadata.files(name) or () if file.name == "METADATA")
+        info = Path(str(described.locate())).parent
+        if not (link := folder / info.name).exists():
+            link.symlink_to(info)
+    return folder
 
 
 def _run(command: Sequence[str]) -> None:

@@ -5,6 +5,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.spark.SparkEnv;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The one Python process beside this driver that plans, started when it is first needed, and again after it has died. */
 final class Host {
@@ -14,8 +16,10 @@ final class Host {
         thread.setDaemon(true);
         return thread;
     });
+    private static final Logger LOG = LoggerFactory.getLogger("lockgate");
+    private static final long LONGEST_PAUSE_MS = 30_000;
     private static final ReentrantLock LOCK = new ReentrantLock();
-    private static HostProcess process;
+    private static volatile HostProcess process;
 
     private Host() {
     }
@@ -57,6 +61,25 @@ final class Host {
             }
         } catch (InterruptedException thrown) {
             throw HostProcess.stopped(thrown);
+        }
+    }
+
+    /** The same for a query that runs: once a host has run here, the query waits for one that starts, however often one does not. */
+    static HostProcess again(int deaths) {
+        for (int failures = deaths; ; failures++) {
+            try {
+                if (failures > 1) {
+                    Thread.sleep(Math.min(LONGEST_PAUSE_MS, 250L << Math.min(failures, 10)));
+                }
+                return running();
+            } catch (StandIn.AlignmentError thrown) {
+                if (process == null) {
+                    throw thrown;
+                }
+                LOG.warn("the query holds until there is a Python process beside the driver again: {}", thrown.getMessage());
+            } catch (InterruptedException thrown) {
+                throw HostProcess.stopped(thrown);
+            }
         }
     }
 }

@@ -43,8 +43,8 @@ final class StreamRun {
 
     /** The host's answer; `method` null: none is asked for but that the stream is open. */
     Object ask(AlignedStream stream, String method, Object... arguments) {
-        while (true) {
-            HostProcess now = Host.running();
+        for (int deaths = 0; ; deaths++) {
+            HostProcess now = Host.again(deaths);
             try {
                 Object error = opened(now);
                 return error != null || method == null ? error : stream.python().apply(method, arguments);
