@@ -28,6 +28,11 @@ else:
 LANGUAGES = {"python", "bash", "json", "toml", "yaml", "properties", "text"}
 NOT_RUN = {
     "README.md": ["needs Docker; the test creates the topic in a Kafka of its own"],
+    "docs/guide/connect.md": [
+        "it starts servers",
+        *3 * ["it needs a Connect server with the jar"],
+        "it needs a Connect server",
+    ],
     "docs/guide/any-language.md": [
         "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"
     ],
