@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from enum import Enum
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer
 
+import lockgate_reader
 import lockgate_spark
 from lockgate_coordinator.__main__ import cli
 
@@ -22,14 +24,20 @@ LIST = Path(__file__).with_name("public_api.txt")
 
 
 def of_client() -> Iterator[str]:
-    """Every public name of `lockgate_spark`, with its signature or its members."""
-    for name in sorted(lockgate_spark.__all__):
-        found = getattr(lockgate_spark, name)
+    """Every public name of the clients, with its signature or its members."""
+    for client in (lockgate_spark, lockgate_reader):
+        yield from of_package(client)
+
+
+def of_package(client: ModuleType) -> Iterator[str]:
+    package = client.__name__
+    for name in sorted(client.__all__):
+        found = getattr(client, name)
         if not inspect.isclass(found):
-            yield f"lockgate_spark.{name}{signature(found)}"
+            yield f"{package}.{name}{signature(found)}"
             continue
         bases = ", ".join(base.__name__ for base in found.__bases__ if base is not object)
-        yield f"lockgate_spark.{name}({bases})"
+        yield f"{package}.{name}({bases})"
         yield from (f"    {member}" for member in sorted(members(found)))
 
 
