@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.fields import COUNTED, TOLD
+from lockgate.wire.split_events import SOURCE_EVENT_SIZE, SOURCE_EVENTS_KEPT
 from lockgate_coordinator.__main__ import cli
 from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE, MOST_UNANSWERED
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL, TABLE
@@ -38,11 +39,12 @@ def test_each_limit_has_its_default_in_the_table() -> None:
     fixed = {
         "bodies over 64 KiB that one token sends at a time": f"{MOST_LARGE}",
         "other requests of one token that are not answered yet": f"{MOST_UNANSWERED:,}",
-        "bytes of a report, a batch or a progress": f"{defaults.report_body.size >> 20} MiB",
+        "bytes of a report, a batch, a progress or an exchange": f"{defaults.report_body.size >> 20} MiB",
         "bytes of another body": f"{defaults.other_body.size >> 10} KiB",
-        "values of a report, a batch or a progress: its commas and opening brackets": (
+        "values of a report, a batch, a progress or an exchange: its commas and opening brackets": (
             f"{defaults.report_body.values:,}"
         ),
+        "SourceEvents of a source, each way, and their bytes as JSON": f"{SOURCE_EVENTS_KEPT} of {SOURCE_EVENT_SIZE:,}",
         "values of another body": f"{defaults.other_body.values:,}",
         "reports of a batch": f"{BATCH_LIMIT:,}",
         "bytes of a request's head": f"{HEAD_LIMIT >> 10} KiB",

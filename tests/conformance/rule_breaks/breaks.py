@@ -1,5 +1,6 @@
 """The list of all breaks."""
 
+from rule_breaks.assignments import ASSIGNMENTS
 from rule_breaks.breaking import Break
 from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
@@ -31,4 +32,5 @@ BREAKS: tuple[Break, ...] = (
     *FACTS,
     *OPERATORS,
     *SIMULATION,
+    *ASSIGNMENTS,
 )

@@ -72,8 +72,8 @@ GROWTH: tuple[Break, ...] = (
     _Break(
         "a group that changes while it is read is as in the last answer",
         "store/redis.py",
-        "            answer = await self._run(self._load, reading.name, [answer[0]], large=True)\n",
-        "            answer = [answer[0], answer[1]]\n",
+        "            found = await self._run(self._load, name, [known], large=True)\n",
+        "            found = [known, sent_ms]\n",
         READING,
     ),
     _Break(

@@ -14,8 +14,8 @@ LEAPING: tuple[Break, ...] = (
     Break(
         "no time is moved beyond the moment at which a leap was noticed",
         "group/leaps.py",
-        "return min(time_ms + leap.by_ms, leap.noticed_ms)",
-        "return time_ms + leap.by_ms",
+        "min(time_ms + leap.by_ms, leap.noticed_ms)",
+        "time_ms + leap.by_ms",
         LEAPS,
     ),
     Break(

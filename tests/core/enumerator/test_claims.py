@@ -94,6 +94,10 @@ def test_after_a_loss_splits_that_nobody_presents_begin_at_what_was_committed() 
     again = exchange(lost, (0, 1), "s", event, CONFIG, NOW).enumerator
     assert offsets(again) == offsets(lost)
 
+    empty, _ = presented(create(CONFIG, NOW), 1, assigned(0, 500, 10))
+    late = exchange(empty, (0, 1), "s", event, CONFIG, NOW).enumerator
+    assert offsets(late) == {"orders-1": COMMITTED_OFFSET, "orders-2": 7}
+
 
 def test_a_split_that_was_given_back_is_not_claimed_by_a_message_that_comes_late() -> None:
     fleet = settled(partitions=1, readers=1)

@@ -290,7 +290,7 @@ DENIED = [
 ENRICH = "enrich/sources/enricher"
 FIRST = START + 50_000
 NUMBER = START + 52_000
-"""The assignments of the two splits: NUMBER and the next."""
+"""The assignment of the two splits."""
 
 
 def split(partition: int, offset: int) -> str:
@@ -303,7 +303,7 @@ def exchange(at: int, subtask: int, epoch: int, held: list[Any], **more: Any) ->
 
 
 ZERO = {"split": split(0, 40), "assignment": NUMBER}
-ONE = {"split": split(1, 60), "assignment": NUMBER + 1}
+ONE = {"split": split(1, 60), "assignment": NUMBER}
 LIST = [split(0, EARLIEST_OFFSET), split(1, EARLIEST_OFFSET)]
 OF_FIRST = f"/v1/groups/{ENRICH}/readers/0/events?epoch={FIRST}"
 SPLITS = [
@@ -324,10 +324,10 @@ SPLITS = [
     post(52_002, f"{ENRICH}/readers", {"subtask": 1}),
     exchange(52_003, 1, START + 52_002, []),
     exchange(52_004, 0, FIRST, [ZERO, ONE]),
-    exchange(52_005, 0, FIRST, [ZERO], given_back=[{"split": split(1, 75), "assignment": NUMBER + 1}]),
+    exchange(52_005, 0, FIRST, [ZERO], given_back=[{"split": split(1, 75), "assignment": NUMBER}]),
     exchange(52_006, 1, START + 52_002, []),
     post(52_006, f"{ENRICH}/events", {"event": {"reload": True}, "subtask": 1, "id": "reload-1"}),
-    exchange(52_007, 1, START + 52_002, [{"split": split(1, 80), "assignment": NUMBER + 6}]),
+    exchange(52_007, 1, START + 52_002, [{"split": split(1, 80), "assignment": NUMBER + 5}]),
     get(52_007, f"/v1/groups/{ENRICH}/splits?limit=1"),
     exchange(52_008, 0, FIRST, [ONE], seen=START + 52_008),
     exchange(52_008, 0, FIRST - 1, []),

@@ -18,9 +18,9 @@ Flink assigns when a reader registers and when splits are found or come back (`a
 by `exchange` and `discovery`.
 """
 
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heapreplace
 
-from lockgate.enumerator.model import FreeSplit, ReaderId
+from lockgate.enumerator.model import ReaderId
 from lockgate.enumerator.shares import shares
 from lockgate.enumerator.work import Work
 
@@ -34,7 +34,8 @@ def assign(work: Work) -> None:
     living = dict(work.newest())
     if not living:
         return
-    free = [id for id in work.free if id not in work.now.missing] if work.free else []
+    missing = work.now.missing
+    free = [id for id in work.free if id not in missing]
     own = {subtask: _counted(work, (subtask, epoch)) for subtask, epoch in living.items()}
     kept_for = dict.fromkeys(living, 0)
     for id in work.readers:
@@ -74,20 +75,22 @@ def _revoke(work: Work, reader: ReaderId, surplus: int) -> None:
 def _deal(
     work: Work, free: list[str], living: dict[int, int], room: dict[int, int], capacities: dict[int, int]
 ) -> None:
-    others = list[FreeSplit]()
+    others = list[tuple[str, int, str]]()
     for id in free:
-        split = work.free[id]
-        if split.last is not None and room.get(split.last, 0) > 0:
-            room[split.last] -= 1
-            work.assign((split.last, living[split.last]), id)
+        each = work.free[id]
+        if each.last is not None and room.get(each.last, 0) > 0:
+            room[each.last] -= 1
+            work.assign((each.last, living[each.last]), id)
         else:
-            others.append(split)
-    others.sort(key=lambda each: (each.split.topic, each.split.partition))
+            others.append((each.split.topic, each.split.partition, id))
+    others.sort()
     emptiest = [(-left / capacities[subtask], subtask) for subtask, left in room.items() if left > 0]
     heapify(emptiest)
-    for each in others:
-        _, subtask = heappop(emptiest)
-        work.assign((subtask, living[subtask]), each.split.split_id)
+    for _, _, id in others:
+        _, subtask = emptiest[0]
+        work.assign((subtask, living[subtask]), id)
         room[subtask] -= 1
         if room[subtask] > 0:
-            heappush(emptiest, (-room[subtask] / capacities[subtask], subtask))
+            heapreplace(emptiest, (-room[subtask] / capacities[subtask], subtask))
+        else:
+            heappop(emptiest)

@@ -23,7 +23,6 @@ readers bring their splits along when they register. Used by `exchange`.
 from lockgate.enumerator.model import FreeSplit, OwnedSplit, ReaderId, position_after
 from lockgate.enumerator.work import Work
 from lockgate.flink.splits import KafkaPartitionSplit
-from lockgate.group.group import tick
 from lockgate.wire.split_events import NumberedSplit
 
 
@@ -81,8 +80,7 @@ def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
     """
     if claim(work, reader, claimed):
         held = work.take(reader, claimed.split.split_id)
-        work.last_number = tick(work.last_number, work.now_ms)
-        work.put_free(FreeSplit(split=held.split, number=work.last_number, last=reader[0]))
+        work.put_free(FreeSplit(split=held.split, number=work.number(), last=reader[0]))
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:

@@ -39,7 +39,7 @@ def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> None:
     now = work.now
     for id, split in named.items():
         if id not in known:
-            work.put_free(FreeSplit(split=_started(split, now)))
+            work.put_free(FreeSplit(split=_started(split, now)), id)
     work.set(
         missing=frozenset(known - set(work.finished) - set(named)),
         bounded=found.bounded,

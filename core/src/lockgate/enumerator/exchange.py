@@ -83,7 +83,7 @@ def exchange(
     newest = enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
         raise StaleEpoch(source, *reader, newest)
-    _check_numbers(event, now_ms)
+    _check_numbers(event, max(now_ms, enumerator.last_number, enumerator.revision) + AHEAD_MS)
     work = Work(after_time(enumerator, config, now_ms), now_ms)
     _hear(work, reader, event, config)
     _notice_loss(work, reader, event, config)
@@ -133,11 +133,8 @@ def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id
     return replace(enumerator, last_number=number, to_readers=mailed[-SOURCE_EVENTS_KEPT:])
 
 
-def _check_numbers(event: SplitExchange, now_ms: int) -> None:
-    """A number is the store's time, or a little more. A clock that was put back may make it look
-    later by as much.
-    """
-    most = now_ms + AHEAD_MS
+def _check_numbers(event: SplitExchange, most: int) -> None:
+    """A number is the store's time, or a little more, whatever history it is of."""
     numbers = [
         (f"{kind}[{index}].assignment", each.assignment)
         for kind, splits in (("held", event.held), ("given_back", event.given_back), ("finished", event.finished))

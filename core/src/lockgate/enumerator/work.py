@@ -22,6 +22,7 @@ class Work:
         self.last_number = before.last_number
         self._before = before
         self._moved = False
+        self._number: int | None = None
         self._values: dict[str, Any] = {}
         self._held: dict[ReaderId, dict[str, OwnedSplit]] = {}
         self._free: dict[str, FreeSplit] | None = None
@@ -58,18 +59,19 @@ class Work:
         """A new reader, or other values of one. What it holds is changed by the methods below."""
         self.readers[id] = reader
 
-    def hold(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """Puts a split that is in no other place into a reader's hands; or renews it there."""
-        into = self._opened(reader)
-        was = into.get(held.split.split_id)
+    def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
+        """Puts a split that is in no other place into a reader's hands; or renews it there. `id`:
+        where it is known already.
+        """
+        into, id = self._opened(reader), id or held.split.split_id
+        was = into.get(id)
         self._moved |= was is None or was.number != held.number
-        into[held.split.split_id] = held
+        into[id] = held
 
     def assign(self, reader: ReaderId, id: str) -> None:
         """Gives a free split to a reader, under a new number."""
-        self.last_number = tick(self.last_number, self.now_ms)
         split = self.take_free(id).split
-        self.hold(reader, OwnedSplit(split=split, number=self.last_number, since=self.now_ms))
+        self.hold(reader, OwnedSplit(split=split, number=self.number(), since=self.now_ms), id)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
         """Takes a split out of a reader's hands. The caller puts it elsewhere."""
@@ -83,10 +85,10 @@ class Work:
         """Takes a free split. The caller puts it elsewhere."""
         return self._opened_free().pop(id)
 
-    def put_free(self, free: FreeSplit) -> None:
-        """A split that is in no other place is free."""
+    def put_free(self, free: FreeSplit, id: str = "") -> None:
+        """A split that is in no other place is free. `id`: where it is known already."""
         self._moved = True
-        self._opened_free()[free.split.split_id] = free
+        self._opened_free()[id or free.split.split_id] = free
 
     def finish(self, finished: FreeSplit) -> None:
         """A split that is in no other place is finished."""
@@ -107,6 +109,14 @@ class Work:
         if self.readers[reader].revoked != ids:
             self._moved = True
             self.readers[reader] = replace(self.readers[reader], revoked=ids)
+
+    def number(self) -> int:
+        """A number above all before: one for all that is assigned at once, so that numbers keep
+        near to the clock. Splits have their numbers each by itself.
+        """
+        if self._number is None:
+            self._number = self.last_number = tick(self.last_number, self.now_ms)
+        return self._number
 
     def number_above(self, number: int) -> None:
         """The next number is above this one."""

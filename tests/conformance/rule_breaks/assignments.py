@@ -1,0 +1,87 @@
+"""Rules of the split enumerator."""
+
+from rule_breaks.breaking import Break
+
+MODEL = ("test_enumerator_model.py",)
+CLAIMS = ("test_claims.py",)
+EXCHANGES = ("test_exchanges.py",)
+
+ASSIGNMENTS: tuple[Break, ...] = (
+    Break(
+        "splits are their reader's own until its lease has ended",
+        "enumerator/leases.py",
+        "return reader.heard_at + reader.lease_ms",
+        "return reader.heard_at + reader.lease_ms // 2",
+        MODEL,
+    ),
+    Break(
+        "of two that present a split the higher number wins",
+        "enumerator/claims.py",
+        "if number < held.number or (number == held.number and holder[0] != reader[0]):",
+        "if number == held.number and holder[0] != reader[0]:",
+        CLAIMS,
+    ),
+    Break(
+        "the number of one subtask is no claim of another",
+        "enumerator/claims.py",
+        "if number < held.number or (number == held.number and holder[0] != reader[0]):",
+        "if number < held.number:",
+        CLAIMS,
+    ),
+    Break(
+        "a message that comes late claims no split that was given back",
+        "enumerator/claims.py",
+        "work.put_free(FreeSplit(split=held.split, number=work.number(), last=reader[0]))",
+        "work.put_free(FreeSplit(split=held.split, number=held.number, last=reader[0]))",
+        CLAIMS,
+    ),
+    Break(
+        "nothing is assigned for one lease after a loss",
+        "enumerator/exchange.py",
+        "max(work.now.assigning_at, work.now_ms + config.lease_ms)",
+        "max(work.now.assigning_at, work.now_ms)",
+        CLAIMS,
+    ),
+    Break(
+        "after a loss no split begins at the beginning unasked",
+        "enumerator/discovery.py",
+        "return _at(split, COMMITTED_OFFSET) if split.starting_offset in BEGINNING_OR_END else split",
+        "return split",
+        CLAIMS,
+    ),
+    Break(
+        "positions go back by a restore alone",
+        "enumerator/model.py",
+        "return old if goes_back and not restored else new",
+        "return new",
+        EXCHANGES,
+    ),
+    Break(
+        "an older epoch is refused",
+        "enumerator/exchange.py",
+        "if newest > reader[1]:",
+        "if newest > reader[1] + 1_000_000:",
+        EXCHANGES,
+    ),
+    Break(
+        "a split that has appeared later begins at the earliest",
+        "enumerator/discovery.py",
+        "EARLIEST_OFFSET) if now.listed and split.starting_offset < 0 else split",
+        "EARLIEST_OFFSET) if split.starting_offset < -9 else split",
+        ("test_discovery.py",),
+    ),
+    Break(
+        "a missing split is given to nobody",
+        "enumerator/assigning.py",
+        "free = [id for id in work.free if id not in missing]",
+        "free = list(work.free)",
+        ("test_discovery.py",),
+    ),
+    Break(
+        "the one that has more than its floor keeps the extra split",
+        "enumerator/shares.py",
+        "(has.get(reader, 0) <= floors[reader], -fractions[reader], reader)",
+        "(-fractions[reader], reader)",
+        ("test_shares.py",),
+    ),
+)
