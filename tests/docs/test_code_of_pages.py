@@ -36,7 +36,6 @@ NOT_RUN = {
     "docs/guide/any-language.md": [
         "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"
     ],
-    "docs/environments.md": ["needs a Connect server with the jar; tests/environments runs such a stream"],
     "docs/guide/kubernetes.md": ["needs a cluster; tests/deploy has the chart"],
     "docs/guide/spark-on-kubernetes.md": ["needs a cluster; tests/deploy/test_spark_on_kubernetes.py has its confs"],
     "docs/guide/observe.md": [
