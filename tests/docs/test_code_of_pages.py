@@ -41,6 +41,10 @@ NOT_RUN = {
     "docs/guide/observe.md": [
         "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"
     ],
+    "docs/tutorial.md": [
+        "needs Docker; the test creates the topics in a Kafka of its own",
+        "needs the archive; the test creates the topics in a Kafka of its own",
+    ],
     "docs/guide/clusters.md": ["needs a cluster; tests/integration/test_cluster.py ships and submits so"],
     "docs/guide/compose.md": ["needs Docker; tests/compose breaks the same stack"] * 2,
 }
@@ -48,6 +52,7 @@ NOT_RUN = {
 
 CONNECTOR = re.compile(r"spark-sql-kafka-0-10_[\w.]+:[\w.]+")
 TARGET = re.compile(r"^([\w-]+):", re.MULTILINE)
+WHERE = {"lockgate-spark": "./clients/spark", "lockgate-coordinator": "./services/coordinator"}
 PATH_IN_INSTALL = re.compile(r"^(\./[\w/]+)(?:\[([\w,]+)\])?$")
 
 
@@ -140,8 +145,15 @@ def test_a_command_of_a_page_is_there_with_its_options(
 
 
 def installs(arguments: list[str]) -> None:
-    """Each folder is a package of the checkout, and has the extras."""
+    """Each folder is a package of the checkout, and has the extras; so is each name, where wheels
+    are looked for.
+    """
     assert arguments.pop(0) == "install"
+    if arguments[0] == "--find-links":
+        assert arguments[1] == "build/dist", "make dist puts the wheels there"
+        arguments = [
+            WHERE.get(each.partition("[")[0], each) + "".join(each.partition("[")[1:]) for each in arguments[2:]
+        ]
     for argument in arguments:
         found = PATH_IN_INSTALL.match(argument)
         assert found is not None, argument

@@ -28,6 +28,7 @@ SECONDS = {
     "test_failures.py": 40,
     "test_races.py": 33,
     "test_streams.py": 33,
+    "test_notebook.py": 40,
     "test_torn_slices.py": 30,
     "test_site.py": 30,
     "test_checkpoint_formats.py": 30,
