@@ -99,8 +99,12 @@ class Connection:
                     yield answer
                     return
             async with self._http.stream(method, path, headers={**own, **before}, **request) as answer:
-                if answer.status_code == 401:
-                    self.credentials.forget_before()
+                if answer.status_code != 401:
+                    yield answer
+                    return
+            self.credentials.forget_before()
+            # The coordinator may have changed its tokens between the two requests.
+            async with self._http.stream(method, path, headers=headers, **request) as answer:
                 yield answer
         # UnicodeError: the host's name cannot be looked up. SSLError: TLS has ended after its
         # handshake, and httpx has no error of its own for that.
