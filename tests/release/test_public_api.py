@@ -61,6 +61,8 @@ def members(found: type) -> Iterator[str]:
 def default_of(field: "dataclasses.Field[Any]") -> str:
     if field.default_factory is not dataclasses.MISSING:
         return " = …"
+    if inspect.isfunction(field.default):
+        return f" = {field.default.__name__}"
     return "" if field.default is dataclasses.MISSING else f" = {field.default!r}"
 
 
