@@ -47,6 +47,7 @@ log = logging.getLogger("lockgate")
 
 _END_S = 5.0  # the wait for the thread's end: longer than a call and its retries
 _LEAST_S = 0.02  # between two rounds that nobody asked for
+_OVER_S = 0.05  # between two exchanges while the lease is over
 _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
@@ -173,6 +174,8 @@ class JoinedPlace:
             joint=self._membership.joint,
         )
         ceiling = self._report()
+        if self._status.watermark == MIN and not self._status.idle:
+            ceiling = MIN  # the group does not know yet where this reader is
         if self._splits_are_due(said):
             self._exchange_splits(said)
         orders = self._made_orders(ceiling)
@@ -213,7 +216,7 @@ class JoinedPlace:
         return (
             epoch != self._exchanged_epoch
             or self._now() >= self._exchange_at
-            or self._lease.is_over(self._now())
+            or (bool(self._holdings.assigned) and self._lease.is_over(self._now()))
             or self._holdings.is_urgent(said)
         )
 
@@ -239,6 +242,8 @@ class JoinedPlace:
             settled = self._holdings.settled
             self._lease = self._lease.renewed(sent_at, answer.lease_ms, self._now(), settled=settled)
         self._exchange_at, self._exchanged_epoch = sent_at + self._snapshot_or_interval_s(), epoch
+        if self._lease.is_over(self._now()):
+            self._not_before = self._now() + _OVER_S
         self._session.tell(answer.alignment)
         self._news.follow(subtask, epoch)
 

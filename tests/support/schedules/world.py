@@ -1,0 +1,227 @@
+"""One schedule on real servers: its own Redis, coordinator and topic, and reader processes."""
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+from confluent_kafka import Producer
+
+from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.process import Child, await_true
+from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
+from support.schedules.drawing import LEASE_MS, PARTITIONS, READERS, STOPPED_S, UPDATE_MS, Act, Fault, Schedule
+from support.schedules.judging import Handed, Snapshot, Verdict, judged
+
+KEEPING = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
+MAX_DRIFT_MS = 5_000
+RECORDS, STEP_MS, SKEW_MS = 400, 50, 10_000
+MORE_PARTITIONS = 4
+WORK_S = 0.001  # of the program, for each record
+ALL_WITHIN_S = 90.0
+T0 = 1_767_225_600_000
+
+
+class World:
+    """The servers and processes of one schedule. `sink`: the readers write into a table, too."""
+
+    def __init__(self, schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False) -> None:
+        self.schedule, self.bootstrap, self.folder = schedule, bootstrap, folder
+        self.topic = f"schedule-{schedule.seed}{'-sink' if sink else ''}-{os.getpid()}"
+        self.partitions = PARTITIONS
+        self.sink = folder / "sink.db" if sink else None
+        self.readers: list[Child] = []
+        self._redis = RedisServer(folder / "redis", KEEPING if schedule.keeps else NO_PERSISTENCE)
+        self._stack, self._pool = ExitStack(), ThreadPoolExecutor(4)
+        self._ends: list[tuple[float, Callable[[], None]]] = []
+        self._coming: list[Future[None]] = []
+        self._pause = threading.Event()
+
+    def __enter__(self) -> "World":
+        try:
+            self._stack.callback(self._pool.shutdown)
+            topics.create(self.bootstrap, self.topic, self.partitions)
+            self._stack.callback(topics.delete, self.bootstrap, self.topic)
+            self._fill(range(self.partitions))
+            self._stack.enter_context(self._redis)
+            self._coordinator = self._stack.enter_context(CoordinatorProcess(self._redis.url))
+            config = {
+                "max_drift_ms": MAX_DRIFT_MS,
+                "lease_ms": LEASE_MS,
+                "update_interval_ms": UPDATE_MS,
+                "catch_up": self.schedule.catch_up,
+            }
+            httpx.put(f"{self._coordinator.url}/v1/groups/{self.topic}", json=config, timeout=60).raise_for_status()
+            self._stack.callback(self._end_readers)
+            for _ in range(READERS):
+                self._start_reader()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    # -- the run --
+
+    def run(self) -> Verdict:
+        """Carries the schedule out, waits until all was read, lets all leave, and judges."""
+        await_true(lambda: bool(self.handed()), 30)
+        began = time.monotonic()
+        for act in self.schedule.acts:
+            self._until(began + act.at_s)
+            self._carry_out(act)
+        while self._ends:
+            self._until(min(self._ends)[0])
+        for coming in self._coming:
+            coming.result(60)
+        wanted = self.partitions * RECORDS
+        await_true(lambda: len({(each.split, each.offset) for each in self.handed()}) >= wanted, ALL_WITHIN_S)
+        left = self._leave()
+        verdict = judged(
+            self.handed(),
+            self.snapshots(),
+            {f"{self.topic}-{partition}": RECORDS for partition in range(self.partitions)},
+            hard=self.schedule.hard,
+            loses=self.schedule.loses,
+        )
+        verdict.wrong += left
+        return verdict
+
+    def handed(self) -> list[Handed]:
+        """What all processes have handed out so far."""
+        return [
+            Handed(float(at), reader, split, int(offset), int(ms), int(ceiling), int(number), float(until))
+            for reader, (at, split, offset, ms, ceiling, number, until) in self._lines("R")
+        ]
+
+    def snapshots(self) -> list[Snapshot]:
+        """The answered exchanges of all processes."""
+        return [
+            Snapshot(float(at), reader, {split: tuple(kept) for split, kept in json.loads(" ".join(rest)).items()})
+            for reader, (at, *rest) in self._lines("S")
+        ]
+
+    def in_the_table(self) -> Counter[tuple[str, int]]:
+        """How often each record is in the table."""
+        assert self.sink is not None
+        with sqlite3.connect(self.sink) as db:
+            return Counter(db.execute("SELECT split, offset FROM results").fetchall())
+
+    # -- inside --
+
+    def _carry_out(self, act: Act) -> None:
+        reader = self.readers[act.who % len(self.readers)]
+        if act.fault is Fault.KILL:
+            reader.kill()
+            self.readers.remove(reader)
+            self._start_reader()
+        elif act.fault in STOPPED_S:
+            self._signal(reader, signal.SIGSTOP)
+            self._later(STOPPED_S[act.fault], lambda: self._signal(reader, signal.SIGCONT))
+        elif act.fault is Fault.JOIN:
+            self._start_reader()
+        elif act.fault is Fault.LEAVE:
+            self._signal(reader, signal.SIGTERM)
+        elif act.fault is Fault.PARTITIONS:
+            self._widen()
+        else:
+            server = self._coordinator if act.fault is Fault.COORDINATOR else self._redis
+            server.kill()
+            self._later(act.for_s, lambda: self._coming.append(self._pool.submit(server.start)))
+
+    def _widen(self) -> None:
+        before, self.partitions = self.partitions, self.partitions + MORE_PARTITIONS
+        topics.widen(self.bootstrap, self.topic, self.partitions)
+        self._fill(range(before, self.partitions))
+
+    def _fill(self, partitions: range) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, **topics.QUIET})
+        for partition in partitions:
+            for offset in range(RECORDS):
+                at = T0 + partition % 6 * SKEW_MS + offset * STEP_MS
+                producer.produce(self.topic, b"x", partition=partition, timestamp=at)
+            producer.poll(0)
+        assert producer.flush(60) == 0
+
+    def _start_reader(self) -> None:
+        number = len(list(self.folder.glob("reader-*.out")))
+        settings: dict[str, Any] = {
+            "log": str(self.folder / f"reader-{number}.lines"),
+            "topic": self.topic,
+            "bootstrap": self.bootstrap,
+            "url": self._coordinator.url,
+            "work_s": WORK_S,
+            "sink": None if self.sink is None else str(self.sink),
+        }
+        command = [sys.executable, "-m", "support.schedules.program", json.dumps(settings)]
+        tests = str(Path(__file__).parents[2])
+        path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
+        out = self.folder / f"reader-{number}.out"
+        self.readers.append(Child(f"reader {number}", command, out, {"PYTHONPATH": path}))
+
+    def _leave(self) -> list[str]:
+        """SIGTERM to all. What went wrong, as sentences."""
+        for reader in self.readers:
+            self._signal(reader, signal.SIGTERM)
+        gone = await_true(lambda: not any(reader.alive for reader in self.readers), 20)
+        wrong = [] if gone else ["a reader did not leave within 20 s"]
+        for out in sorted(self.folder.glob("reader-*.out")):
+            text = out.read_text(errors="replace")
+            if "Traceback" in text:
+                wrong.append(f"{out.name}: {text[-1_500:]}")
+        return wrong
+
+    def _end_readers(self) -> None:
+        for reader in self.readers:
+            reader.kill()
+
+    def _signal(self, reader: Child, number: int) -> None:
+        with suppress(ProcessLookupError):
+            if reader.alive:
+                os.kill(reader.pid, number)
+
+    def _later(self, after_s: float, act: Callable[[], None]) -> None:
+        self._ends.append((time.monotonic() + after_s, act))
+
+    def _until(self, at: float) -> None:
+        """Waits, and carries out what is due meanwhile."""
+        while (now := time.monotonic()) < at or any(due <= now for due, _ in self._ends):
+            for end in [each for each in self._ends if each[0] <= now]:
+                self._ends.remove(end)
+                end[1]()
+            first = min([at, *(due for due, _ in self._ends)])
+            self._pause.wait(max(0.0, first - time.monotonic()))
+
+    def _lines(self, kind: str) -> Iterator[tuple[str, list[str]]]:
+        for file in sorted(self.folder.glob("reader-*.lines")):
+            for line in file.read_text().splitlines():
+                first, *rest = line.split(" ")
+                if first == kind:
+                    yield file.stem, rest
+
+
+def run(schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False) -> Verdict:
+    """The verdict over one schedule."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with World(schedule, bootstrap, folder, sink=sink) as world:
+        verdict = world.run()
+        if sink:
+            table = world.in_the_table()
+            wanted = world.partitions * RECORDS
+            if len(table) != wanted or set(table.values()) != {1}:
+                again = sum(count > 1 for count in table.values())
+                verdict.wrong.append(f"the table has {len(table)} of {wanted} records, {again} of them twice")
+        return verdict
