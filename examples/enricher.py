@@ -1,5 +1,5 @@
-r"""A plain Python service in one group with a Spark query, until SIGTERM. It enriches the records of
-a topic, each exactly once, into a table of FOLDER/enriched.db.
+r"""A plain Python service in one group with a Spark query, until SIGTERM. It enriches the records
+of a topic, each exactly once, into a table of FOLDER/enriched.db.
 
     lockgate serve &
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \
@@ -46,7 +46,7 @@ class Table:
         self._db.executescript("PRAGMA journal_mode = WAL;" + TABLES)
 
     def begin(self, assigned: Sequence[AssignedSplit]) -> Mapping[Key, int]:
-        """This process is the owner of these splits now. Returns where it begins in those that the
+        """Makes this process the owner of these splits. Returns where it begins in those that the
         table knows.
         """
         found: dict[Key, int] = {}

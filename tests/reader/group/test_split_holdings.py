@@ -90,7 +90,9 @@ def test_a_split_under_a_number_that_is_not_the_reader_s_is_not_said() -> None:
 def test_a_split_that_is_returned_is_said_until_an_answer_has_come() -> None:
     holdings = holding((0, 11), (1, 12))
     exchanged(holdings, says(held(0, 11), held(1, 12)), give_back=("t-0",))
+    offered(holdings)
     assert holdings.give_back == {"t-0"}
+    assert not holdings.exchange(says(held(0, 11), held(1, 12)), 1).given_back, "the consumer has it open"
     said = says(held(1, 12), returned=(held(0, 11, offset=50),))
     assert holdings.is_urgent(said)
     assert [each.split.starting_offset for each in holdings.exchange(said, 1).given_back] == [50]
@@ -181,3 +183,10 @@ def test_a_split_that_begins_at_the_latest_record_waits_until_its_offset_is_know
     exchanged(holdings, said)
     assert not holdings.unresolved
     assert not holdings.is_urgent(said)
+
+
+def test_a_position_that_the_program_has_set_back_is_said_to_be_restored() -> None:
+    holdings = Holdings(WISHES, "me")
+    exchanged(holdings, says(), add_splits=added((0, 11), offset=40))
+    assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=30)), 1).held] == [True]
+    assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=41)), 1).held] == [False]

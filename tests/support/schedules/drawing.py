@@ -64,7 +64,7 @@ class Schedule:
         return any(act.fault in (Fault.KILL, Fault.STOP) for act in self.acts)
 
 
-def drawn(seed: int, span_s: float = 5.0) -> Schedule:
+def drawn(seed: int, span_s: float = 4.0) -> Schedule:
     """Five or six faults within `span_s`. All kinds come over some seeds."""
     chance = random.Random(seed)
     count = chance.randint(5, 6)

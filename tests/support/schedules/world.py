@@ -26,7 +26,7 @@ from support.schedules.judging import Handed, Snapshot, Verdict, judged
 
 KEEPING = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 MAX_DRIFT_MS = 5_000
-RECORDS, STEP_MS, SKEW_MS = 400, 50, 10_000
+RECORDS, STEP_MS, SKEW_MS = 200, 100, 10_000
 MORE_PARTITIONS = 4
 WORK_S = 0.001  # of the program, for each record
 ALL_WITHIN_S = 90.0

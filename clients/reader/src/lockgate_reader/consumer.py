@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from lockgate_client.config import Coordinator
 from lockgate_client.duration import Duration as Length
 from lockgate_client.errors import ConfigurationError
 from lockgate_reader.config import Options
+from lockgate_reader.group import place_of
 from lockgate_reader.kafka.client import KafkaClient, Key
 from lockgate_reader.place import Alone, AssignedSplit, HeldSplit, Place
 from lockgate_reader.reading.holding import Callbacks
@@ -212,6 +214,16 @@ class AlignedConsumer:
         """
         return self._started("held").holding.held()
 
+    def number_of(self, record: "Message") -> int:
+        """The number of the assignment under which a record went out: its fencing token. Raises
+        `WrongState` where its split has gone since.
+        """
+        key = (str(record.topic()), int(record.partition() or 0))
+        split = self._started("number_of").holding.by_key.get(key)
+        if split is None:
+            raise WrongState(f"{key[0]}-{key[1]} is no longer this consumer's: leave the record out")
+        return split.number
+
     def commit(self, *, wait: bool = True) -> None:
         """Commits to Kafka what has gone out. Raises `KafkaFailed`; `ConfigurationError` without a
         group.id.
@@ -289,7 +301,7 @@ class AlignedConsumer:
             raise WrongState("the consumer is closed: make a new one")
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
-            self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
+            self._reading = RunningReader(self._options, client, self._place(), self._begun())
             self._reading.open()
         return self._reading
 
@@ -306,8 +318,6 @@ class AlignedConsumer:
     def _place(self) -> Place:
         options = self._options
         if options.coordinator is not None:
-            from lockgate_reader.group import place_of
-
             return place_of(options.coordinator, options)
         return Alone(
             monotonic_ms,
@@ -316,6 +326,20 @@ class AlignedConsumer:
             bounded=options.ending_offsets is not None,
             known=self._restored,
         )
+
+    def _begun(self) -> Callbacks:
+        """The callbacks. In a group a split that was restored begins there when it comes first."""
+        if self._options.coordinator is None or not self._restored:
+            return self._callbacks
+        restored = {(split.topic, split.partition): split.starting_offset for split in self._restored}
+        assigned = self._callbacks.assigned
+
+        def begin(splits: Sequence[AssignedSplit]) -> Mapping[Key, int]:
+            keys = [(each.split.topic, each.split.partition) for each in splits]
+            found = {key: at for key in keys if (at := restored.pop(key, -1)) >= 0}
+            return {**found, **((assigned(splits) if assigned is not None else None) or {})}
+
+        return replace(self._callbacks, assigned=begin)
 
     def _started(self, what: str) -> RunningReader:
         if self._reading is None:

@@ -90,9 +90,9 @@ class Holdings:
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
         """Notes what the consumer gets as its orders: it may open these splits."""
-        self._offered = frozenset(
-            (each.split.split_id, each.number) for each in assigned if each.split.split_id not in give_back
-        )
+        level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
+        opened = {numbered for numbered, goes in level.items() if not goes}
+        self._offered = (self._offered & level.keys()) | opened
 
     def events(self) -> tuple[Any, ...]:
         """The events for the consumer's program since the last call."""
@@ -109,7 +109,11 @@ class Holdings:
         """All that there is to say."""
         return SplitExchange(
             epoch=epoch,
-            held=_on_the_wire(each for each in said.held if self._is_own(each)),
+            held=tuple(
+                wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
+                for each in said.held
+                if self._is_own(each)
+            ),
             given_back=(*_on_the_wire(self._leaving_back(said)), *self._unopened()),
             finished=_on_the_wire(each for each in said.state.finished if self._is_own(each)),
             capacity=self._wishes.capacity,
@@ -189,6 +193,11 @@ class Holdings:
         """Whether the split is still this reader's, under this number, as far as is known."""
         own = (self.assigned or {}).get(held.split.split_id)
         return own is not None and own.number == held.number
+
+    def _is_restored(self, held: HeldSplit) -> bool:
+        """Whether the program began before the position that the coordinator has."""
+        own = (self.assigned or {})[held.split.split_id]
+        return 0 <= held.split.starting_offset < own.split.starting_offset
 
     def _discovered(self, said: Said) -> DiscoveredSplits | None:
         found = said.state.discovered

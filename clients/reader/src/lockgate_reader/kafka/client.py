@@ -5,6 +5,7 @@ Kafka's group is only where positions are committed.
 """
 
 import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ Key = tuple[str, int]
 """A topic and a partition."""
 
 _CALL_S = 30.0
+_LEADER_AGAIN_S = 0.1
+_NO_LEADER = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._NO_OFFSET)
 _OFFSET_INVALID = -1001
 _OURS = {"enable.auto.commit": False, "enable.auto.offset.store": False, "enable.partition.eof": True}
 # How much librdkafka fetches ahead of a partition. It drops that where the partition is paused, and
@@ -75,7 +78,9 @@ class KafkaClient:
                     f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
                     "it, allow it, or correct the name"
                 )
-            found += [(topic, partition) for partition in sorted(metadata.partitions)]
+            # One that was just made has no leader for a moment; the next look finds it.
+            led = [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0]
+            found += [(topic, partition) for partition in led]
         return found
 
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
@@ -87,12 +92,18 @@ class KafkaClient:
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
-        """The first offset of each partition, or the one behind its last record."""
-        found = self.ask_offsets(keys, latest=latest)
-        try:
-            return {key: future.result(_CALL_S).offset for key, future in found.items()}
-        except (KafkaException, TimeoutError) as error:
-            raise self._failed("did not list offsets", error) from error
+        """The first offset of each partition, or the one behind its last record. A partition whose
+        leader is not known yet is asked for again.
+        """
+        gives_up = time.monotonic() + _CALL_S
+        while True:
+            found = self.ask_offsets(keys, latest=latest)
+            try:
+                return {key: future.result(_CALL_S).offset for key, future in found.items()}
+            except (KafkaException, TimeoutError) as error:
+                if not _has_no_leader(error) or time.monotonic() >= gives_up:
+                    raise self._failed("did not list offsets", error) from error
+            time.sleep(_LEADER_AGAIN_S)
 
     def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
         """As `offsets`, as futures: for the high watermark, whatever the isolation level."""
@@ -240,6 +251,11 @@ def one_partition(messages: Sequence[Message]) -> int | None:
 def _said(error: BaseException) -> str:
     cause = error.args[0] if error.args else error
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
+
+
+def _has_no_leader(error: BaseException) -> bool:
+    cause = error.args[0] if error.args else None
+    return isinstance(cause, KafkaError) and (cause.code() in _NO_LEADER or "leader" in str(cause.str()).lower())
 
 
 def _of_admin(kafka: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def wall_clock_ms() -> int:
 
 
 class RunningReader:
-    """The reader of one consumer. One thread uses it, but for `wake` and `stop`."""
+    """The reader of one consumer. One thread uses it, but for `wake` and `stop`. `ceiling`: no record
+    above it goes out, ms.
+    """
 
     def __init__(
         self,
@@ -103,6 +105,7 @@ class RunningReader:
         self.holding.attach(self.operator, self.reader, self.position)
         self.output = StreamOutput()
         self.orders = Orders(ceiling=MIN)
+        self.ceiling = self.operator.max_desired_watermark
         self.attention = False
         self._going: Iterator[Any] = iter(())
         self.handed_out = 0
@@ -269,11 +272,6 @@ class RunningReader:
         self._committed.update(positions)
         self._committed_at = self.now_ms()
 
-    @property
-    def ceiling(self) -> int:
-        """No record above it goes out, ms."""
-        return self.operator.max_desired_watermark
-
     def is_at_end(self, held: HeldSplit) -> bool:
         """Whether a held split is read to its end."""
         split = self.reader.splits.get(held.split.split_id)
@@ -316,8 +314,12 @@ class RunningReader:
         known = bool(awake) and all(split.next_time is not None for split in awake)
         watermark, drift = self.operator.watermark.latest, self.options.max_drift_ms
         ceiling = min(own_ceiling(watermark, drift, known, self.queue.lowest_kept_back), self.orders.ceiling)
-        if ceiling != self.ceiling:
-            self.operator.handle_event(WatermarkAlignmentEvent(ceiling))
+        # A split that comes from further behind lowers the group's ceiling, and not the operator's
+        # watermark. The operator is not to wait while there is something to read below the ceiling.
+        for_operator = ceiling if known else max(ceiling, watermark)
+        if (ceiling, for_operator) != (self.ceiling, self.operator.max_desired_watermark):
+            self.ceiling = ceiling
+            self.operator.handle_event(WatermarkAlignmentEvent(for_operator))
         return self.queue.release(ceiling)
 
     def _keep_back(self, split: OpenSplit) -> None:
