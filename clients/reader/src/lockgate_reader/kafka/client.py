@@ -54,6 +54,7 @@ class KafkaClient:
         self._failure: KafkaError | None = None
         self._troubled = False
         self._group = kafka.get("group.id")
+        self._seen: set[Key] = set()
         settings = {"auto.offset.reset": "error", **_AHEAD, **_QUIET, **kafka, **_OURS}
         settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
         settings["error_cb"] = self._on_error
@@ -111,8 +112,20 @@ class KafkaClient:
         spec = spec.latest() if latest else spec.earliest()
         if not keys:
             return {}
+        self._learn(keys)
         found = self._admin.list_offsets({TopicPartition(*key): spec for key in keys}, request_timeout=_CALL_S)
         return {(each.topic, each.partition): future for each, future in found.items()}
+
+    def _learn(self, keys: Iterable[Key]) -> None:
+        """Lets the admin client look at topics anew that have partitions which it has not seen: by
+        itself it says for minutes that there are none such.
+        """
+        for topic in {key[0] for key in keys if key not in self._seen}:
+            try:
+                metadata = self._admin.list_topics(topic, timeout=_CALL_S).topics[topic]
+            except KafkaException as error:
+                raise self._failed(f"did not list topic {topic!r}", error) from error
+            self._seen.update((topic, partition) for partition in metadata.partitions)
 
     def reset_offsets(self, keys: Sequence[Key], group: str) -> dict[Key, int]:
         """Where to begin what has no committed offset, by the user's auto.offset.reset. Raises

@@ -69,8 +69,8 @@ def wall_clock_ms() -> int:
 
 
 class RunningReader:
-    """The reader of one consumer. One thread uses it, but for `wake` and `stop`. `ceiling`: no record
-    above it goes out, ms.
+    """The reader of one consumer. One thread uses it, but for `wake` and `stop`. `ceiling`: no
+    record above it goes out, ms.
     """
 
     def __init__(
