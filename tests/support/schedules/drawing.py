@@ -60,8 +60,12 @@ class Schedule:
 
     @property
     def hard(self) -> bool:
-        """Whether a reader ends without giving back, or is stopped for longer than its lease."""
-        return any(act.fault in (Fault.KILL, Fault.STOP) for act in self.acts)
+        """Whether a reader may end without giving back, or is stopped past its lease. One that
+        leaves cannot give back while the servers are away.
+        """
+        kinds = {act.fault for act in self.acts}
+        away = kinds & {Fault.COORDINATOR, Fault.REDIS}
+        return bool(kinds & {Fault.KILL, Fault.STOP} or (away and Fault.LEAVE in kinds))
 
 
 def drawn(seed: int, span_s: float = 4.0) -> Schedule:

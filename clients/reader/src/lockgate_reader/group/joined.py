@@ -30,7 +30,7 @@ from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_client.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import milliseconds
-from lockgate_client.errors import Fenced
+from lockgate_client.errors import AlignmentError, Fenced
 from lockgate_client.group.agreement import Agreement
 from lockgate_client.group.group_session import GroupSession
 from lockgate_client.group.membership import Membership
@@ -45,6 +45,7 @@ from lockgate_reader.place import Orders, ReaderState
 
 log = logging.getLogger("lockgate")
 
+_FAREWELL_S = 5.0  # for giving back, where the coordinator is away
 _END_S = 5.0  # the wait for the thread's end: longer than a call and its retries
 _LEAST_S = 0.02  # between two rounds that nobody asked for
 _OVER_S = 0.05  # between two exchanges while the lease is over
@@ -194,7 +195,11 @@ class JoinedPlace:
                     self._subtask = 0
             try:
                 return self._membership.exchange({self._subtask: self._status})
-            except (Busy, Fenced) as error:
+            except Busy:
+                if self._chosen is not None:
+                    raise
+                self._subtask = None  # another process was quicker
+            except Fenced as error:
                 if self._chosen is not None:
                     raise
                 log.info("group %s: %s; the reader takes another number", self._session.group, error)
@@ -278,11 +283,23 @@ class JoinedPlace:
         if epoch is None or self._subtask is None or self._failed is not None:
             return
         sent = self._holdings.farewell(said, epoch)
-        try:
-            self._session.client.exchange_splits(self._identity.source, self._subtask, sent)
-        except Exception as error:
-            why = f"the splits of {self._identity.source} were not given back, and others wait for the lease's end"
-            log.warning("group %s: %s: %s", self._session.group, why, error)
+        gives_up, pause = self._now() + _FAREWELL_S, threading.Event()
+        while True:
+            try:
+                self._session.client.exchange_splits(self._identity.source, self._subtask, sent)
+                return
+            except Unreachable as error:
+                if self._now() < min(gives_up, self._lease.until):
+                    pause.wait(ASK_AGAIN_S)
+                    continue
+                self._not_given_back(error)
+            except AlignmentError as error:
+                self._not_given_back(error)
+            return
+
+    def _not_given_back(self, error: AlignmentError) -> None:
+        why = f"the splits of {self._identity.source} were not given back, and others wait for the lease's end"
+        log.warning("group %s: %s: %s", self._session.group, why, error)
 
     def _poke_for_splits(self) -> None:
         with self._session.changed:

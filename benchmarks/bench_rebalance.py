@@ -1,0 +1,138 @@
+"""How long 1,000 splits take to be level again when readers join and leave: `make bench-rebalance`.
+
+The readers are the real places of `lockgate_reader` on one coordinator process. What reads Kafka
+is left out: a split that is to be given back is given back at once. Measured is the time from the
+start of a reader, or from the end of one, until each has its share, in update intervals.
+"""
+
+import argparse
+import json
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.wire.events import CatchUp
+from lockgate_client.config import Coordinator
+from lockgate_client.group.agreement import Agreement
+from lockgate_reader.group import JoinedPlace
+from lockgate_reader.group.holdings import SourceWishes
+from lockgate_reader.group.subtasks import Identity
+from lockgate_reader.place import HeldSplit, ReaderState
+from lockgate_testbed.coordinator import CoordinatorProcess
+
+OUT = Path("build/bench/rebalance.json")
+INTERVAL_MS = 1_000
+LEVEL_WITHIN_S = 60.0
+
+
+class Holder:
+    """A reader that holds its splits, and reads nothing."""
+
+    def __init__(self, coordinator: Coordinator, splits: int) -> None:
+        agreement = Agreement(coordinator.group, 300_000, False, 0, CatchUp.JOINT)
+        wishes = SourceWishes(start=0, discovery_ms=0)
+        self.place = JoinedPlace(coordinator, agreement, Identity("bench"), wishes)
+        self._listed = tuple(KafkaPartitionSplit("t", number, 0) for number in range(splits))
+        self._woken, self._ends = threading.Event(), threading.Event()
+        self.held: dict[str, HeldSplit] = {}
+        self._returned: dict[str, HeldSplit] = {}
+        self._discovered = False
+        self.place.enter(self._woken.set)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Gives all back."""
+        self._ends.set()
+        self._woken.set()
+        self._thread.join()
+        self.place.leave(self._state())
+
+    def _run(self) -> None:
+        while not self._ends.is_set():
+            self._woken.wait(0.1)
+            self._woken.clear()
+            orders = self.place.exchange(self._state())
+            self._discovered = self._discovered or orders.discover > 0
+            if orders.assigned is None:
+                continue
+            named = {each.split.split_id: each for each in orders.assigned}
+            own = {name: each.number for name, each in named.items()}
+            self.held = {name: each for name, each in self.held.items() if own.get(name) == each.number}
+            self._returned = {name: each for name, each in self._returned.items() if own.get(name) == each.number}
+            for name in orders.give_back & self.held.keys():
+                self._returned[name] = self.held.pop(name)
+                self._woken.set()
+            for name, each in named.items():
+                if name not in self.held and name not in self._returned and name not in orders.give_back:
+                    self.held[name] = HeldSplit(each.split, each.number, watermark=0)
+
+    def _state(self) -> ReaderState:
+        held = tuple(self.held.values())
+        discovered = self._listed if self._discovered else None
+        return ReaderState(
+            watermark=0, held=lambda: held, returned=tuple(self._returned.values()), discovered=discovered
+        )
+
+
+def level_after_s(holders: Sequence[Holder], splits: int, began: float) -> float:
+    """Waits until each reader has its share, and all together every split."""
+    least = splits // len(holders)
+    while True:
+        counts = [len(holder.held) for holder in holders]
+        if sum(counts) == splits and min(counts) >= least and max(counts) <= least + 1:
+            return time.monotonic() - began
+        if time.monotonic() - began > LEVEL_WITHIN_S:
+            raise SystemExit(f"not level within {LEVEL_WITHIN_S:.0f} s: {counts}")
+        time.sleep(0.01)
+
+
+def main() -> None:
+    """Called from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--splits", type=int, default=1_000)
+    parser.add_argument("--readers", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=5)
+    chosen = parser.parse_args()
+    with CoordinatorProcess() as process:
+        config = {"max_drift_ms": 300_000, "lease_ms": 30_000, "update_interval_ms": INTERVAL_MS}
+        httpx.put(f"{process.url}/v1/groups/bench", json=config, timeout=60).raise_for_status()
+        coordinator = Coordinator(process.url, group="bench", timeout="30 seconds")
+        began = time.monotonic()
+        holders = [Holder(coordinator, chosen.splits) for _ in range(chosen.readers - 1)]
+        first = level_after_s(holders, chosen.splits, began)
+        joins, leaves = [], []
+        for _ in range(chosen.rounds):
+            began = time.monotonic()
+            holders.append(Holder(coordinator, chosen.splits))
+            joins.append(level_after_s(holders, chosen.splits, began))
+            leaver = holders.pop(0)
+            began = time.monotonic()
+            leaver.leave()
+            leaves.append(level_after_s(holders, chosen.splits, began))
+        for holder in holders:
+            holder.leave()
+    intervals = {
+        name: [each * 1000 / INTERVAL_MS for each in times] for name, times in (("join", joins), ("leave", leaves))
+    }
+    print(
+        f"{chosen.splits} splits on {chosen.readers} readers, update interval {INTERVAL_MS} ms; "
+        f"level at first after {first:.2f} s"
+    )
+    for name, found in intervals.items():
+        middle = statistics.median(found)
+        print(
+            f"{name:>6}: level after {middle:.2f} intervals "
+            f"(median of {len(found)}; {min(found):.2f} to {max(found):.2f})"
+        )
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps({"first_s": first, **intervals}, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
