@@ -104,7 +104,11 @@ def main() -> None:
         httpx.put(f"{process.url}/v1/groups/bench", json=config, timeout=60).raise_for_status()
         coordinator = Coordinator(process.url, group="bench", timeout="30 seconds")
         began = time.monotonic()
-        holders = [Holder(coordinator, chosen.splits) for _ in range(chosen.readers - 1)]
+        holders: list[Holder] = []
+        for _ in range(chosen.readers - 1):
+            holders.append(Holder(coordinator, chosen.splits))
+            while holders[-1].place.subtask is None:  # one number after the other
+                time.sleep(0.01)
         first = level_after_s(holders, chosen.splits, began)
         joins, leaves = [], []
         for _ in range(chosen.rounds):

@@ -46,7 +46,14 @@ NOT_RUN = {
         "needs the archive; the test creates the topics in a Kafka of its own",
     ],
     "docs/guide/clusters.md": ["needs a cluster; tests/integration/test_cluster.py ships and submits so"],
-    "docs/guide/compose.md": ["needs Docker; tests/compose breaks the same stack"] * 2,
+    "docs/guide/compose.md": [
+        "needs Docker; tests/e2e/test_enricher.py kills the same two programs without it",
+        *["needs Docker; tests/compose breaks the same stack"] * 2,
+    ],
+    "docs/guide/reader-groups.md": [
+        "it needs a coordinator and a Kafka; examples/enricher.py is the whole of it, and tests/e2e/test_enricher.py "
+        "runs that"
+    ],
 }
 """Each block that no test of pages runs, with the reason that its page gives."""
 

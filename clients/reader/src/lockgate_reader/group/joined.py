@@ -198,7 +198,7 @@ class JoinedPlace:
             except Busy:
                 if self._chosen is not None:
                     raise
-                self._subtask = None  # another process was quicker
+                self._subtask += 1  # another process was quicker
             except Fenced as error:
                 if self._chosen is not None:
                     raise
