@@ -7,7 +7,7 @@ import pytest
 
 from lockgate.errors import WrongState
 from lockgate.watermark import MAX
-from lockgate_reader import AlignedConsumer, ReaderMode
+from lockgate_reader import AlignedConsumer, ConfigurationError, Coordinator, ReaderMode
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 
@@ -125,6 +125,12 @@ def test_a_restored_split_is_not_read_from_the_option_s_start(
     assert next(iter(restored)).offset() == 4
     with pytest.raises(WrongState, match=r"restore\(\) comes before the first record"):
         restored.restore(())
+
+
+def test_a_group_s_coordinator_has_the_positions_so_nothing_is_restored(topic: str, consumer_of: Consumers) -> None:
+    consumer = consumer_of(topic, coordinator=Coordinator("http://localhost:1", group="g"))
+    with pytest.raises(ConfigurationError, match=r"return positions of your own from on_assigned="):
+        consumer.restore(())
 
 
 def test_a_partition_that_comes_later_is_read_from_its_first_record(

@@ -198,10 +198,16 @@ class AlignedConsumer:
 
     def restore(self, state: Sequence[bytes]) -> None:
         """Begins where `snapshot` was taken, and with partitions that are not in it at their first
-        record. Raises `WrongState` after the first record, and `UnreadableBytes`.
+        record. Raises `WrongState` after the first record, `ConfigurationError` in a group, and
+        `UnreadableBytes`.
         """
         if self._reading is not None:
             raise WrongState("the consumer reads already: restore() comes before the first record")
+        if self._options.coordinator is not None:
+            raise ConfigurationError(
+                "AlignedConsumer(coordinator): in a group the coordinator says who reads what and from where, so "
+                "restore() has no place; return positions of your own from on_assigned="
+            )
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
