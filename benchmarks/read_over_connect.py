@@ -7,7 +7,7 @@ server, and the client looks at the progress alone.
 
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,10 @@ def followed(query: Any, spent: Callable[[], float]) -> list[tuple[float, float,
 
 
 def spent(pid: int) -> float:
-    """The processor seconds of a server and of the processes that it has started."""
-    children = Path(f"/proc/{pid}/task").glob("*/children")
-    return sum(
-        map(processor_seconds, [pid, *(int(child) for found in children for child in found.read_text().split())])
-    )
+    """The processor seconds of a server and of the processes that it has started and that run."""
+    seconds = processor_seconds(pid)
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        # threads end, and so do the processes that Hadoop starts for each file
+        with suppress(OSError):
+            seconds += sum(processor_seconds(int(child)) for child in thread.joinpath("children").read_text().split())
+    return seconds
