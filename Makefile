@@ -15,7 +15,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-read bench-reader bench-plan bench-align bench-session bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -126,6 +126,10 @@ bench-session: $(READY) ## what a query's place in a group costs: CPU and reques
 
 bench-rebalance: $(READY) ## 1,000 splits on 20 readers: how long until all have their share, when one joins or leaves
 	@$(BIN)/python benchmarks/bench_rebalance.py $(ARGS)
+
+bench-host: $(READY) ## the Python process beside a driver of Connect: seconds to its first answer, memory
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_host.py $(ARGS)
 
 bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
 	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)

@@ -4,21 +4,21 @@ import re
 import zipfile
 from pathlib import Path
 
+from lockgate_testbed import server_jar as jar
 from support.imports import CHECKOUT
-from support.server_jar import built_jar
 
 
 def test_two_builds_of_the_jar_are_equal_to_the_byte(server_jar: Path, tmp_path: Path) -> None:
-    again = built_jar(tmp_path)
+    again = jar.server_jar(tmp_path)
 
     assert again.read_bytes() == server_jar.read_bytes()
     assert again.name == f"lockgate-spark-server-{(CHECKOUT / 'VERSION').read_text().strip()}.jar"
 
 
 def test_the_jar_has_sorted_entries_of_our_own_alone_and_services_that_exist(server_jar: Path) -> None:
-    with zipfile.ZipFile(server_jar) as jar:
-        names = jar.namelist()
-        services = {name: jar.read(name).decode().strip() for name in names if "/services/" in name}
+    with zipfile.ZipFile(server_jar) as opened:
+        names = opened.namelist()
+        services = {name: opened.read(name).decode().strip() for name in names if "/services/" in name}
 
     assert names == sorted(names)
     assert all(re.match(r"META-INF/|io/lockgate/spark/", name) for name in names)

@@ -1,4 +1,4 @@
-"""The same query native, aligned by each way to ask, and switched off."""
+"""The same query aligned by each way to ask, and switched off."""
 
 import json
 
@@ -15,8 +15,7 @@ def run(df: object, name: str) -> list[object]:
     return [counted(name), "alignmentTarget" in metrics(query), metrics(query).get("lateRows")]
 
 
-found = {"native": run(stream(), "native")}
-found["align"] = run(align(stream(), Alignment(max_drift=TEN, late_rows="count")), "align")
+found = {"align": run(align(stream(), Alignment(max_drift=TEN, late_rows="count")), "align")}
 found["options"] = run(stream(lockgate__align="true", lockgate__maxDrift=TEN), "options")
 found["format"] = run(stream("lockgate-kafka", lockgate__maxDrift=TEN), "format")
 spark.conf.set("spark.lockgate.align", "true")

@@ -36,6 +36,8 @@ public final class HostProcess {
     private static final int SIGNAL = 128; // added to a signal's number, an exit code that says so
     private static final long GONE_MS = 10_000;
     private static final int LINES = 15;
+    // the client's class for it
+    private static final String UNSUPPORTED = "UnsupportedQuery: ";
     private static final String[] NOT_FOR_IT = {"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYTHONHOME"};
 
     private final PythonChoice python;
@@ -155,10 +157,10 @@ public final class HostProcess {
         while (!registered.await(50, TimeUnit.MILLISECONDS)) {
             if (!process.isAlive()) {
                 killed = process.waitFor() > SIGNAL;
-                throw new StandIn.AlignmentError(python.ended(process.exitValue(), said()), null);
+                throw new StandIn.AlignmentError(UNSUPPORTED + python.ended(process.exitValue(), said()), null);
             }
             if (System.currentTimeMillis() > until) {
-                throw new StandIn.AlignmentError(python.tooSlow(START_MS, said()), null);
+                throw new StandIn.AlignmentError(UNSUPPORTED + python.tooSlow(START_MS, said()), null);
             }
         }
     }

@@ -1,0 +1,73 @@
+"""The Python process beside the driver: its start, its end, and queries that outlive it."""
+
+import os
+import signal
+from pathlib import Path
+
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.spark_connect import ConnectServer, client, client_python
+from support.answers import wait_for
+
+PROGRAMS = Path(__file__).with_name("programs")
+PATIENCE_S = 400.0
+
+
+def hosts_of(driver: int) -> list[int]:
+    """The process ids of a driver's hosts. Linux only."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+            command = process.joinpath("cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended meanwhile
+        if parent == driver and b"lockgate_spark.host" in command:
+            found.append(int(process.name))
+    return found
+
+
+def test_queries_hold_when_their_host_is_killed_and_go_on_with_another_and_no_row_is_lost_or_doubled(
+    server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    assert server.pid is not None
+    program = (PROGRAMS / "host_dies.py", tmp_path, kafka.bootstrap, skewed.name)
+    running = client("client", tmp_path / "log", *program, server=server)
+    wait_for(lambda: (tmp_path / "batches").exists(), PATIENCE_S)
+    (first,) = hosts_of(server.pid)
+    os.kill(first, signal.SIGKILL)
+
+    said = running.wait(PATIENCE_S).splitlines()[-1]
+
+    rows = sum(skewed.counts())
+    assert said == f'{{"counted": {rows}, "read": {rows}, "dropped": 0}}'
+    (second,) = hosts_of(server.pid)
+    assert second != first
+
+
+def test_the_host_ends_with_a_driver_that_is_killed(
+    server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    assert server.pid is not None
+    client("client", tmp_path / "log", *asks_once(kafka, skewed, tmp_path), server=server).wait(PATIENCE_S)
+    (host,) = hosts_of(server.pid)
+    server.kill()
+
+    wait_for(lambda: not Path(f"/proc/{host}").exists(), 30)
+
+
+def test_a_python_without_the_package_is_an_error_that_says_what_to_install_and_where(
+    server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    bare = str(client_python())
+    with ConnectServer(jars=[server_jar], conf={"spark.lockgate.python": bare}) as without:
+        program = client("client", tmp_path / "log", *asks_once(kafka, skewed, tmp_path), server=without)
+        said = program.wait(PATIENCE_S)
+
+    assert f"{bare} (from spark.lockgate.python) on the driver's machine has no lockgate_spark" in said
+    assert f"run `{bare} -m pip install lockgate-spark==" in said
+
+
+def asks_once(kafka: KafkaBroker, skewed: SkewedTopic, folder: Path) -> tuple[object, ...]:
+    """A program that asks for alignment, and prints what it is told."""
+    return PROGRAMS / "refusals.py", folder, kafka.bootstrap, skewed.name
