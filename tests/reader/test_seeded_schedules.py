@@ -31,10 +31,12 @@ def verdicts(kafka: KafkaBroker, folder: Path, seeds: "range | tuple[int, ...]",
     return [f"seed {seed}: {text}" for seed, verdict in zip(seeds, found, strict=True) for text in verdict.wrong]
 
 
+@pytest.mark.long
 def test_readers_keep_their_promises_through_a_few_schedules(kafka: KafkaBroker, tmp_path: Path) -> None:
     assert verdicts(kafka, tmp_path, FEW) == []
 
 
+@pytest.mark.long
 def test_a_transactional_table_has_each_record_once_through_the_same_faults(kafka: KafkaBroker, tmp_path: Path) -> None:
     assert verdicts(kafka, tmp_path, FEW[:2], sink=True) == []
 
