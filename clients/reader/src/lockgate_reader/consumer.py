@@ -4,7 +4,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -307,7 +306,7 @@ class AlignedConsumer:
             raise WrongState("the consumer is closed: make a new one")
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
-            self._reading = RunningReader(self._options, client, self._place(), self._begun())
+            self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
             self._reading.open()
         return self._reading
 
@@ -332,20 +331,6 @@ class AlignedConsumer:
             bounded=options.ending_offsets is not None,
             known=self._restored,
         )
-
-    def _begun(self) -> Callbacks:
-        """The callbacks. In a group a split that was restored begins there when it comes first."""
-        if self._options.coordinator is None or not self._restored:
-            return self._callbacks
-        restored = {(split.topic, split.partition): split.starting_offset for split in self._restored}
-        assigned = self._callbacks.assigned
-
-        def begin(splits: Sequence[AssignedSplit]) -> Mapping[Key, int]:
-            keys = [(each.split.topic, each.split.partition) for each in splits]
-            found = {key: at for key in keys if (at := restored.pop(key, -1)) >= 0}
-            return {**found, **((assigned(splits) if assigned is not None else None) or {})}
-
-        return replace(self._callbacks, assigned=begin)
 
     def _started(self, what: str) -> RunningReader:
         if self._reading is None:
