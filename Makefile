@@ -11,7 +11,7 @@ ARGS    ?=
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 PACKAGES := core services/coordinator clients/http clients/spark clients/reader testbed
-TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical jupytext nbclient ipykernel
+TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical nbclient ipykernel
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help

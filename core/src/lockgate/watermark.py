@@ -1,7 +1,7 @@
 """Watermark values: 64-bit milliseconds since the Unix epoch, with an end on either side.
 
 A watermark of t means: no record with an event time at or below t is still to come (Flink's
-`Watermark`, seed 003). `MIN` means "no watermark yet", `MAX` means "never limits any reader".
+`Watermark`). `MIN` means "no watermark yet", `MAX` means "never limits any reader".
 Arithmetic saturates at both ends, and the ends themselves absorb. So MAX − 10 minutes is still MAX:
 "never" does not become a date by subtraction.
 

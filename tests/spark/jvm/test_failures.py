@@ -61,7 +61,7 @@ def test_the_traceback_is_in_the_log_at_debug(
     (record,) = [record for record in caplog.records if record.exc_info]
     assert (record.name, record.levelno) == ("lockgate", logging.DEBUG)
     assert record.exc_info is not None
-    assert "_aligned_run" in [frame.name for frame in traceback.extract_tb(record.exc_info[2])]
+    assert "aligned_run" in [frame.name for frame in traceback.extract_tb(record.exc_info[2])]
 
 
 def test_a_query_that_spark_cannot_start_is_refused_with_the_sentence_alone(stream: DataFrame, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_client.calls.client import CoordinatorClient
 from lockgate_reader import AlignedConsumer, Coordinator
 from lockgate_reader.clock import now_s
+from lockgate_reader.group.fencing import SplitLease
 from lockgate_reader.place import AssignedSplit
 
 Key = tuple[str, int]
@@ -78,17 +79,24 @@ class Sink:
 
 
 def watch(lines: Lines) -> None:
-    """Writes down what each answered exchange has kept."""
+    """Writes down what each answered exchange has kept. What is given back after the lease has
+    ended may be another reader's by then: no answer tells, so it is not written down.
+    """
     exchange = CoordinatorClient.exchange_splits
+    lease = SplitLease()
 
     def watched(self: CoordinatorClient, source: str, subtask: int, sent: SplitExchange) -> SplitAnswer:
+        nonlocal lease
+        sent_at = now_s()
         answer = exchange(self, source, subtask, sent)
         stopped = {(each.split, each.assignment) for each in answer.stop}
+        given_back = sent.given_back if not lease.is_over(sent_at) else ()
         kept = {
             each.split.split_id: (each.assignment, each.split.starting_offset)
-            for each in (*sent.held, *sent.given_back)
+            for each in (*sent.held, *given_back)
             if (each.split.split_id, each.assignment) not in stopped and each.split.starting_offset >= 0
         }
+        lease = lease.renewed(sent_at, answer.lease_ms, now_s(), settled=answer.assigning_in_ms == 0)
         lines.write("S", f"{now_s():.6f}", json.dumps(kept))
         return answer
 

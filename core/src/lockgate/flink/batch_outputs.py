@@ -1,5 +1,5 @@
 """Event time of bounded execution: timestamps, and nothing else (Flink's
-`NoOpTimestampsAndWatermarks`; seed 003).
+`NoOpTimestampsAndWatermarks`).
 
 A batch has all its records before the first result, so watermarks on the way would only cost.
 Records get their event time. Every watermark and idleness is dropped, the reader's own and the

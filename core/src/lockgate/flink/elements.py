@@ -1,7 +1,7 @@
 """The elements of a stream: records, and between them watermarks, statuses, latency markers and
 record attributes.
 
-A channel carries five kinds of elements in one order (Flink's `StreamElement`, seed 000):
+A channel carries five kinds of elements in one order (Flink's `StreamElement`):
 
 * a record with its event time;
 * a watermark: no record at or below it is still to come;

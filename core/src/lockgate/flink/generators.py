@@ -1,5 +1,4 @@
-"""Watermark generators: from event times to watermarks (Flink's `WatermarkGenerator`; seeds 002 and
-003).
+"""Watermark generators: from event times to watermarks (Flink's `WatermarkGenerator`).
 
 A generator looks at each event, and may emit at once (`on_event`). It may also emit at each
 interval (`on_periodic_emit`, every 200 ms by default). Its watermarks need not rise, since the

@@ -1,8 +1,8 @@
 """Idleness: a generator without events for long is marked idle, and is no longer waited for
 (Flink's `WatermarksWithIdleness`).
 
-Without idleness one empty partition stops the event time of a whole job for ever (seeds 003, part
-4.1, and 004). The rules are Flink's:
+Without idleness one empty partition stops the event time of a whole job for ever. The rules are
+Flink's:
 
 1. Only the periodic probes look at the time. A probe that finds an event since the last probe
    resets the timer. The first *quiet* probe starts the timer; the event itself does not. A later

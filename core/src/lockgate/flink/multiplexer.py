@@ -1,5 +1,4 @@
-"""The multiplexer: the watermarks of many splits into one (Flink's `WatermarkOutputMultiplexer`;
-seed 003, 1.5).
+"""The multiplexer: the watermarks of many splits into one (Flink's `WatermarkOutputMultiplexer`).
 
 Each split has a generator of its own. So a split that lags limits the source's watermark, and the
 other splits do not overtake it. Their watermarks are combined here (see `lockgate.flink.combined`)

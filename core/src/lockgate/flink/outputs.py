@@ -1,5 +1,5 @@
 """The event-time logic of a source: records in, records and watermarks out (Flink's
-`TimestampsAndWatermarks`; seeds 001 and 003).
+`TimestampsAndWatermarks`).
 
 A source writes to one *main* output, or to one output per *split*. Each has a generator and a clock
 of its own. The split outputs meet in a multiplexer. Main and splits then meet in one last filter,

@@ -1,5 +1,4 @@
-"""The bytes of a Kafka split, as Flink's `KafkaPartitionSplitSerializer` writes them (version 0,
-seed 003, part 3).
+"""The bytes of a Kafka split, as Flink's `KafkaPartitionSplitSerializer` writes them (version 0).
 
     topic       2 bytes of length, then modified UTF-8 (below)
     partition   int

@@ -1,7 +1,7 @@
 """Splits: the smallest part of a source that can be read, and paused, by itself.
 
 For Kafka a split is one partition of one topic, from one offset up to another (Flink's
-`KafkaPartitionSplit`, seeds 001 and 003, part 3). Its name is `topic-partition`, as in the wire
+`KafkaPartitionSplit`). Its name is `topic-partition`, as in the wire
 protocol, in logs and in metrics. Offsets are positions, or one of these constants:
 
     starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an

@@ -1,5 +1,5 @@
 """A watermark strategy: the generator, the event time, the idle timeout and the alignment (Flink's
-`WatermarkStrategy`; seed 002).
+`WatermarkStrategy`).
 
 A strategy makes generators. Each split of a source gets a generator of its own from it, on a clock
 of its own.

@@ -1,5 +1,4 @@
-"""The valve: many input channels, one watermark and one status (Flink's `StatusWatermarkValve`;
-seeds 000 and 003).
+"""The valve: many input channels, one watermark and one status (Flink's `StatusWatermarkValve`).
 
 An operator behind a shuffle has as many channels as there are senders. Its event time may go as far
 as the slowest channel, so it follows the *minimum*. But an idle channel must not hold it. A channel

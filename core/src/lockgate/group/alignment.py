@@ -63,7 +63,7 @@ every record counted, and measures the rate.
 The revision moves exactly when one of the two values does, or the paused sources
 (`source_pauses`), and only up.
 
-Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator` (seed 001), which
+Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which
 know strict alone. Used by the coordinator service.
 """
 

@@ -1,5 +1,5 @@
 """Operators that assign event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`, and
-SQL's; seeds 000, 002).
+SQL's).
 
 From here on the stream has the event time of *this* strategy, in the place of the one from
 upstream. Timestamps are assigned anew. Watermarks from upstream are dropped, except MAX: it is the

@@ -1,5 +1,4 @@
-"""Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`;
-seed 003, 1.5).
+"""Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`).
 
 A channel keeps its elements in order. A record goes to the channels that its partitioner names: to
 one as a rule, to all for a broadcast. A watermark and a status go to *every* channel, since each

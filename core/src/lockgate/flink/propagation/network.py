@@ -1,5 +1,4 @@
-"""A network of operators, run in one thread and in a known order (seeds 000, 002 part 4.4.3, and
-003 part 2).
+"""A network of operators, run in one thread and in a known order.
 
 Each task runs one operator. Between tasks lie channels, one from each sender to each receiver. Each
 input of a task has a valve over its channels. Records, latency markers and record attributes go

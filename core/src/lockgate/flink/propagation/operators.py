@@ -5,8 +5,8 @@
     the watermark goes on
 
 With one input a watermark is taken as it comes. With two, the operator's event time is the minimum
-of both (seed 004). With more, Flink combines two inputs at a time, and the result is the minimum of
-all (seed 002, 4.4.3). Idle inputs are left out. The operator becomes idle when all inputs are, and
+of both. With more, Flink combines two inputs at a time, and the result is the minimum of
+all. Idle inputs are left out. The operator becomes idle when all inputs are, and
 active again with the first. Latency markers and record attributes keep their place among the
 records.
 

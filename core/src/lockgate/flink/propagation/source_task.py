@@ -1,4 +1,4 @@
-"""The task around a source operator (Flink's `SourceOperatorStreamTask`; seed 003).
+"""The task around a source operator (Flink's `SourceOperatorStreamTask`).
 
 It lets the operator emit as long as there are records. When the data has ended, or the source was
 stopped with drain, it emits MAX after the last record. So every timer downstream fires. Stopped

@@ -1,5 +1,4 @@
-"""Event-time timers (Flink's `InternalTimerService`; seeds 001, "consumption of watermarks", and
-004).
+"""Event-time timers (Flink's `InternalTimerService`).
 
 A timer is set for an event time, under a key and a namespace (the operator's own distinction, a
 window for instance). It fires when the watermark reaches its time. Due timers fire in the order of

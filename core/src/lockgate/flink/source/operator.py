@@ -1,4 +1,4 @@
-"""The operator that runs a source (Flink's `SourceOperator`; seeds 001 and 003).
+"""The operator that runs a source (Flink's `SourceOperator`).
 
 It polls a reader, gives the records their event time and watermarks, and obeys its coordinator.
 Alignment acts on two levels, which do not know of each other. Each *split* that is ahead is paused

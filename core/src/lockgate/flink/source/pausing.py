@@ -1,5 +1,5 @@
 """Which splits of a source are paused: the decision, without the act (Flink's `SourceOperator` and
-`WatermarkSampler`; seed 003, part 2b).
+`WatermarkSampler`).
 
 A split is ahead when its watermark is above the maximum that the coordinator announced. One jump of
 the watermark must not pause the split at once. So the watermark is sampled at each alignment

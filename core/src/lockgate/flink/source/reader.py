@@ -1,5 +1,4 @@
-"""The reader that a source operator runs, and its signal for new records (Flink's `SourceReader`;
-seed 003).
+"""The reader that a source operator runs, and its signal for new records (Flink's `SourceReader`).
 
 `poll_next` gives at most one record to the output. Its result says whether there are more records,
 none for now, or none ever. After "none for now" the operator asks for `availability`: a `Signal`

@@ -1,5 +1,4 @@
-"""SQL's watermark strategies, as seed 002 (4.4.2) names them: three ways to have watermarks in a
-table.
+"""Watermark strategies of Flink's SQL: three ways to have watermarks in a table.
 
 * Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first. Time alone
   waits too long when there are many rows, and a count alone when there are few.

@@ -1,5 +1,5 @@
 """SQL's watermark assigner: event time from a column, in the middle of a table plan (Flink's
-`WatermarkAssignerOperator`; seed 002).
+`WatermarkAssignerOperator`).
 
 It replaces the watermarks from upstream by those of its own expression. The rules:
 

@@ -1,6 +1,6 @@
 """The coordinator: every command of the protocol, as load, the core's rule, commit.
 
-Flink's `SourceCoordinator` (seed 001) is one object in the master of one job. This coordinator is
+Flink's `SourceCoordinator` is one object in the master of one job. This coordinator is
 any number of processes over one store, and no process holds anything that the others need.
 """
 
