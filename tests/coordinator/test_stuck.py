@@ -14,7 +14,6 @@ from lockgate_coordinator.app import create_app
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
-from lockgate_coordinator.store.dangers import Dangers
 
 
 async def test_a_client_that_takes_nothing_for_too_long_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +22,7 @@ async def test_a_client_that_takes_nothing_for_too_long_is_disconnected(monkeypa
     app = create_app(MemoryStore())
     coordinator: Coordinator = app.state.coordinator
     listening = server.listen("127.0.0.1", 0)
-    running = server._Server(server._config(app, None, Fast()), Dangers(MemoryStore()))
+    running = server._Server(server._config(app, None, Fast()), [])
     serving = asyncio.create_task(running.serve(sockets=[listening]))
     with fail_after(60), socket.socket() as stuck:
         stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)

@@ -141,7 +141,7 @@ def test_a_real_time_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> No
         writer.trigger(realTime="5 seconds").start().awaitTermination(120)
 
 
-def test_a_spark_connect_session_is_refused() -> None:
+def test_a_spark_connect_server_without_the_extension_is_refused_with_what_it_lacks() -> None:
     """In a process of its own: one process has either a classic session or a Connect one."""
     script = """
         from pyspark.sql import SparkSession
@@ -161,7 +161,8 @@ def test_a_spark_connect_session_is_refused() -> None:
         timeout=300,
         check=False,
     )
-    assert "refused: this is a Spark Connect session" in done.stdout, done.stderr[-2000:]
+    lacks = "refused: this Spark Connect server has no lockgate extension: put lockgate-spark-server"
+    assert lacks in done.stdout, done.stderr[-2000:]
 
 
 def test_asynchronous_progress_tracking_is_refused(stream: DataFrame, tmp_path: Path) -> None:

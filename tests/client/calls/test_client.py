@@ -235,7 +235,7 @@ def test_a_wait_that_the_coordinator_asks_for_and_that_does_not_fit_ends_the_cal
 def test_the_owner_of_the_newest_epoch_can_be_asked_for(url: str, topic: str) -> None:
     with client(url, group=topic) as one:
         epoch = one.register("orders", ReaderRegistrationEvent(subtask=3, owner="me", attributes={"run": "2"})).epoch
-        assert one.registered("orders") == {3: Registered(epoch, "me", {"run": "2"})}
+        assert one.registered("orders") == {3: Registered(epoch, "me", {"run": "2"}, "registered")}
 
 
 def test_calls_of_several_threads_go_on_side_by_side(url: str, topic: str) -> None:

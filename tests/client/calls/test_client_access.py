@@ -105,5 +105,5 @@ def test_a_refusal_says_what_to_set_and_no_header(guarded: str) -> None:
     for token in (None, "lockgate_nobody-0123456789abcdef"):
         with client(guarded, token, "payments") as one, pytest.raises(AccessDenied) as denied:
             one.config()
-        assert "set Coordinator(token=…) to a token with the role `report` for group payments" in str(denied.value)
+        assert "Set Coordinator(token=…) to a token with the role `report` for group payments" in str(denied.value)
         assert "Bearer" not in str(denied.value)

@@ -361,15 +361,15 @@ GROUP: tuple[Break, ...] = (
     Shared(
         "a drift that contradicts the group's stops the query",
         "group/agreement.py",
-        "if alignment.max_drift is not None and bounds.max_drift != config.max_drift_ms:",
+        "if self.chose_drift and self.max_drift != config.max_drift_ms:",
         "if False:",
         MEMBERSHIP,
     ),
     Shared(
         "a drift that is not above the disorder is refused",
         "group/agreement.py",
-        "if config.max_drift_ms <= bounds.disorder:",
-        "if config.max_drift_ms < bounds.disorder:",
+        "if config.max_drift_ms <= self.disorder:",
+        "if config.max_drift_ms < self.disorder:",
         MEMBERSHIP,
     ),
 )

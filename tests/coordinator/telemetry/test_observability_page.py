@@ -25,6 +25,8 @@ async def test_every_metric_is_on_the_page_and_every_one_of_the_page_is_there() 
         epoch = (await http.post("/v1/groups/g/sources/a/readers", json={"subtask": 0})).json()["epoch"]
         report = {"subtask": 0, "epoch": epoch, "watermark": 5, "splits": {"t-0": {"watermark": 5, "state": "active"}}}
         assert (await http.post("/v1/groups/g/sources/a/watermarks", json=report)).status_code == 200
+        exchange = {"epoch": epoch, "held": []}
+        assert (await http.post("/v1/groups/g/sources/a/readers/0/splits", json=exchange)).status_code == 200
         families = text_string_to_metric_families((await http.get("/metrics")).text)
         told = {family.name + ("_total" if family.type == "counter" else "") for family in families}
     named = {name for name in re.findall(r"lockgate_[a-z_]+[a-z]", PAGE) if name != "lockgate_coordinator"}

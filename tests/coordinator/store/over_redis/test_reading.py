@@ -11,8 +11,7 @@ from lockgate.group.commands import evict, register
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store
-from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store, reading
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_testbed.redis import RedisServer
 
@@ -130,7 +129,7 @@ async def test_a_group_that_is_deleted_while_it_is_read_is_gone(
 async def test_a_group_that_changes_for_ever_is_given_up(
     store: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_store, "READINGS", 3)
+    monkeypatch.setattr(reading, "READINGS", 3)
     for subtask in range(4):
         await registered(store, "a", subtask, MIB)
 
