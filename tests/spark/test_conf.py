@@ -36,6 +36,8 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.coordinator.catchUp": "strict",
         "spark.lockgate.coordinator.token": "hunter2",
         "spark.lockgate.coordinator.ca": "/etc/ca.pem",
+        "spark.lockgate.coordinator.cert": "/etc/job.pem",
+        "spark.lockgate.coordinator.key": "/etc/job.key",
         "spark.lockgate.coordinator.timeout": "3 seconds",
         "spark.lockgate.coordinator.onOutage": "proceed",
         "spark.lockgate.coordinator.holdFor": "9 minutes",
@@ -67,6 +69,8 @@ def test_every_field_has_its_key_in_camel_case() -> None:
             catch_up="strict",
             token="hunter2",
             ca="/etc/ca.pem",
+            cert="/etc/job.pem",
+            key="/etc/job.key",
             timeout="3 seconds",
             on_outage="proceed",
             hold_for="9 minutes",
@@ -75,7 +79,14 @@ def test_every_field_has_its_key_in_camel_case() -> None:
             new_group="refuse",
         ),
     )
-    assert len(conf) == len([field for of in (Alignment, Coordinator) for field in fields(of) if field.name != "_"]) - 1
+    named = {field.name for of in (Alignment, Coordinator) for field in fields(of)} - {"_", "coordinator"}
+    assert len(conf) == len(named - {"token_file"})
+
+
+def test_a_token_has_its_key_as_a_file_too() -> None:
+    conf = {"spark.lockgate.coordinator.url": URL, "spark.lockgate.coordinator.group": "g"}
+    made = configured(Alignment(), {**conf, "spark.lockgate.coordinator.tokenFile": "/etc/token"})
+    assert made.coordinator == Coordinator(URL, group="g", token_file="/etc/token")
 
 
 def test_the_conf_wins_over_the_code_and_what_it_does_not_name_stays() -> None:
