@@ -120,6 +120,21 @@ def test_a_commit_interval_commits_what_was_worked_on_and_not_the_present_record
     assert there[0].offset in (4, 5), "zip has taken a fifth one"
 
 
+def test_a_record_on_which_the_program_failed_is_not_committed_and_comes_again(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"v") for n in range(6)])
+    group = {"group.id": topic, "auto.offset.reset": "earliest"}
+    consumer = consumer_of(topic, group, starting_offsets="committed", commit_interval="1 day")
+    with pytest.raises(ZeroDivisionError), consumer:
+        for record in consumer:
+            _ = 1 // (3 - int(record.offset() or 0))
+    assert consumer.positions() == {(topic, 0): 3}
+    again = consumer_of(topic, group, starting_offsets="committed")
+    assert next(iter(again)).offset() == 0
+
+
 def test_a_group_that_has_committed_nothing_is_not_guessed(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:

@@ -126,24 +126,24 @@ class AlignedConsumer:
     def __iter__(self) -> "Iterator[Message]":
         """The records, until the consumer is stopped or all splits are finished."""
         reading = self._open()
+        reading.end_piece()
         while True:
             piece = self._next(reading)
             if piece is None:
                 return
             kept = False
-            try:
-                if reading.has_no_deadline:
-                    for message in reading.begin_piece(piece):
-                        if kept := reading.attention:
-                            break
-                        yield message
-                else:
-                    for message in reading.begin_piece(piece):
-                        if kept := reading.must_not_go_on():
-                            break
-                        yield message
-            finally:
-                reading.end_piece(but_one=kept)
+            # A loop that is left leaves the piece open: `close` learns whether its program failed.
+            if reading.has_no_deadline:
+                for message in reading.begin_piece(piece):
+                    if kept := reading.attention:
+                        break
+                    yield message
+            else:
+                for message in reading.begin_piece(piece):
+                    if kept := reading.must_not_go_on():
+                        break
+                    yield message
+            reading.end_piece(but_one=kept)
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
         """The records as Arrow batches of `max_records` at most: topic, partition, offset,
@@ -153,6 +153,7 @@ class AlignedConsumer:
         from lockgate_reader.columns import batch_of
 
         reading = self._open()
+        reading.end_piece()
         while True:
             pieces = []
             if (first := self._next(reading)) is None:
@@ -169,6 +170,7 @@ class AlignedConsumer:
         callbacks.
         """
         reading = await asyncio.to_thread(self._alone, self._open)
+        reading.end_piece()
         while True:
             if reading.due:
                 await asyncio.to_thread(self._alone, reading.turn)
@@ -179,13 +181,11 @@ class AlignedConsumer:
                 await asyncio.to_thread(self._alone, reading.wait)
                 continue
             kept = False
-            try:
-                for message in reading.begin_piece(piece):
-                    if kept := reading.must_not_go_on():
-                        break
-                    yield message
-            finally:
-                reading.end_piece(but_one=kept)
+            for message in reading.begin_piece(piece):
+                if kept := reading.must_not_go_on():
+                    break
+                yield message
+            reading.end_piece(but_one=kept)
 
     # -- positions --
 
@@ -270,14 +270,18 @@ class AlignedConsumer:
 
     def close(self) -> None:
         """Stops, gives everything back, and commits where `commit_interval` is set. A second call
-        changes nothing.
+        changes nothing. `with` does the same; after an error the present record counts as one that
+        has not gone out, and nothing is committed.
         """
+        self._close(failed=False)
+
+    def _close(self, *, failed: bool) -> None:
         self._terminated.forget()
         with self._busy:
             reading, closed, self._closed = self._reading, self._closed, True
             if reading is not None and not closed:
-                reading.end_piece()
-                if self._options.commit_interval is not None:
+                reading.end_piece(but_one=failed)
+                if self._options.commit_interval is not None and not failed:
                     reading.commit(wait=True)
                 reading.close()
 
@@ -288,7 +292,7 @@ class AlignedConsumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._close(failed=error is not None)
 
     async def __aenter__(self) -> "Self":
         self._terminated.watch()
@@ -297,7 +301,7 @@ class AlignedConsumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.close)
+        await asyncio.to_thread(self._close, failed=error is not None)
 
     # -- within --
 
