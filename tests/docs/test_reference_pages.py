@@ -1,9 +1,12 @@
 """The pages of reference have all that the code has."""
 
+from types import ModuleType
+
 import pytest
 import typer
 from website.reference import commands, completed, names, python, rest
 
+import lockgate_reader
 import lockgate_spark
 from lockgate_coordinator.__main__ import cli
 from lockgate_coordinator.app import create_app
@@ -17,10 +20,11 @@ def page(name: str) -> str:
     return (REFERENCE / name).read_text(encoding="utf-8")
 
 
-def test_every_public_name_of_the_client_has_its_docstring_on_the_page() -> None:
-    asked = names(page("spark.md"))
+@pytest.mark.parametrize(("file", "package"), [("spark.md", lockgate_spark), ("reader.md", lockgate_reader)])
+def test_every_public_name_of_a_client_has_its_docstring_on_the_page(file: str, package: ModuleType) -> None:
+    asked = names(page(file))
 
-    assert sorted(asked) == sorted(f"lockgate_spark.{name}" for name in lockgate_spark.__all__)
+    assert sorted(asked) == sorted(f"{package.__name__}.{name}" for name in package.__all__)
 
 
 def test_every_entry_of_python_stands_under_a_heading_of_its_name() -> None:
@@ -38,6 +42,18 @@ def test_a_function_is_shown_with_its_signature_and_its_docstring() -> None:
     assert "all its splits are read up to one event time" in shown
 
 
+def test_a_class_that_checks_what_it_is_given_is_shown_as_one_makes_it() -> None:
+    shown = python.text("lockgate_reader.AlignedConsumer")
+
+    assert "\n    topics: str | Sequence[str],\n" in shown
+    assert "\n    *,\n    kafka: Mapping[str, Any],\n" in shown
+    assert "*args" not in shown
+
+
+def test_a_way_to_make_an_object_is_shown_with_its_methods() -> None:
+    assert "- `for_monotonous_timestamps() -> WatermarkStrategy`" in python.text("lockgate_reader.WatermarkStrategy")
+
+
 def test_a_setting_is_shown_with_its_fields_and_defaults() -> None:
     shown = python.text("lockgate_spark.Alignment")
 
@@ -45,13 +61,15 @@ def test_a_setting_is_shown_with_its_fields_and_defaults() -> None:
     assert "| `mode` | `Literal['align', 'observe']` | `'align'` |" in shown
 
 
-@pytest.mark.parametrize("file", ["spark.md", "core.md"])
+@pytest.mark.parametrize("file", ["spark.md", "reader.md", "core.md", "client.md"])
 def test_no_entry_shows_what_only_memory_knows(file: str) -> None:
     shown = completed(page(file))
 
     assert "<!-- from" not in shown
     assert " at 0x" not in shown
     assert "(self" not in shown
+    assert "<built-in" not in shown
+    assert "9223372036854775808" not in shown
 
 
 def test_every_command_is_shown_with_all_its_options_and_variables() -> None:

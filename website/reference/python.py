@@ -13,12 +13,14 @@ from typing import Any
 PLACES = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 AS_WRITTEN = {
     r"<function (\w+) at 0x[0-9a-f]+>": r"\1",
+    r"<built-in function (\w+)>": r"\1",
     r"<(\w+\.\w+): [^>]+>": r"\1",
     r"\b9223372036854775807\b": "MAX",
+    r"-9223372036854775808\b": "MIN",
     r"~(?=[A-Z])": "",
-    r"'([A-Z]\w+)'": r"\1",
+    r"'((?:[a-z_]+\.)*[A-Z]\w+(?:\[[^']*\])?(?: \| None)?)'": r"\1",
     r"\bdatetime\.": "",
-    r"\(self(?:, )?": "(",
+    r"\((?:self|cls)(?:, )?": "(",
 }
 """What Python shows of types and defaults, and how a person writes it."""
 WIDE = 88
@@ -47,12 +49,25 @@ def _signature(name: str, found: Any) -> str:
         bases = [base.__name__ for base in found.__bases__ if base is not object and not base.__name__.startswith("_")]
         return f"class {name}" + (f"({', '.join(bases)})" if bases else "")
     called = inspect.signature(found)
+    if inspect.isclass(found):  # its own __new__ may only check what it is given
+        made = inspect.signature(found.__init__)
+        called = made.replace(parameters=list(made.parameters.values())[1:], return_annotation=made.empty)
     one_line = f"{name}{_plain(str(called))}"
     if len(one_line) <= WIDE:
         return one_line
-    parameters = [f"    {_plain(str(each))},\n" for each in called.parameters.values()]
+    parameters = [f"    {shown},\n" for shown in _parameters(called)]
     answer = "" if called.return_annotation is called.empty else f" -> {_plain(_type(called.return_annotation))}"
     return f"{name}(\n{''.join(parameters)}){answer}"
+
+
+def _parameters(called: inspect.Signature) -> Iterator[str]:
+    """Each as it is written, with the star before those that go by name alone."""
+    kinds = [each.kind for each in called.parameters.values()]
+    named = kinds.index(inspect.Parameter.KEYWORD_ONLY) if inspect.Parameter.KEYWORD_ONLY in kinds else None
+    for place, each in enumerate(called.parameters.values()):
+        if place == named and inspect.Parameter.VAR_POSITIONAL not in kinds:
+            yield "*"
+        yield _plain(str(each))
 
 
 def _type(annotation: Any) -> str:
@@ -93,6 +108,7 @@ def _members(found: type) -> str:
 
 def _described(found: type) -> Iterator[str]:
     for name, value in vars(found).items():
+        value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         says = " ".join((inspect.getdoc(value) or "").split())
         if name.startswith("_") or name in getattr(found, "__dataclass_fields__", {}) or issubclass(found, enum.Enum):
             continue

@@ -1,16 +1,16 @@
 """The exceptions for each answer that is no success, from the coordinator or from another server.
 
-AlignmentError
-├── Unreachable              no usable answer this time; a later request may get one
-│   ├── Interrupted          another thread of this process needed the connection at once
-│   ├── Unstreamed           there are answers, but no stream of events
-│   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
-├── NotRegistered            the coordinator does not know this group or reader (any more)
-├── Stale                    a newer epoch of this reader exists
-└── CoordinatorRefused       the coordinator refuses for good
-    ├── Busy                 another owner holds the reader, and its lease still runs
-    ├── AccessDenied         401, 403
-    └── NotACoordinator      the answer is not one of a coordinator
+    AlignmentError
+    ├── Unreachable              no usable answer this time; a later request may get one
+    │   ├── Interrupted          another thread of this process needed the connection at once
+    │   ├── Unstreamed           there are answers, but no stream of events
+    │   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
+    ├── NotRegistered            the coordinator does not know this group or reader (any more)
+    ├── Stale                    a newer epoch of this reader exists
+    └── CoordinatorRefused       the coordinator refuses for good
+        ├── Busy                 another owner holds the reader, and its lease still runs
+        ├── AccessDenied         401, 403
+        └── NotACoordinator      the answer is not one of a coordinator
 """
 
 import json
