@@ -35,7 +35,13 @@ def create(bootstrap: str, name: str, partitions: int, config: Mapping[str, str]
     admin = _admin(bootstrap)
     first = min(partitions, _AT_ONCE)
     wanted = NewTopic(name, first, 1, config={**TOPIC_CONFIG, **(config or {})})
-    admin.create_topics([wanted], request_timeout=TIMEOUT_S)[name].result()
+    was_there = name in admin.list_topics(timeout=TIMEOUT_S).topics
+    try:
+        admin.create_topics([wanted], request_timeout=TIMEOUT_S)[name].result()
+    except KafkaException as error:
+        # A busy broker that answers late is asked again, and has the topic from the first time.
+        if was_there or error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
     for more in range(first + _AT_ONCE, partitions + _AT_ONCE, _AT_ONCE):
         admin.create_partitions([NewPartitions(name, min(more, partitions))], request_timeout=TIMEOUT_S)[name].result()
     _await(

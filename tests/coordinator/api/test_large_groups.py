@@ -30,6 +30,7 @@ async def api(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient
         store = MemoryStore()
     transport = httpx.ASGITransport(create_app(store))
     async with httpx.AsyncClient(transport=transport, base_url="http://lockgate", timeout=120) as client:
+        await client.delete(GROUP)  # other tests have used that Redis
         yield client
         await client.delete(GROUP)
     await store.close()

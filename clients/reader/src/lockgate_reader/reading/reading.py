@@ -108,7 +108,7 @@ class RunningReader:
         self.ceiling = self.operator.max_desired_watermark
         self.attention = False
         self._going: Iterator[Any] = iter(())
-        self.handed_out = 0
+        self._handed_out = 0  # in pieces that have ended
         self._piece: Piece | None = None
         self.stopped: bool | None = None  # by `stop`, with `drain` or without
         self._moved = True
@@ -235,7 +235,7 @@ class RunningReader:
         highest = piece.records.highest if count == len(piece.records.messages) else max(times)
         self.reader.gone.append((split, HandedOut(messages, times, highest)))
         split.gone(piece.records, count)
-        self.handed_out += count
+        self._handed_out += count
         self._moved = True
         self._size.took(count, self.now_ms())
         if not split.fetching and split.kept <= self._kept_at_most // 2:
@@ -246,10 +246,19 @@ class RunningReader:
             self.holding.finish(split)
             self._account()
 
+    @property
+    def handed_out(self) -> int:
+        """How many records have gone out, those of the piece that is going out among them."""
+        return self._handed_out + self._going_out()
+
+    def _going_out(self) -> int:
+        piece = self._piece  # another thread may ask
+        return 0 if piece is None else piece.count - length_hint(self._going)
+
     def position(self, split: OpenSplit) -> int:
         """The next offset of a split to go out, also while one of its fetched is going out."""
         if self._piece is not None and self._piece.split is split:
-            count = self._piece.count - length_hint(self._going)
+            count = self._going_out()
             return split.position if not count else int(self._piece.messages[count - 1].offset()) + 1
         return split.position
 
