@@ -15,7 +15,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -69,9 +69,9 @@ lint-workflows: $(READY) ## the workflow files of the forge, by actionlint; buil
 	  echo "building actionlint …"; GOBIN=$(CURDIR)/build/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; }
 	@PATH=$(CURDIR)/build/bin:$$PATH actionlint
 
-audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources, secrets in the tree and its history
+audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources, secrets in the tree and its history; ARGS=--strict fails where a version could not be checked
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 detect-secrets==1.5.0 pip-audit==2.10.1
-	@$(BIN)/python release/audit.py
+	@$(BIN)/python release/audit.py $(ARGS)
 
 format: $(READY) ## let ruff lay out and mend what it can
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -88,6 +88,10 @@ observed: $(READY) ## a sample of what mode observe reports, in build/observed
 bench-read: $(READY) ## records per second: native, aligned
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python benchmarks/bench_read.py $(ARGS)
+
+bench-quickstart: $(READY) ## minutes from pip install to the first aligned query, by docs/quickstart.md; call make dist first
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python benchmarks/bench_quickstart.py $(ARGS)
 
 bench-reader: $(READY) ## records per second of the Python reader: a bare confluent-kafka loop, records, Arrow batches
 	@$(BIN)/python -m lockgate_testbed
