@@ -11,6 +11,8 @@
         ├── Busy                 another owner holds the reader, and its lease still runs
         ├── AccessDenied         401, 403
         └── NotACoordinator      the answer is not one of a coordinator
+
+Those that users catch stand in `errors`.
 """
 
 import json
