@@ -1,11 +1,14 @@
-"""What is released, installed by a user who has no checkout: the quick start of README runs."""
+"""What is released, installed by a user who has no checkout: README's first job, the quick start and
+the Python reader align real topics.
+"""
 
+import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +27,18 @@ CARRIED = {
     "lockgate_spark": ["py.typed", "KafkaLog.java", "StandIn.java"],
     "lockgate_reader": ["py.typed"],
 }
-CONNECTOR = re.compile(r'"spark\.jars\.packages", "[^"]+"')
+CONNECTOR = re.compile(r'"spark\.jars\.packages", (?:"[^"]+"|lockgate_spark\.packages\(\))')
+BATCH = re.compile(r"batch \d+: (\d+) rows from (\d) of 4 partitions, (\d+) min apart before")
+NOON_MS, BEHIND_MS, MANY = 1_767_268_800_000, 21_600_000, range(4_000)
+READER = """
+import json
+from lockgate_reader import AlignedConsumer
+
+kafka = {{"bootstrap.servers": "{kafka}"}}
+options = dict(starting_offsets="earliest", ending_offsets="latest", max_drift="10 minutes")
+with AlignedConsumer("{topic}", kafka=kafka, **options) as consumer:
+    print(json.dumps([record.partition() for record in consumer]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +68,55 @@ def test_the_same_commit_gives_the_same_bytes(released: Path) -> None:
     assert (released / "SHA256SUMS").read_text() == before
 
 
-def test_the_quick_start_runs_in_an_empty_environment(released: Path, kafka: KafkaBroker, tmp_path: Path) -> None:
-    python = tmp_path / "venv/bin/python"
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
-    (spark,) = released.glob("lockgate_spark-*.whl")
-    (coordinator,) = released.glob("lockgate_coordinator-*.whl")
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+@pytest.fixture(scope="module")
+def installed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment that has all wheels, and nothing of the checkout."""
+    venv = tmp_path_factory.mktemp("user") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    install = [str(venv / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     install += ["--find-links", str(released), "--constraint", str(CHECKOUT / "constraints/dev.txt")]
-    subprocess.run([*install, f"{spark}[pyspark]", str(coordinator)], check=True, timeout=900)
-    elsewhere = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    ours = ["lockgate-spark[pyspark]", "lockgate-coordinator", "lockgate-reader"]
+    subprocess.run([*install, *ours], env=outside(), check=True, timeout=900)
+    return venv / "bin"
 
-    version = subprocess.run(
-        [str(tmp_path / "venv/bin/lockgate"), "--version"], env=elsewhere, capture_output=True, text=True, check=True
+
+def outside() -> dict[str, str]:
+    """The environment of a user: nothing leads into the checkout."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
+def said(*command: str | Path, cwd: Path) -> str:
+    """What a program prints on its standard output; it has to succeed."""
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=outside(), capture_output=True, text=True, timeout=600, check=False
     )
-    assert version.stdout.strip() == f"lockgate {(CHECKOUT / 'VERSION').read_text().strip()}"
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done.stdout
 
+
+@pytest.fixture
+def skewed(kafka: KafkaBroker, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a topic of four partitions, of which the last one is six hours behind."""
+    name = request.node.name
+    topics.create(kafka.bootstrap, name, 4)
+    times = [(number % 4, NOON_MS + 1_000 * (number // 4) - (BEHIND_MS if number % 4 == 3 else 0)) for number in MANY]
+    topics.produce(kafka.bootstrap, name, [(partition, at, None, b"{}") for partition, at in times])
+    yield name
+    topics.delete(kafka.bootstrap, name)
+
+
+def test_all_distributions_are_there_at_this_version_and_none_is_the_checkouts(installed: Path, tmp_path: Path) -> None:
+    listed = json.loads(said(installed / "python", "-m", "pip", "list", "--format=json", cwd=tmp_path))
+    ours = {each["name"]: each for each in listed if each["name"].startswith("lockgate")}
+    wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
+
+    assert sorted(ours) == ["lockgate", "lockgate-coordinator", "lockgate-http", "lockgate-reader", "lockgate-spark"]
+    assert {each["version"] for each in ours.values()} == {wanted}
+    assert [each for each in ours.values() if "editable_project_location" in each] == []
+    assert said(installed / "lockgate", "--version", cwd=tmp_path).strip() == f"lockgate {wanted}"
+
+
+def test_readmes_first_job_runs_in_an_empty_environment(installed: Path, kafka: KafkaBroker, tmp_path: Path) -> None:
     page = blocks(CHECKOUT / "README.md")
     job = next(block for block in page if block.language == "python")
     printed = page[page.index(job) + 1]
@@ -78,17 +126,34 @@ def test_the_quick_start_runs_in_an_empty_environment(released: Path, kafka: Kaf
     (tmp_path / "first.py").write_text(text)
     topics.create(kafka.bootstrap, "orders", 4)
     try:
-        done = subprocess.run(
-            [str(python), "first.py"],
-            cwd=tmp_path,
-            env=elsewhere,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        lines = said(installed / "python", "first.py", cwd=tmp_path).splitlines()
     finally:
         topics.delete(kafka.bootstrap, "orders")
-    assert done.returncode == 0, done.stderr[-3_000:]
-    assert [line for line in done.stdout.splitlines() if "orders" in line] == printed.text.splitlines()
-    assert shutil.which("lockgate", path=str(tmp_path / "venv/bin")) is not None
+    assert [line for line in lines if "orders" in line] == printed.text.splitlines()
+
+
+def test_the_quick_start_aligns_a_topic_of_ones_own(
+    installed: Path, kafka: KafkaBroker, skewed: str, tmp_path: Path
+) -> None:
+    (job,) = [block for block in blocks(CHECKOUT / "docs/quickstart.md") if block.language == "python"]
+    connector = ",".join(str(jar) for jar in jars.kafka_connector())
+    text = CONNECTOR.sub(f'"spark.jars", "{connector}"', job.text)
+    text = text.replace("localhost:9092", kafka.bootstrap).replace('"orders"', f'"{skewed}"')
+    (tmp_path / "first_aligned.py").write_text(text.replace("100_000", "1_000"))
+    lines = said(installed / "python", "first_aligned.py", cwd=tmp_path).splitlines()
+    found = [BATCH.fullmatch(line) for line in lines]
+    batches = [tuple(map(int, each.groups())) for each in found if each]
+
+    assert sum(rows for rows, _, _ in batches) == len(MANY)
+    assert batches[0][1:] == (1, 360)  # the partition that is six hours behind, alone
+
+
+def test_the_reader_aligns_a_topic_of_ones_own(
+    installed: Path, kafka: KafkaBroker, skewed: str, tmp_path: Path
+) -> None:
+    (tmp_path / "service.py").write_text(READER.format(topic=skewed, kafka=kafka.bootstrap))
+    partitions = json.loads(said(installed / "python", "service.py", cwd=tmp_path))
+
+    assert len(partitions) == len(MANY)
+    behind = partitions.count(3)
+    assert partitions[:behind] == [3] * behind
