@@ -1,5 +1,5 @@
-"""What is released, installed by a user who has no checkout: README's first job, the quick start and
-the Python reader align real topics.
+"""What is released, installed by a user who has no checkout: README's first job, the quick start
+and the Python reader align real topics.
 """
 
 import json
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.long, pytest.mark.kafka]
 CARRIED = {
     "lockgate": ["py.typed"],
     "lockgate_coordinator": ["py.typed", "commit.lua", "index.html", "uPlot.iife.js", "uPlot.min.css"],
-    "lockgate_client": ["py.typed"],
+    "lockgate_http": ["py.typed"],
     "lockgate_spark": ["py.typed", "KafkaLog.java", "StandIn.java"],
     "lockgate_reader": ["py.typed"],
 }
