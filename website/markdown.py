@@ -1,8 +1,8 @@
 """A page as a forge shows it, made a page as Zensical reads it.
 
 A forge reads GitHub's Markdown, Zensical reads Python-Markdown. They differ where this module acts:
-a list, a table and a block of code need an empty line before them, and what is nested is four
-blanks further in. The comments that tell tests about blocks are left out. Links get the paths of
+a list, a table and a block of code need an empty line before them, what is nested is four blanks
+further in, and a bar in a code span of a table is written without a backslash. The comments that tell tests about blocks are left out. Links get the paths of
 the site.
 """
 
@@ -50,6 +50,8 @@ def for_the_site(text: str, origin: Path, linked: Callable[[Path], None]) -> str
 def _outside_of_code(line: str, moved: Callable[[re.Match[str]], str]) -> str:
     """The line with its links moved, but not those that a code span shows."""
     spans = [found[0] for found in CODE.finditer(line)]
+    if line.startswith("|"):
+        spans = [span.replace("\\|", "|") for span in spans]
     shown = iter(spans)
     return re.sub("\0", lambda _: next(shown), LINK.sub(moved, CODE.sub("\0", line)))
 

@@ -43,6 +43,11 @@ def test_links_in_code_stay_as_they_are() -> None:
     assert made(code) == code
 
 
+def test_a_bar_in_a_code_span_of_a_table_has_no_backslash() -> None:
+    assert made("| a |\n|---|\n| `str \\| None` |").splitlines()[-1] == "| `str | None` |"
+    assert made("`str \\| None`") == "`str \\| None`\n"
+
+
 def test_comments_for_tests_are_left_out() -> None:
     assert made("<!-- not run: needs Docker -->\n```bash\nls\n```") == "```bash\nls\n```\n"
 
