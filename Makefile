@@ -53,7 +53,7 @@ docs: $(READY) ## these pages as a site, in build/site; a broken link or any oth
 docs-serve: $(READY) ## the site at http://localhost:8000, made anew as you write
 	@$(BIN)/python -m website.build serve
 
-dist: $(READY) ## wheels and sdists of what is released, each checked, and SBOMs, in build/dist; VERSION has the version
+dist: $(READY) ## wheels and sdists of what is released, each checked, the jar, and SBOMs, in build/dist; VERSION has the version
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine cyclonedx-bom==7.5.0
 	@$(BIN)/python release/version.py
 	@$(BIN)/python release/dist.py

@@ -1,5 +1,5 @@
-"""Builds what is released, into build/dist: a wheel and an sdist of each package, what the images
-hold (sbom.py), and SHA256SUMS.
+"""Builds what is released, into build/dist: a wheel and an sdist of each package, the jar for
+Spark's servers (jar.py), what the images hold (sbom.py), and SHA256SUMS.
 
     python release/dist.py
 
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 
+import jar
 import sbom
 from version import PACKAGES, ROOT
 
@@ -36,7 +37,8 @@ def main() -> None:
             raise SystemExit(done.stdout + done.stderr)
     files = sorted(TARGET.iterdir())
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, files)], check=True)
-    files += sbom.write_all(TARGET)
+    print("building the jar …", flush=True)
+    files += [*sbom.write_all(TARGET), jar.build(TARGET)]
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (TARGET / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
     for path in files:

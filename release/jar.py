@@ -38,6 +38,7 @@ def build(folder: Path) -> Path:
         classes = Path(temporary, "classes")
         _compile(Path(temporary), classes)
         shutil.copytree(SOURCES / "META-INF", classes / "META-INF")
+        shutil.copy(ROOT / "LICENSE", classes / "META-INF")
         _zip(classes, target, f"Manifest-Version: 1.0\r\nImplementation-Version: {version}\r\n\r\n")
     return target
 

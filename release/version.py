@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("core", "services/coordinator", "clients/http", "clients/spark", "clients/reader")
 ELSEWHERE = ("CITATION.cff", "deploy/helm/lockgate/Chart.yaml")
-NAMING_THE_JAR = ("docs/guide/connect.md",)
+NAMING_THE_JAR = ("docs/guide/connect.md", "clients/spark-server/README.md")
 EVERYWHERE = (*PACKAGES, "testbed")
 
 OWN = re.compile(r'(?m)^version = "([^"]+)"$')

@@ -19,6 +19,8 @@ import typer
 import lockgate_reader
 import lockgate_spark
 from lockgate_coordinator.__main__ import cli
+from lockgate_spark.conf import KEYS, OPTIONS, TOKENS
+from support.imports import CHECKOUT
 
 LIST = Path(__file__).with_name("public_api.txt")
 
@@ -75,6 +77,13 @@ def signature(found: Any) -> str:
     return f"({', '.join(parameters)})"
 
 
+def of_jar() -> Iterator[str]:
+    """What users of the jar write: its services, the options of a stream, the conf of a session."""
+    services = CHECKOUT / "clients" / "spark-server" / "src" / "META-INF" / "services"
+    yield from sorted(file.read_text(encoding="utf-8").strip() for file in services.iterdir())
+    yield from sorted([*OPTIONS, *KEYS, f"{TOKENS}<name>"])
+
+
 def of_command() -> Iterator[str]:
     """Every command of `lockgate`, with its options and their variables."""
     for path, command in sorted(commands(typer.main.get_command(cli), "lockgate")):
@@ -93,7 +102,7 @@ def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def test_the_public_api_is_what_the_list_says() -> None:
-    now = [*of_client(), "", *of_command()]
+    now = [*of_client(), "", *of_jar(), "", *of_command()]
     if os.environ.get("API") == "write":
         LIST.write_text("\n".join(now) + "\n", encoding="utf-8")
     listed = LIST.read_text(encoding="utf-8").splitlines()

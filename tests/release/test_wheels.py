@@ -62,6 +62,13 @@ def test_each_wheel_carries_what_it_needs(released: Path) -> None:
         assert not [name for name in names if "test" in name or name.endswith(".pyc")]
 
 
+def test_the_jar_for_spark_s_servers_is_among_them(released: Path) -> None:
+    (jar,) = released.glob("lockgate-spark-server-*.jar")
+    names = zipfile.ZipFile(jar).namelist()
+    assert {"META-INF/LICENSE", "io/lockgate/spark/LockgateExtensions.class"} <= {*names}
+    assert f"  {jar.name}\n" in (released / "SHA256SUMS").read_text()
+
+
 def test_the_same_commit_gives_the_same_bytes(released: Path) -> None:
     before = (released / "SHA256SUMS").read_text()
     subprocess.run([sys.executable, "release/dist.py"], cwd=released.parents[1], capture_output=True, check=True)

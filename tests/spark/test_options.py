@@ -64,7 +64,7 @@ def test_a_group_needs_its_address_and_its_name() -> None:
         Alignment(),
         Alignment(max_drift=timedelta(minutes=90), past_bound=1500, retention_margin=0.25, future_bound=None),
         Alignment(slice="1 hour", slice_zone="UTC", late_rows="count", event_time="cast(value AS timestamp)"),
-        Alignment(coordinator=Coordinator("http://localhost:8080", group="g", source="s", token="t", park="1 hour")),
+        Alignment(coordinator=Coordinator("http://localhost:8080", group="g", source="s", park="1 hour")),
     ],
 )
 def test_an_alignment_goes_through_options_unchanged(alignment: Alignment) -> None:
@@ -73,3 +73,20 @@ def test_an_alignment_goes_through_options_unchanged(alignment: Alignment) -> No
     assert found is not None
     assert as_options(found) == as_options(alignment)
     assert (found.bounds, found.retention_share) == (alignment.bounds, alignment.retention_share)
+
+
+def test_a_token_is_no_option_and_comes_from_the_session_s_conf_by_its_name() -> None:
+    group = ALIGN | {"lockgate.coordinator.url": "http://localhost:8080", "lockgate.coordinator.group": "g"}
+    named = group | {"lockgate.coordinator.tokenName": "checkout"}
+    with pytest.raises(ConfigurationError, match=r"option \S+\.token: .* set spark\.lockgate\.coord") as caught:
+        asked(group | {"lockgate.coordinator.token": "hunter2"}, {})
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ConfigurationError, match=r"tokenName=checkout: .* no spark\.lockgate\.token\.checkout"):
+        asked(named, {})
+
+    found = asked(named, {"spark.lockgate.token.checkout": "hunter2"})
+
+    assert found is not None
+    assert found.coordinator is not None
+    assert found.coordinator.token == "hunter2"
+    assert not any("hunter2" in value for value in as_options(found).values())

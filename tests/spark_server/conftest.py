@@ -34,7 +34,7 @@ def server(server_jar: Path) -> Iterator[ConnectServer]:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def skewed(kafka: KafkaBroker) -> SkewedTopic:
     """A topic whose partitions are apart: one starts six hours late, and one is empty."""
     spec = SkewedTopic("skewed-over-connect", records=RECORDS, empty=True, late_start_hours=6)

@@ -2,7 +2,7 @@
 
 import json
 
-from streams import FOLDER, stream
+from streams import FOLDER, started_with_python, stream
 
 import lockgate_spark
 from lockgate_spark import Alignment, align
@@ -15,7 +15,8 @@ def take(batch, number):  # type: ignore[no-untyped-def]
 
 
 query = align(stream(), Alignment(max_drift="10 minutes")).writeStream.foreachBatch(take)
-query = query.option("checkpointLocation", str(FOLDER / "checkpoint")).trigger(processingTime="0 seconds").start()
+query = query.option("checkpointLocation", str(FOLDER / "checkpoint")).trigger(processingTime="0 seconds")
+query = started_with_python(query)
 query.processAllAvailable()
 told = lockgate_spark.status(query)
 query.stop()

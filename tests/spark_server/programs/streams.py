@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark.sql.functions as F
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 FOLDER, BOOTSTRAP, TOPIC = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -25,6 +26,19 @@ def started(df: DataFrame, name: str) -> Any:
     counted = df.withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour")).count()
     writer = counted.writeStream.outputMode("update").format("memory").queryName(name)
     return writer.option("checkpointLocation", str(FOLDER / name)).trigger(availableNow=True).start()
+
+
+def started_with_python(writer: Any) -> Any:
+    """A query with a foreachBatch function. Spark gives that function's Python ten seconds to
+    start, whatever its conf says. Beside other programs it may need several attempts.
+    """
+    for _ in range(9):
+        try:
+            return writer.start()
+        except PySparkException as error:
+            if "failed to connect back" not in str(error):
+                raise
+    return writer.start()
 
 
 def counted(name: str) -> int:

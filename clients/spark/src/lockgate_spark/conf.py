@@ -15,11 +15,16 @@ a change of code. It is read when `align` is called.
 `none` stands for None. Values are text as in the code: `10 minutes`.
 
 With the server's extension a stream is aligned by its own options, too: `lockgate.align` and
-`lockgate.<field>`. They are the code, over which the conf is laid.
+`lockgate.<field>`. They are the code, over which the conf is laid. A token is no option, for Spark
+shows the options in a client's plan. It is in the session's conf, as that of all coordinators, or
+under a name that an option has:
+
+    spark.lockgate.token.<name>        a token
+    lockgate.coordinator.tokenName     the option with the name
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
@@ -40,6 +45,11 @@ ALIGN = PREFIX + "align"
 PYTHON = PREFIX + "python"
 OPTION = "lockgate."
 ALIGN_OPTION = OPTION + "align"
+TOKENS = PREFIX + "token."
+"""Spark shows no value of a key that has the word "token" in it."""
+
+TOKEN_NAME = OPTION + "coordinator.tokenName"
+_TOKEN = OPTION + "coordinator.token"
 
 
 def _camel(name: str) -> str:
@@ -56,6 +66,12 @@ _ALIGNMENT = _keys(Alignment, PREFIX)
 _COORDINATOR = _keys(Coordinator, PREFIX + "coordinator.")
 _ALIGNMENT_OPTIONS = _keys(Alignment, OPTION)
 _COORDINATOR_OPTIONS = _keys(Coordinator, OPTION + "coordinator.")
+KEYS = (ENABLED, ALIGN, PYTHON, *_ALIGNMENT, *_COORDINATOR)
+"""All keys of the conf but the tokens'."""
+
+OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_ALIGNMENT_OPTIONS, *(key for key in _COORDINATOR_OPTIONS if key != _TOKEN))
+"""All options of a stream."""
+
 _CONF_HAS = "Spark's conf has"
 
 
@@ -71,10 +87,10 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
     if not enabled(conf):
         return None
     names = {key.lower(): key for key in options}
-    known = {name.lower(): name for name in (ALIGN_OPTION, *_ALIGNMENT_OPTIONS, *_COORDINATOR_OPTIONS)}
+    known = {name.lower(): name for name in (*OPTIONS, _TOKEN)}
     for lower, key in names.items():
         if lower not in known:
-            raise ConfigurationError(f"option {key}: there is none of this name; {_near(key, list(known.values()))}")
+            raise ConfigurationError(f"option {key}: there is none of this name; {_near(key, OPTIONS)}")
     given = {known[lower]: options[key] for lower, key in names.items()}
     switch = given.pop(ALIGN_OPTION, None)
     if switch is None and ALIGN in conf:
@@ -85,16 +101,34 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
         raise ConfigurationError(
             f"option {', '.join(given)}: set for a stream that is not aligned; set {ALIGN_OPTION} to true as well"
         )
-    return configured(_of_options(given), conf) if wanted else None
+    return configured(_of_options(_with_token(given, conf)), conf) if wanted else None
+
+
+def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
+    """With the token itself in the place of its name."""
+    if _TOKEN in given:
+        raise ConfigurationError(
+            f"option {_TOKEN}: Spark's UI shows the options in a client's plan; set {PREFIX}coordinator.token in the "
+            f"session's conf, or option {_TOKEN}File"
+        )
+    name = given.pop(TOKEN_NAME, None)
+    if name is None:
+        return given
+    if TOKENS + name not in conf:
+        raise ConfigurationError(f"option {TOKEN_NAME}={name}: Spark's conf has no {TOKENS}{name}")
+    return {**given, _TOKEN: conf[TOKENS + name]}
 
 
 def as_options(alignment: Alignment) -> dict[str, str]:
-    """The options with which a stream asks for this alignment: the inverse of `asked`."""
+    """The options with which a stream asks for this alignment: the inverse of `asked`, without the
+    token.
+    """
     found = {key: getattr(alignment, name) for key, name in _ALIGNMENT_OPTIONS.items()}
     own = Alignment()
     given = {key: value for key, value in found.items() if value != getattr(own, _ALIGNMENT_OPTIONS[key])}
     if alignment.coordinator is not None:
-        given |= {key: getattr(alignment.coordinator, name) for key, name in _COORDINATOR_OPTIONS.items()}
+        options = _COORDINATOR_OPTIONS.items()
+        given |= {key: getattr(alignment.coordinator, name) for key, name in options if key != _TOKEN}
     return {ALIGN_OPTION: "true"} | {key: _as_text(value) for key, value in given.items()}
 
 
@@ -170,12 +204,12 @@ def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
 
 
 def _warn_of_unknown(conf: Mapping[str, str]) -> None:
-    known = [ENABLED, ALIGN, PYTHON, *_ALIGNMENT, *_COORDINATOR]
-    for key in sorted(key for key in conf if key.startswith(PREFIX) and key not in known):
-        log.warning("%s is unknown, and does nothing; %s", key, _near(key, known))
+    for key in sorted(key for key in conf if key.startswith(PREFIX) and not key.startswith(TOKENS)):
+        if key not in KEYS:
+            log.warning("%s is unknown, and does nothing; %s", key, _near(key, KEYS))
 
 
-def _near(key: str, known: list[str]) -> str:
+def _near(key: str, known: Sequence[str]) -> str:
     """What may have been meant, as a hint."""
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]

@@ -3,7 +3,7 @@ package io.lockgate.spark;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Hands lines of Python's log, `LEVEL logger: text`, to the driver's log at their level. A line without a level belongs to the one before it. */
+/** Hands lines of Python's log, `LEVEL text`, to the driver's log at their level. A line without a level belongs to the one before it. */
 final class LogLines {
     private static final Logger LOG = LoggerFactory.getLogger("lockgate");
 
