@@ -60,3 +60,11 @@ def test_the_image_says_what_it_can_do() -> None:
         ["docker", "run", "--rm", "lockgate-coordinator", "--help"], capture_output=True, text=True, check=True
     ).stdout
     assert "serve" in said
+
+
+def test_the_coordinators_image_is_below_150_megabytes_and_has_no_shell() -> None:
+    size = ["docker", "image", "inspect", "lockgate-coordinator", "--format", "{{.Size}}"]
+    assert int(subprocess.run(size, capture_output=True, text=True, check=True).stdout) < 150_000_000
+    shell = ["docker", "run", "--rm", "--entrypoint", "sh", "lockgate-coordinator", "-c", "true"]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert done.returncode == 127, done.stderr
