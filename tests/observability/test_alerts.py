@@ -22,6 +22,8 @@ BEHIND = f"lockgate_group_watermark_timestamp_seconds{{{OF_GROUP}}}"
 WAITING = f"lockgate_source_waiting_readers{{{OF_SOURCE}}}"
 LATE = f"lockgate_source_late_rows_total{{{OF_SOURCE}}}"
 LEFT = f"lockgate_source_retention_left_seconds{{{OF_SOURCE}}}"
+ASSIGNED = ("lockgate_source_assigned_splits{{" + OF_SOURCE + ',state="{}"}}').format
+CHANGED = 'lockgate_state_changes_total{{kind="{}"}}'.format
 UP = 'up{job="lockgate",instance="a"}'
 OTHER = 'up{job="lockgate",instance="b"}'
 REJECTED = "lockgate_rejections_total{{type={}}}".format
@@ -53,6 +55,12 @@ CASES: list[tuple[str, bool, Series]] = [
     ("LockgateGroupStuck", False, {BEHIND: "5x22 6x13", WAITING: "1x35"}),
     ("LockgateGroupBehind", True, {BEHIND: "-3601+60x35"}),
     ("LockgateGroupBehind", False, {BEHIND: "-3600+60x35"}),
+    ("LockgateSplitsUnread", True, {ASSIGNED("unassigned"): "0x20 3x15"}),
+    ("LockgateSplitsUnread", False, {ASSIGNED("unassigned"): "0x27 3x8"}),
+    ("LockgateSplitsUnread", False, {ASSIGNED("assigned"): "3x35", ASSIGNED("missing"): "1x35"}),
+    ("LockgateSplitsHistoryLost", True, {CHANGED("splits_history_lost"): "0x25 1x10"}),
+    ("LockgateSplitsHistoryLost", False, {CHANGED("splits_history_lost"): "0x5 1x30"}),
+    ("LockgateSplitsHistoryLost", False, {CHANGED("splits_assigned"): "0+1x35"}),
     ("LockgateRetentionNear", True, {LEFT: "3500-60x35"}),
     ("LockgateRetentionNear", False, {LEFT: "3600x35"}),
     ("LockgateLateRows", True, {LATE: "0x25 3x10"}),

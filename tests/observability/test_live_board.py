@@ -12,6 +12,8 @@ import httpx
 import pytest
 import yaml
 
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.wire.split_codec import split_to_text
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.prometheus import PrometheusServer
 from lockgate_testbed.redis import RedisServer
@@ -69,7 +71,11 @@ class Sources:
         """`payments` waits at the ceiling, with a paused split; `orders` holds it, and loses
         rows.
         """
+        held: list[dict[str, Any]] = []
+        listed = {"splits": [split_to_text(KafkaPartitionSplit("payments", 0))]}
         for step in count():
+            said = {"epoch": self.epochs["payments"], "held": held, "discovery_interval_ms": 0, "discovered": listed}
+            held += self._post("payments/readers/0/splits", said).raise_for_status().json()["add_splits"]
             split = {"state": "paused", "position": step, "end": 900, "watermark": first + 10_000}
             facts = {"retained_until": first + 120_000, "retention_split": "payments-0", "pace": 0}
             self.report("payments", first + 10_000, splits={"payments-0": split}, facts=facts)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from threading import Thread
+from typing import Any
 from urllib.parse import quote_from_bytes
 
 import httpx
@@ -16,7 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.split_codec import split_to_text
 from lockgate_testbed.coordinator import CoordinatorProcess
 
 PATIENCE_S = 60.0
@@ -178,6 +181,13 @@ KEYS = st.sampled_from(
         "facts",
         "late_rows",
         "retention_split",
+        "held",
+        "split",
+        "assignment",
+        "discovered",
+        "source_events",
+        "id",
+        "event",
         "",
         "\ud800",
     ]
@@ -207,7 +217,40 @@ ROUTES = [
     ("POST", "/v1/groups/g/sources/s/watermarks"),
     ("POST", "/v1/groups/g/sources/s/progress"),
     ("POST", "/v1/groups/g/watermarks"),
+    ("POST", "/v1/groups/g/sources/s/readers/0/splits"),
+    ("PUT", "/v1/groups/g/sources/s/splits"),
+    ("POST", "/v1/groups/g/sources/s/events"),
 ]
+
+SPLIT = split_to_text(KafkaPartitionSplit("t", 0))
+EXCHANGES: dict[str, dict[str, Any]] = {
+    "a split that is no base64": {"held": [{"split": "%%%", "assignment": 1}]},
+    "a split of no bytes": {"held": [{"split": "", "assignment": 1}]},
+    "a split that is cut off": {"held": [{"split": SPLIT[:8], "assignment": 1}]},
+    "bytes of a newer serializer": {"serializer_version": 7, "held": [{"split": SPLIT, "assignment": 1}]},
+    "a number below 1": {"held": [{"split": SPLIT, "assignment": 0}]},
+    "a number of next year": {"held": [{"split": SPLIT, "assignment": MAX}]},
+    "a revision of next year": {"seen": MAX},
+    "the same split twice": {"held": [{"split": SPLIT, "assignment": 1}] * 2},
+    "a list of a thing that is no split": {"discovered": {"splits": [{}]}, "discovery_interval_ms": 0},
+    "a capacity below 0": {"capacity": -1},
+    "a source event of 5,000 bytes": {"source_events": [{"id": "1", "event": {"a": "x" * 5_000}}]},
+    "seventeen source events": {"source_events": [{"id": str(n), "event": {}} for n in range(17)]},
+    "a report of another reader": {"report": {"subtask": 1, "epoch": 1, "watermark": 1}},
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_an_exchange_that_no_reader_sends_names_its_fault_and_changes_nothing(
+    coordinator: CoordinatorProcess, name: str
+) -> None:
+    source = f"{coordinator.url}/v1/groups/g/sources/{name.replace(' ', '-').replace(',', '')}"
+    epoch = httpx.post(f"{source}/readers", json={"subtask": 0}, timeout=PATIENCE_S).json()["epoch"]
+    body = {"epoch": epoch, "held": [], **EXCHANGES[name]}
+    answer = httpx.post(f"{source}/readers/0/splits", json=body, timeout=PATIENCE_S)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["field"], answer.text
+    assert httpx.get(f"{source}/splits", timeout=PATIENCE_S).json().get("items", []) == []
 
 
 def any_body_is_answered(coordinator: CoordinatorProcess, bound: settings) -> None:

@@ -72,6 +72,7 @@ async def test_a_task_that_is_cancelled_leaves_a_consumer_that_closes(
 def test_batches_have_the_records_as_columns(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
     filled(kafka, topic)
     batches = list(consumer_of(topic, max_drift="20 seconds", ending_offsets="latest").batches(50))
+    assert max(batch.num_rows for batch in batches) <= 50
     table = pa.Table.from_batches(batches)
     assert table.column_names == ["topic", "partition", "offset", "timestamp", "key", "value"]
     assert sorted(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)) == [

@@ -2,6 +2,8 @@
 no HTTP.
 """
 
+import asyncio
+import gc
 import socket
 import threading
 import time
@@ -10,6 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
+from lockgate_client.calls.answers import Interrupted
 from lockgate_client.calls.client import CoordinatorClient, NotACoordinator, Unreachable
 from lockgate_client.config import Coordinator
 from lockgate_client.errors import AlignmentError, ConfigurationError
@@ -119,6 +122,33 @@ def test_a_call_that_is_interrupted_ends_at_once_and_the_next_one_goes_on(behavi
                 one.interrupt()
                 asking.join(0.02)
         assert ["was interrupted" in text for text in told] == [True, True]
+
+
+def test_a_call_that_fails_while_its_caller_goes_away_prints_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    begun, failed = threading.Event(), threading.Event()
+
+    async def failing() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            failed.set()
+            raise Unreachable("the coordinator is away")
+
+    with accepting_only() as url, client(url) as one:
+
+        def ask() -> None:
+            with pytest.raises(Interrupted):
+                one._connection.call(failing)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert begun.wait(60)
+        one.interrupt()
+        asking.join()
+        assert failed.wait(60)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 def test_closing_ends_what_is_under_way_and_the_thread() -> None:

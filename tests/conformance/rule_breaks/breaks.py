@@ -11,6 +11,7 @@ from rule_breaks.groups import GROUPS
 from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
 from rule_breaks.operators import OPERATORS
+from rule_breaks.reading import READING
 from rule_breaks.reports import REPORTS
 from rule_breaks.simulation import SIMULATION
 from rule_breaks.sources import SOURCES
@@ -33,4 +34,5 @@ BREAKS: tuple[Break, ...] = (
     *OPERATORS,
     *SIMULATION,
     *ASSIGNMENTS,
+    *READING,
 )

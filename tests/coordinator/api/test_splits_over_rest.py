@@ -1,5 +1,6 @@
 """Splits over REST: exchanges of readers, lists, SourceEvents, and who reads what."""
 
+import time
 from typing import Any
 
 import httpx
@@ -94,6 +95,23 @@ async def test_a_reader_that_deletes_itself_leaves_its_splits_to_the_others_at_o
     await first.exchange()
 
     assert len(first.held) == 4
+
+
+async def test_a_lost_reader_holds_its_group_until_others_have_its_splits_and_then_leaves(
+    api: httpx.AsyncClient,
+) -> None:
+    first, second = await settled(api, 2)
+    await api.put(GROUP, json={**CONFIG, "on_lost_reader": "hold", "lease_ms": 200, "catch_up": "strict"})
+    for reader, watermark in ((second, 10), (first, 50)):
+        report = {"subtask": reader.subtask, "epoch": reader.epoch, "watermark": watermark}
+        await reader.exchange(report=report)
+    ends = time.monotonic() + 60
+    while (answer := await first.exchange(report=report))["alignment"]["group_watermark"] < 50:
+        assert answer["alignment"]["group_watermark"] == 10
+        assert time.monotonic() < ends
+    assert len(first.held) == 4
+    readers = (await api.get(SOURCE)).json()["readers"]
+    assert [reader["subtask"] for reader in readers] == [0]
 
 
 async def test_an_older_epoch_and_readers_that_are_not_there_are_refused(api: httpx.AsyncClient) -> None:

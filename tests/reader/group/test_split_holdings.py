@@ -151,6 +151,14 @@ def test_events_of_the_program_go_until_they_are_answered_and_come_once() -> Non
     assert holdings.events() == ()
 
 
+def test_an_event_that_the_program_sent_after_an_exchange_goes_with_the_next_one() -> None:
+    holdings = Holdings(WISHES, "me")
+    sent = holdings.exchange(says(), 1)
+    holdings.says(says(source_events=({"a": 1},)))
+    holdings.answered(sent, answer(), says())
+    assert [each.event for each in holdings.exchange(says(), 1).source_events] == [{"a": 1}]
+
+
 def test_the_farewell_gives_back_all_and_asks_for_nothing() -> None:
     holdings = holding((0, 11), (1, 12))
     last = holdings.farewell(says(held(0, 11, offset=5), returned=(held(1, 12, offset=6),)), 1)

@@ -58,17 +58,11 @@ class Schedule:
         """Whether the store loses what it had."""
         return not self.keeps and any(act.fault is Fault.REDIS for act in self.acts)
 
-    @property
-    def hard(self) -> bool:
-        """Whether a reader may end without giving back, or is stopped past its lease. One that
-        leaves cannot give back while the servers are away.
-        """
-        kinds = {act.fault for act in self.acts}
-        away = kinds & {Fault.COORDINATOR, Fault.REDIS}
-        return bool(kinds & {Fault.KILL, Fault.STOP} or (away and Fault.LEAVE in kinds))
+
+SPAN_S = 4.0
 
 
-def drawn(seed: int, span_s: float = 4.0) -> Schedule:
+def drawn(seed: int, span_s: float = SPAN_S) -> Schedule:
     """Five or six faults within `span_s`. All kinds come over some seeds."""
     chance = random.Random(seed)
     count = chance.randint(5, 6)

@@ -1,8 +1,9 @@
 """A program that reads in a group: `python -m support.schedules.program` with its settings as JSON.
 
-It writes down each record that it gets, and each exchange of splits that was answered, at once: a
-line reaches the file although the process is killed after it. With `sink` it writes each record
-into a table as well, in one transaction with the position and the number of the assignment.
+It writes down each record that it gets, each exchange of splits that was answered, and each ceiling
+that it was told, at once: a line reaches the file although the process is killed after it. With
+`sink` it writes each record into a table as well, in one transaction with the position and the
+number of the assignment.
 """
 
 import json
@@ -10,10 +11,11 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_client.calls.client import CoordinatorClient
 from lockgate_reader import AlignedConsumer, Coordinator
@@ -80,9 +82,10 @@ class Sink:
 
 def watch(lines: Lines) -> None:
     """Writes down what each answered exchange has kept. What is given back after the lease has
-    ended may be another reader's by then: no answer tells, so it is not written down.
+    ended may be another reader's by then: no answer tells, so it is not written down. And each
+    ceiling, as it comes from the coordinator.
     """
-    exchange = CoordinatorClient.exchange_splits
+    exchange, decoded = CoordinatorClient.exchange_splits, CoordinatorClient._decoded
     lease = SplitLease()
 
     def watched(self: CoordinatorClient, source: str, subtask: int, sent: SplitExchange) -> SplitAnswer:
@@ -96,11 +99,21 @@ def watch(lines: Lines) -> None:
             for each in (*sent.held, *given_back)
             if (each.split.split_id, each.assignment) not in stopped and each.split.starting_offset >= 0
         }
-        lease = lease.renewed(sent_at, answer.lease_ms, now_s(), settled=answer.assigning_in_ms == 0)
-        lines.write("S", f"{now_s():.6f}", json.dumps(kept))
+        now = now_s()
+        lease = lease.renewed(sent_at, answer.lease_ms, now, settled=answer.assigning_in_ms == 0)
+        farewell = int(sent.capacity == 0)
+        lines.write("S", f"{now:.6f}", f"{sent_at:.6f}", f"{lease.until:.6f}", farewell, json.dumps(kept))
         return answer
 
+    def told(self: CoordinatorClient, decode: Callable[[], Any]) -> Any:
+        found = decoded(self, decode)
+        event = found if isinstance(found, WatermarkAlignmentEvent) else getattr(found, "alignment", None)
+        if isinstance(event, WatermarkAlignmentEvent):
+            lines.write("C", f"{now_s():.6f}", event.revision, event.max_desired_watermark)
+        return found
+
     CoordinatorClient.exchange_splits = watched  # type: ignore[method-assign]
+    CoordinatorClient._decoded = told  # type: ignore[method-assign,assignment]
 
 
 def main(settings: dict[str, Any]) -> None:

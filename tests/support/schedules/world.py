@@ -21,36 +21,48 @@ from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.process import Child, await_true
 from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
+from lockgate_testbed.server import Server
 from support.schedules.drawing import LEASE_MS, PARTITIONS, READERS, STOPPED_S, UPDATE_MS, Act, Fault, Schedule
-from support.schedules.judging import Handed, Snapshot, Verdict, judged
+from support.schedules.judging import Handed, Snapshot, Told, Verdict, judged
+from support.schedules.onlooking import Onlooker
 
 KEEPING = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
 MAX_DRIFT_MS = 5_000
-RECORDS, STEP_MS, SKEW_MS = 200, 100, 10_000
+RECORDS = 200
+STEP_MS, SKEW_MS = 100, 10_000
 MORE_PARTITIONS = 4
 WORK_S = 0.001  # of the program, for each record
-ALL_WITHIN_S = 90.0
+# How long a busy machine may take; nobody waits longer than it takes.
+ALL_WITHIN_S, GONE_WITHIN_S = 240.0, 60.0
 T0 = 1_767_225_600_000
 
 
 class World:
-    """The servers and processes of one schedule. `sink`: the readers write into a table, too."""
+    """The servers and processes of one schedule. `sink`: the readers write into a table, too.
+    `records`: of each partition.
+    """
 
-    def __init__(self, schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False) -> None:
-        self.schedule, self.bootstrap, self.folder = schedule, bootstrap, folder
+    def __init__(
+        self, schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False, records: int = RECORDS
+    ) -> None:
+        self.schedule, self.bootstrap, self.folder, self.records = schedule, bootstrap, folder, records
         self.topic = f"schedule-{schedule.seed}{'-sink' if sink else ''}-{os.getpid()}"
         self.partitions = PARTITIONS
         self.sink = folder / "sink.db" if sink else None
         self.readers: list[Child] = []
         self._redis = RedisServer(folder / "redis", KEEPING if schedule.keeps else NO_PERSISTENCE)
-        self._stack, self._pool = ExitStack(), ThreadPoolExecutor(4)
+        self._stack = ExitStack()
+        # A server's outages come one after the other, though a schedule may want the next one
+        # before the server is back.
+        self._pools = {server: ThreadPoolExecutor(1) for server in (Fault.COORDINATOR, Fault.REDIS)}
         self._ends: list[tuple[float, Callable[[], None]]] = []
         self._coming: list[Future[None]] = []
         self._pause = threading.Event()
 
     def __enter__(self) -> "World":
         try:
-            self._stack.callback(self._pool.shutdown)
+            for pool in self._pools.values():
+                self._stack.callback(pool.shutdown)
             topics.create(self.bootstrap, self.topic, self.partitions)
             self._stack.callback(topics.delete, self.bootstrap, self.topic)
             self._fill(range(self.partitions))
@@ -62,7 +74,9 @@ class World:
                 "update_interval_ms": UPDATE_MS,
                 "catch_up": self.schedule.catch_up,
             }
-            httpx.put(f"{self._coordinator.url}/v1/groups/{self.topic}", json=config, timeout=60).raise_for_status()
+            group = f"{self._coordinator.url}/v1/groups/{self.topic}"
+            httpx.put(group, json=config, timeout=60).raise_for_status()
+            self._onlooker = self._stack.enter_context(Onlooker(f"{group}/alignment/events"))
             self._stack.callback(self._end_readers)
             for _ in range(READERS):
                 self._start_reader()
@@ -87,15 +101,16 @@ class World:
             self._until(min(self._ends)[0])
         for coming in self._coming:
             coming.result(60)
-        wanted = self.partitions * RECORDS
+        wanted = self.partitions * self.records
         await_true(lambda: len({(each.split, each.offset) for each in self.handed()}) >= wanted, ALL_WITHIN_S)
         left = self._leave()
         verdict = judged(
             self.handed(),
             self.snapshots(),
-            {f"{self.topic}-{partition}": RECORDS for partition in range(self.partitions)},
-            hard=self.schedule.hard,
+            {f"{self.topic}-{partition}": self.records for partition in range(self.partitions)},
             loses=self.schedule.loses,
+            told=self.told(),
+            seen=self._onlooker.seen,
         )
         verdict.wrong += left
         return verdict
@@ -110,9 +125,20 @@ class World:
     def snapshots(self) -> list[Snapshot]:
         """The answered exchanges of all processes."""
         return [
-            Snapshot(float(at), reader, {split: tuple(kept) for split, kept in json.loads(" ".join(rest)).items()})
-            for reader, (at, *rest) in self._lines("S")
+            Snapshot(
+                float(at),
+                reader,
+                {split: tuple(each) for split, each in json.loads(" ".join(kept)).items()},
+                float(sent_at),
+                float(until),
+                farewell == "1",
+            )
+            for reader, (at, sent_at, until, farewell, *kept) in self._lines("S")
         ]
+
+    def told(self) -> list[Told]:
+        """The ceilings that the coordinator told all processes."""
+        return [Told(float(at), reader, int(revision), int(ms)) for reader, (at, revision, ms) in self._lines("C")]
 
     def in_the_table(self) -> Counter[tuple[str, int]]:
         """How often each record is in the table."""
@@ -139,8 +165,12 @@ class World:
             self._widen()
         else:
             server = self._coordinator if act.fault is Fault.COORDINATOR else self._redis
-            server.kill()
-            self._later(act.for_s, lambda: self._coming.append(self._pool.submit(server.start)))
+            self._coming.append(self._pools[act.fault].submit(self._outage, server, act.for_s))
+
+    def _outage(self, server: Server, for_s: float) -> None:
+        server.kill()
+        self._pause.wait(for_s)
+        server.start()
 
     def _widen(self) -> None:
         before, self.partitions = self.partitions, self.partitions + MORE_PARTITIONS
@@ -150,7 +180,7 @@ class World:
     def _fill(self, partitions: range) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, **topics.QUIET})
         for partition in partitions:
-            for offset in range(RECORDS):
+            for offset in range(self.records):
                 at = T0 + partition % 6 * SKEW_MS + offset * STEP_MS
                 producer.produce(self.topic, b"x", partition=partition, timestamp=at)
             producer.poll(0)
@@ -176,8 +206,8 @@ class World:
         """SIGTERM to all. What went wrong, as sentences."""
         for reader in self.readers:
             self._signal(reader, signal.SIGTERM)
-        gone = await_true(lambda: not any(reader.alive for reader in self.readers), 20)
-        wrong = [] if gone else ["a reader did not leave within 20 s"]
+        gone = await_true(lambda: not any(reader.alive for reader in self.readers), GONE_WITHIN_S)
+        wrong = [] if gone else [f"a reader did not leave within {GONE_WITHIN_S:g} s"]
         for out in sorted(self.folder.glob("reader-*.out")):
             text = out.read_text(errors="replace")
             if "Traceback" in text:
@@ -213,14 +243,14 @@ class World:
                     yield file.stem, rest
 
 
-def run(schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False) -> Verdict:
+def run(schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False, records: int = RECORDS) -> Verdict:
     """The verdict over one schedule."""
     folder.mkdir(parents=True, exist_ok=True)
-    with World(schedule, bootstrap, folder, sink=sink) as world:
+    with World(schedule, bootstrap, folder, sink=sink, records=records) as world:
         verdict = world.run()
         if sink:
             table = world.in_the_table()
-            wanted = world.partitions * RECORDS
+            wanted = world.partitions * records
             if len(table) != wanted or set(table.values()) != {1}:
                 again = sum(count > 1 for count in table.values())
                 verdict.wrong.append(f"the table has {len(table)} of {wanted} records, {again} of them twice")

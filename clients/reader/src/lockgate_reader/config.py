@@ -4,9 +4,11 @@ are those of `lockgate_spark`, where it has them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lockgate.duration import Duration
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_client.config import Coordinator, Named
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 DEFAULT_IDLE_TIMEOUT = "1 minute"
+_WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
 # The reader says by itself where it begins, and what it has read.
 _NOT_OURS = {
     "enable.auto.commit": "the reader commits what was handed out: call commit(), or set commit_interval",
@@ -41,7 +44,8 @@ class Options(Named):
     idle_timeout: Length | None = None
     event_time: "Callable[[Message], int | None] | None" = None
     future_bound: Length | None = "1 day"
-    starting_offsets: str = "committed"
+    starting_offsets: str | Mapping[tuple[str, int], int] = "committed"
+    starting_timestamp: int | datetime | None = None
     ending_offsets: str | None = None
     commit_interval: Length | None = None
     discovery_interval: Length = "1 minute"
@@ -66,7 +70,11 @@ class Options(Named):
                 f"AlignedConsumer(event_time={self.event_time!r}): expected a function of a record that returns ms "
                 "since 1970, or None for a record without an event time"
             )
-        _check_offsets(self.starting_offsets, self.ending_offsets, self.kafka)
+        _check_start(self)
+        if self.ending_offsets not in (None, "latest"):
+            raise ConfigurationError(
+                f"AlignedConsumer(ending_offsets={self.ending_offsets!r}): expected 'latest', or None to read on"
+            )
         _check_strategy(self)
         for name, least in (("subtask", 0), ("capacity", 0)):
             value = getattr(self, name)
@@ -80,6 +88,24 @@ class Options(Named):
                 f"AlignedConsumer(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
                 "than disorder, and greater than 0"
             )
+
+    @property
+    def start(self) -> int:
+        """Where the first splits begin of which no offset is known: a word of Flink's splits."""
+        return _WORDS[self.starting_offsets] if isinstance(self.starting_offsets, str) else COMMITTED_OFFSET
+
+    @property
+    def start_offsets(self) -> Mapping[tuple[str, int], int]:
+        """The offsets to begin at, by topic and partition."""
+        return {} if isinstance(self.starting_offsets, str) else self.starting_offsets
+
+    @property
+    def start_ms(self) -> int | None:
+        """Splits begin at the first record of this Kafka timestamp or a later one, ms; None: they
+        do not.
+        """
+        at = self.starting_timestamp
+        return round(at.timestamp() * 1000) if isinstance(at, datetime) else at
 
     @property
     def max_drift_ms(self) -> int:
@@ -138,18 +164,38 @@ def _check_kafka(kafka: object) -> None:
             raise ConfigurationError(f"AlignedConsumer(kafka): {key} cannot be set, for {instead}")
 
 
-def _check_offsets(starting: object, ending: object, kafka: Mapping[str, Any]) -> None:
-    if starting not in ("committed", "earliest", "latest"):
+def _check_start(options: Options) -> None:
+    start, at = options.starting_offsets, options.starting_timestamp
+    if at is not None:
+        if start != "committed":
+            raise ConfigurationError(
+                f"AlignedConsumer(starting_timestamp={at!r}): starting_offsets says where to begin, too; leave out one"
+            )
+        if not (type(at) is int and at >= 0) and not (isinstance(at, datetime) and at.tzinfo is not None):
+            raise ConfigurationError(
+                f"AlignedConsumer(starting_timestamp={at!r}): expected ms since 1970, or a datetime with its time zone"
+            )
+    elif isinstance(start, Mapping):
+        for key, offset in start.items():
+            if not (_is_partition(key) and type(offset) is int and offset >= 0):
+                raise ConfigurationError(
+                    f"AlignedConsumer(starting_offsets={{{key!r}: {offset!r}}}): expected an offset of 0 or more for "
+                    "each partition; write {('TOPIC', 0): 100}"
+                )
+    elif start not in _WORDS:
         raise ConfigurationError(
-            f"AlignedConsumer(starting_offsets={starting!r}): expected 'committed', 'earliest' or 'latest'"
+            f"AlignedConsumer(starting_offsets={start!r}): expected 'committed', 'earliest', 'latest', or an offset "
+            "for each partition"
         )
-    if starting == "committed" and not kafka.get("group.id"):
+    elif start == "committed" and not options.kafka.get("group.id"):
         raise ConfigurationError(
             "AlignedConsumer(starting_offsets): 'committed' needs a group.id in kafka=; set one, or write "
-            "starting_offsets='earliest' or 'latest'"
+            "starting_offsets='earliest' or 'latest', or starting_timestamp="
         )
-    if ending not in (None, "latest"):
-        raise ConfigurationError(f"AlignedConsumer(ending_offsets={ending!r}): expected 'latest', or None to read on")
+
+
+def _is_partition(key: object) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str) and type(key[1]) is int
 
 
 def _check_strategy(options: Options) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from lockgate.errors import WrongState
 from lockgate.flink.source.checkpoint import read_splits
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
-from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
+from lockgate.watermark import MAX
+from lockgate.wire.split_codec import check_source_event
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import Duration as Length
 from lockgate_client.errors import ConfigurationError
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
     from typing_extensions import Self
 
-_STARTS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
-
 
 class AlignedConsumer:
     """Iterates over the records of `topics`, as confluent-kafka's messages, none above the ceiling.
@@ -47,7 +48,10 @@ class AlignedConsumer:
     the alignment; it goes out with its neighbours (None: no such bound).
 
     `starting_offsets`: "committed" (default), "earliest" or "latest"; partitions that are found
-    later begin at their first record. `ending_offsets="latest"`: ends where the splits end now.
+    later begin at their first record. Or offsets, by topic and partition; a partition that is not
+    named begins where it was committed. `starting_timestamp`: instead, each partition begins at its
+    first record of this Kafka timestamp or a later one, else at its end: ms since 1970, or a
+    datetime with its zone. `ending_offsets="latest"`: ends where the splits end now.
     `discovery_interval`: how often new partitions are looked for (0: never). `commit_interval`: how
     often what has gone out, and was worked on, is committed to Kafka (default: only by `commit`).
 
@@ -83,7 +87,8 @@ class AlignedConsumer:
         idle_timeout: Length | None = None,
         event_time: "Callable[[Message], int | None] | None" = None,
         future_bound: Length | None = "1 day",
-        starting_offsets: str = "committed",
+        starting_offsets: str | Mapping[Key, int] = "committed",
+        starting_timestamp: int | datetime | None = None,
         ending_offsets: str | None = None,
         discovery_interval: Length = "1 minute",
         commit_interval: Length | None = None,
@@ -106,6 +111,7 @@ class AlignedConsumer:
             event_time=event_time,
             future_bound=future_bound,
             starting_offsets=starting_offsets,
+            starting_timestamp=starting_timestamp,
             ending_offsets=ending_offsets,
             discovery_interval=discovery_interval,
             commit_interval=commit_interval,
@@ -117,6 +123,7 @@ class AlignedConsumer:
         self._callbacks = Callbacks(on_assigned, on_revoked, on_source_event)
         self._restored: list[KafkaPartitionSplit] = []
         self._reading: RunningReader | None = None
+        self._batch: dict[Key, int] = {}  # the first offset of each split in the present batch
         self._closed = False
         self._busy = threading.Lock()
         self._terminated = Terminated(self.stop)
@@ -155,14 +162,17 @@ class AlignedConsumer:
         reading = self._open()
         reading.end_piece()
         while True:
+            self._batch = {}  # the program has worked on the last one
             pieces = []
-            if (first := self._next(reading)) is None:
+            if (first := self._next(reading, max_records)) is None:
                 return
-            pieces.append(reading.whole(first))
             count = first.count
-            while count < max_records and (more := reading.more()) is not None:
+            pieces.append(reading.whole(first))
+            while count < max_records and (more := reading.more(max_records - count)) is not None:
                 count += more.count
                 pieces.append(reading.whole(more))
+            for piece in pieces:
+                self._batch.setdefault(piece.key, int(piece.messages[0].offset()))
             yield batch_of(pieces)
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
@@ -229,6 +239,20 @@ class AlignedConsumer:
             raise WrongState(f"{key[0]}-{key[1]} is no longer this consumer's: leave the record out")
         return split.number
 
+    def send_source_event(self, event: dict[str, Any]) -> None:
+        """Sends an event to the source's enumerator, where operators see it: an object of 4,096
+        bytes at most as JSON. Raises `ConfigurationError` without a coordinator, and
+        `InvalidValue`.
+        """
+        if self._options.coordinator is None:
+            raise ConfigurationError(
+                "AlignedConsumer(coordinator): send_source_event() needs a coordinator; without one nobody gets it"
+            )
+        check_source_event(event)
+        reading = self._started("send_source_event")
+        reading.holding.source_events.append(event)
+        reading.wake()
+
     def commit(self, *, wait: bool = True) -> None:
         """Commits to Kafka what has gone out. Raises `KafkaFailed`; `ConfigurationError` without a
         group.id.
@@ -270,8 +294,8 @@ class AlignedConsumer:
 
     def close(self) -> None:
         """Stops, gives everything back, and commits where `commit_interval` is set. A second call
-        changes nothing. `with` does the same; after an error the present record counts as one that
-        has not gone out, and nothing is committed.
+        changes nothing. `with` does the same. After an error the present record, or batch, counts
+        as one that has not gone out, and nothing is committed.
         """
         self._close(failed=False)
 
@@ -281,6 +305,8 @@ class AlignedConsumer:
             reading, closed, self._closed = self._reading, self._closed, True
             if reading is not None and not closed:
                 reading.end_piece(but_one=failed)
+                for key, offset in self._batch.items() if failed else ():
+                    reading.holding.go_back(key, offset)
                 if self._options.commit_interval is not None and not failed:
                     reading.commit(wait=True)
                 reading.close()
@@ -308,18 +334,19 @@ class AlignedConsumer:
     def _open(self) -> RunningReader:
         if self._closed:
             raise WrongState("the consumer is closed: make a new one")
+        self._batch = {}
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
             self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
             self._reading.open()
         return self._reading
 
-    def _next(self, reading: RunningReader) -> Piece | None:
-        """The next piece, however long it takes; None at the end."""
+    def _next(self, reading: RunningReader, most: int = MAX) -> Piece | None:
+        """The next piece, of `most` records at most, however long it takes; None at the end."""
         while True:
             if reading.due:
                 reading.turn()
-            piece = reading.next_piece()
+            piece = reading.next_piece(most)
             if piece is not None or reading.ended:
                 return piece
             reading.wait()
@@ -330,7 +357,7 @@ class AlignedConsumer:
             return place_of(options.coordinator, options)
         return Alone(
             monotonic_ms,
-            start=_STARTS[options.starting_offsets],
+            start=options.start,
             discovery_ms=options.discovery_ms,
             bounded=options.ending_offsets is not None,
             known=self._restored,

@@ -174,6 +174,7 @@ class Alone:
         for split in discovered:
             if split.split_id not in self._assigned:
                 start = self._start if first else EARLIEST_OFFSET
+                start = split.starting_offset if split.starting_offset >= 0 else start
                 found = KafkaPartitionSplit(split.topic, split.partition, start, split.raw_stopping_offset)
                 self._assigned[split.split_id] = AssignedSplit(found, 1)
         self._seen = discovered

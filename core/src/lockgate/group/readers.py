@@ -204,6 +204,10 @@ class Readers(Mapping[ReaderKey, Reader]):
         found = state.watermarks.up_to(watermark)
         return found + state.lost.up_to(watermark) if with_lost else found
 
+    def lost_below(self, watermark: int) -> list[ReaderKey]:
+        """The lost readers below this watermark. O(found)."""
+        return self._reached().lost.up_to(watermark - 1)
+
     def first_heard(self) -> int | None:
         """The earliest `heard_at` of the readers with a running lease, parked ones left out."""
         return self._reached().heard.lowest()

@@ -276,9 +276,24 @@ def _source_event(taken: Fields) -> SourceEvent:
 def _event(taken: Fields) -> Mapping[str, Any]:
     """The SourceEvent in the field `event`: an object that is not too large."""
     event = taken.anything("event")
+    fault = _fault_of(event)
+    if fault is not None:
+        taken.fault("event", fault)
+    return event if isinstance(event, dict) else {}
+
+
+def check_source_event(event: object) -> None:
+    """Raises `InvalidValue` where no coordinator would take this SourceEvent."""
+    try:
+        fault = _fault_of(event)
+    except (TypeError, ValueError) as error:
+        fault = f"must be an object as JSON has them ({error})"
+    if fault is not None:
+        raise InvalidValue("event", fault)
+
+
+def _fault_of(event: object) -> str | None:
     if not isinstance(event, dict):
-        taken.fault("event", "must be an object")
-        return {}
-    if len(json.dumps(event, separators=(",", ":"))) > SOURCE_EVENT_SIZE:
-        taken.fault("event", f"must have {SOURCE_EVENT_SIZE:,} bytes at most as JSON")
-    return event
+        return "must be an object"
+    too_large = len(json.dumps(event, separators=(",", ":"))) > SOURCE_EVENT_SIZE
+    return f"must have {SOURCE_EVENT_SIZE:,} bytes at most as JSON" if too_large else None

@@ -64,16 +64,20 @@ class Connection:
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Runs `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
-            future = self._begin(task)
+            future = self._begin(lambda: _settled(task))
             self._running.add(future)
+        found: T
         try:
-            return future.result()
+            found, error = future.result()
         except concurrent.futures.CancelledError:
             raise Interrupted(f"the call to {self.url} was interrupted") from None
         finally:
             future.cancel()  # the caller's own thread may have been interrupted
             with self._lock:
                 self._running.discard(future)
+        if error is not None:
+            raise error
+        return found
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Runs `task` beside the calls, until the connection is closed. Its error is logged."""
@@ -173,6 +177,16 @@ class Connection:
         if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http://"):
             return Unreachable(f"{self.url} gave no answer that is HTTP; is it https://?", passing=True)
         return Unreachable(f"{self.url} gave no answer: {type(error).__name__}: {error}".rstrip(": "), passing=True)
+
+
+async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
+    """The outcome of a task, which never fails. asyncio prints the error of a task that fails while
+    its caller goes away.
+    """
+    try:
+        return await task(), None
+    except Exception as error:
+        return None, error
 
 
 def _log_error(ended: "concurrent.futures.Future[None]") -> None:

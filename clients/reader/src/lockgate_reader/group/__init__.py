@@ -3,7 +3,6 @@ Used by the consumer, by way of `place_of`. The wire stands in docs/protocol.md;
 `holdings` (what is held), `standing` (what is reported) and `fencing` (until when).
 """
 
-from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.wire.events import CatchUp
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import milliseconds
@@ -15,8 +14,6 @@ from lockgate_reader.group.joined import JoinedPlace
 from lockgate_reader.group.subtasks import Identity
 
 __all__ = ["JoinedPlace", "place_of"]
-
-_WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
 
 
 def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
@@ -34,7 +31,7 @@ def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
     )
     check_coordinator(coordinator, agreement)
     wishes = SourceWishes(
-        start=_WORDS[options.starting_offsets],
+        start=options.start,
         capacity=options.capacity,
         discovery_ms=options.discovery_ms,
         bounded=options.ending_offsets is not None,

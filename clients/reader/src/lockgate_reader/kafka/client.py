@@ -6,7 +6,7 @@ Kafka's group is only where positions are committed.
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -96,9 +96,21 @@ class KafkaClient:
         """The first offset of each partition, or the one behind its last record. A partition whose
         leader is not known yet is asked for again.
         """
+        return self._answered(lambda: self.ask_offsets(keys, latest=latest))
+
+    def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
+        """The offset of each partition's first record of this timestamp or a later one; where there
+        is none, the one behind its last record.
+        """
+        spec: Any = OffsetSpec
+        ends = self.offsets(keys, latest=True)  # first: what comes meanwhile is not left out
+        found = self._answered(lambda: self._ask(keys, spec.for_timestamp(at_ms)))
+        return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
+
+    def _answered(self, ask: Callable[[], dict[Key, Any]]) -> dict[Key, int]:
         gives_up = time.monotonic() + _CALL_S
         while True:
-            found = self.ask_offsets(keys, latest=latest)
+            found = ask()
             try:
                 return {key: future.result(_CALL_S).offset for key, future in found.items()}
             except (KafkaException, TimeoutError) as error:
@@ -109,7 +121,9 @@ class KafkaClient:
     def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
         """As `offsets`, as futures: for the high watermark, whatever the isolation level."""
         spec: Any = OffsetSpec
-        spec = spec.latest() if latest else spec.earliest()
+        return self._ask(keys, spec.latest() if latest else spec.earliest())
+
+    def _ask(self, keys: Sequence[Key], spec: Any) -> dict[Key, Any]:
         if not keys:
             return {}
         self._learn(keys)
@@ -127,7 +141,7 @@ class KafkaClient:
                 raise self._failed(f"did not list topic {topic!r}", error) from error
             self._seen.update((topic, partition) for partition in metadata.partitions)
 
-    def reset_offsets(self, keys: Sequence[Key], group: str) -> dict[Key, int]:
+    def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
         """Where to begin what has no committed offset, by the user's auto.offset.reset. Raises
         `NoStartingOffset`.
         """
@@ -138,8 +152,9 @@ class KafkaClient:
         if self._reset in ("latest", "largest", "end"):
             return self.offsets(keys, latest=True)
         names = ", ".join(f"{topic}-{partition}" for topic, partition in list(keys)[:5])
+        lacks = f"group.id {self._group!r} has committed nothing" if self._group else "starting_offsets has nothing"
         raise NoStartingOffset(
-            f"group.id {group!r} has committed nothing for {names}{' and more' if len(keys) > 5 else ''}: set "
+            f"{lacks} for {names}{' and more' if len(keys) > 5 else ''}: set "
             '"auto.offset.reset" in kafka= to "earliest" or "latest", or starting_offsets='
         )
 

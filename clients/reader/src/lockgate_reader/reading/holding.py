@@ -6,7 +6,7 @@ carries the difference out.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lockgate.flink.source.operator import SourceOperator
 from lockgate.flink.source.operator_events import (
@@ -150,6 +150,18 @@ class Holding:
             self._finished[split.name] = self.held_split(split)
             self._close(split)
 
+    def go_back(self, key: Key, position: int) -> None:
+        """What has gone out of a split from `position` on was not worked on. Only before the end:
+        nothing more of the split may go out.
+        """
+        split, name = self.by_key.get(key), f"{key[0]}-{key[1]}"
+        if split is not None:
+            split.position = position
+        elif name in self._finished:
+            held = self._finished.pop(name)
+            self._returned[name] = replace(held, split=replace(held.split, starting_offset=position))
+            self.last_positions[key] = position
+
     def source_event(self, event: object) -> None:
         """An event of the enumerator's, for the program."""
         if self._callbacks.source_event is not None:
@@ -202,8 +214,9 @@ class Holding:
 
     def _discover(self, number: int) -> None:
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
-        keys = self._client.partitions(self._options.topics)
-        self._discovered = tuple(KafkaPartitionSplit(*key, EARLIEST_OFFSET, stop) for key in keys)
+        keys, at = self._client.partitions(self._options.topics), self._options.start_ms
+        starts = self._options.start_offsets if at is None else self._client.offsets_at(keys, at)
+        self._discovered = tuple(KafkaPartitionSplit(*key, starts.get(key, EARLIEST_OFFSET), stop) for key in keys)
         self._discovery = number
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
@@ -221,7 +234,7 @@ class Holding:
             there = self._client.committed(committed)
             found.update(there)
             missing = [key for key in committed if key not in there]
-            found.update(self._client.reset_offsets(missing, str(self._client.group)))
+            found.update(self._client.reset_offsets(missing))
         return found
 
     def _stops(self, splits: Sequence[KafkaPartitionSplit]) -> dict[Key, int | None]:

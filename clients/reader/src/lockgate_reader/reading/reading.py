@@ -166,24 +166,26 @@ class RunningReader:
         """Whether the next record must wait: for a turn, or since the lease has ended."""
         return self.attention or self.lease_s() >= self.orders.until
 
-    def more(self) -> Piece | None:
-        """Records that may go out along with the last piece, without a wait; None where there are
-        none, or a turn is due.
+    def more(self, most: int) -> Piece | None:
+        """Records that may go out along with the last piece, `most` at once, without a wait; None
+        where there are none, or a turn is due.
         """
         if self.due:
             return None
-        piece = self.next_piece()
+        piece = self.next_piece(most)
         if piece is None and not self.ended:
             self._take(self.client.fetch(CHUNK, 0))
-            piece = self.next_piece()
+            piece = self.next_piece(most)
         return piece
 
-    def next_piece(self) -> Piece | None:
-        """The records to go out next; None where the reader has to wait, or has ended."""
+    def next_piece(self, most: int = MAX) -> Piece | None:
+        """The records to go out next, `most` at once; None where the reader has to wait, or has
+        ended.
+        """
         if self.ended or self.lease_s() >= self.orders.until:
             return None
         while self.operator.mode is OperatingMode.READING:
-            found = self.queue.next_piece(self.ceiling, self._size.most)
+            found = self.queue.next_piece(self.ceiling, min(most, self._size.most))
             if isinstance(found, Piece):
                 return found
             if found is not None:
@@ -321,11 +323,12 @@ class RunningReader:
         """
         awake = [split for split in self.reader.splits.values() if split.name not in self.operator.splits.idle]
         known = bool(awake) and all(split.next_time is not None for split in awake)
+        stands = bool(awake) and all(split.paused for split in awake)
         watermark, drift = self.operator.watermark.latest, self.options.max_drift_ms
         ceiling = min(own_ceiling(watermark, drift, known, self.queue.lowest_kept_back), self.orders.ceiling)
         # A split that comes from further behind lowers the group's ceiling, and not the operator's
         # watermark. The operator is not to wait while there is something to read below the ceiling.
-        for_operator = ceiling if known else max(ceiling, watermark)
+        for_operator = ceiling if stands else max(ceiling, watermark)
         if (ceiling, for_operator) != (self.ceiling, self.operator.max_desired_watermark):
             self.ceiling = ceiling
             self.operator.handle_event(WatermarkAlignmentEvent(for_operator))

@@ -11,6 +11,7 @@ from functools import partial
 from secrets import token_hex
 
 from lockgate.enumerator.model import Enumerator
+from lockgate.enumerator.replaced import without_replaced
 from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
 from lockgate.group import commands, source_pauses
 from lockgate.group.expiry import Expiry, expired_readers, has_expired, without_readers
@@ -239,7 +240,11 @@ class Coordinator:
             committed = await self._queue.submit(name, Reports([(source, report)]))
             for refusal in committed.refusals.values():
                 raise refusal
-        return await self.enumerators.exchange(committed, source, subtask, event)
+        answer = await self.enumerators.exchange(committed, source, subtask, event)
+        # Where nothing is added its reports have all of its splits.
+        if not answer.add_splits and (gone := await self.enumerators.replaced(committed.group, source)):
+            await self._change(name, lambda group, _: without_replaced(group, gone))
+        return answer
 
     async def put_list(self, name: str, source: str, found: DiscoveredSplits) -> Listed:
         """An operator's list of a source's splits."""

@@ -19,7 +19,10 @@ from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.discovery import with_static_list
 from lockgate.enumerator.leases import after_leaps
 from lockgate.enumerator.model import Enumerator
+from lockgate.enumerator.replaced import is_replaced, lost_readers
 from lockgate.errors import UnknownSource
+from lockgate.group.group import Group
+from lockgate.group.readers import ReaderKey
 from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.commit_queue import ATTEMPTS, Committed
@@ -94,6 +97,12 @@ class Enumerators:
             source_events=wish.source_events,
             assigning_in_ms=wish.assigning_in_ms,
         )
+
+    async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
+        """The lost readers of the source that hold the group, and whose splits others have."""
+        lost = lost_readers(group, source)
+        enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
+        return [key for key in lost if enumerator is not None and is_replaced(enumerator, key[1])]
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int) -> None:
         """The reader has left the group: what it held is free at once."""

@@ -1,0 +1,47 @@
+"""Readers that others have replaced: under `on_lost_reader: hold` they hold the group no longer.
+
+A lost reader holds its group under `hold`, since nobody else reads what it had not read. That is so
+for a Spark query. The splits that an enumerator has given go to the other readers of the source
+when the lease is over, and these report where the splits are. The lost reader would hold the group
+for ever: a process that is started in its place takes a number that nobody has, mostly another one.
+
+So a lost reader leaves the group as soon as each split that it had is in the hands of a reader that
+lives. As long as one waits for a reader, the lost one holds the group, as it should.
+
+Flink has no such state: a lost subtask is restarted under its own number, or its job fails. Used by
+the coordinator.
+"""
+
+from collections.abc import Iterable
+
+from lockgate.enumerator.model import Enumerator
+from lockgate.group.commands import evict
+from lockgate.group.group import Group
+from lockgate.group.readers import ReaderKey
+from lockgate.watermark import MAX
+from lockgate.wire.events import OnLostReader
+
+
+def lost_readers(group: Group, source: str) -> list[ReaderKey]:
+    """The lost readers of this source that hold the group. O(lost readers)."""
+    if group.config.on_lost_reader is not OnLostReader.HOLD:
+        return []
+    return [key for key in group.readers.lost_below(MAX) if key[0] == source]
+
+
+def is_replaced(enumerator: Enumerator, subtask: int) -> bool:
+    """Whether nothing that this subtask had is its own, or waits for a reader. After a loss nobody
+    knows that of a split that waits for its first reader.
+    """
+    holds = any(id[0] == subtask for id in enumerator.readers)
+    waiting = (split.last for split in enumerator.free.values())
+    return enumerator.listed and not holds and all(last not in (subtask, None) for last in waiting)
+
+
+def without_replaced(group: Group, replaced: Iterable[ReaderKey]) -> Group:
+    """The group without these readers, but for those that have come back meanwhile."""
+    for key in replaced:
+        reader = group.readers.get(key)
+        if reader is not None and reader.lost:
+            group = evict(group, *key)
+    return group

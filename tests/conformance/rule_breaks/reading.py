@@ -1,0 +1,175 @@
+"""Rules of the Python reader: its lease, what it holds, what it reports, how far it reads."""
+
+from functools import partial
+
+from rule_breaks.breaking import Break
+
+Reader = partial(Break, package="lockgate_reader")
+
+LEASE = ("test_split_lease.py",)
+HOLDINGS = ("test_split_holdings.py",)
+STANDING = ("test_reader_standing.py",)
+CEILING = ("test_reader_ceiling.py",)
+GROUP = ("test_readers_and_a_coordinator.py",)
+BEGINS = ("test_where_a_reader_begins.py",)
+
+LEASES: tuple[Break, ...] = (
+    Reader(
+        "a reader's lease is shorter than the coordinator's by what clocks differ",
+        "group/fencing.py",
+        "lease_ms / 1000 * (1 - self.rate_error)",
+        "lease_ms / 1000",
+        LEASE,
+    ),
+    Reader(
+        "a reader's lease is counted from when the exchange was sent",
+        "group/fencing.py",
+        "return SplitLease(sent_at + lease_ms",
+        "return SplitLease(now + lease_ms",
+        LEASE,
+    ),
+    Reader(
+        "a lease that is over begins again only by what was sent since",
+        "group/fencing.py",
+        "not (settled and sent_at >= self.until)",
+        "not settled",
+        LEASE,
+    ),
+    Reader(
+        "a coordinator that waits for survivors begins no lease again",
+        "group/fencing.py",
+        "not (settled and sent_at >= self.until)",
+        "not sent_at >= self.until",
+        LEASE,
+    ),
+    Reader(
+        "the exchange that was sent last rules the lease",
+        "group/fencing.py",
+        "if sent_at < self.sent_at or (",
+        "if (",
+        LEASE,
+    ),
+)
+
+HOLDING: tuple[Break, ...] = (
+    Reader(
+        "a split that an answer stops is dropped",
+        "group/holdings.py",
+        "del kept[stopped.split]",
+        "pass",
+        HOLDINGS,
+    ),
+    Reader(
+        "what is said of an older assignment is not this reader's",
+        "group/holdings.py",
+        "return own is not None and own.number == held.number",
+        "return own is not None",
+        HOLDINGS,
+    ),
+    Reader(
+        "a split that is to go before it was opened is given back",
+        "group/holdings.py",
+        "given_back=(*_on_the_wire(self._leaving_back(said)), *self._unopened()),",
+        "given_back=_on_the_wire(self._leaving_back(said)),",
+        HOLDINGS,
+    ),
+    Reader(
+        "while the coordinator waits for survivors nothing is lost that was not named",
+        "group/holdings.py",
+        "if answer.assigning_in_ms:",
+        "if False:",
+        HOLDINGS,
+    ),
+    Reader(
+        "a split at the latest record waits until its offset is known",
+        "group/holdings.py",
+        "if each.split.starting_offset == LATEST_OFFSET)",
+        "if each.number < 0)",
+        HOLDINGS,
+    ),
+    Reader(
+        "a position that its program went back to is a restored one",
+        "group/holdings.py",
+        "return 0 <= held.split.starting_offset < own.split.starting_offset",
+        "return False",
+        HOLDINGS,
+    ),
+    Reader(
+        "a source event comes once",
+        "group/holdings.py",
+        "if event.number > self._events_seen:",
+        "if event.number > 0:",
+        HOLDINGS,
+    ),
+    Reader(
+        "a source event is sent until it was answered",
+        "group/holdings.py",
+        "self._outgoing = [event for event in self._outgoing if event.id not in taken]",
+        "self._outgoing = []",
+        HOLDINGS,
+    ),
+)
+
+REPORTING: tuple[Break, ...] = (
+    Reader(
+        "a reader is where its lowest split is",
+        "group/standing.py",
+        "lowest = min(shown)",
+        "lowest = max(shown)",
+        STANDING,
+    ),
+    Reader(
+        "a reader that has not seen all its splits offers no reach",
+        "group/standing.py",
+        "offers = joint and len(shown) == len(holding) and",
+        "offers = joint and",
+        STANDING,
+    ),
+    Reader(
+        "a split behind a gap is where its next record is",
+        "group/standing.py",
+        "max(split.watermark, add(split.next_time, -1 - disorder))",
+        "split.watermark",
+        STANDING,
+    ),
+    Reader(
+        "nothing goes out before the first watermark",
+        "reading/ceiling.py",
+        "found = MIN if watermark == MIN else max_desired_watermark(watermark, max_drift_ms)",
+        "found = max_desired_watermark(max(watermark, 0), max_drift_ms)",
+        CEILING,
+    ),
+    Reader(
+        "where there is something to read, something may be read",
+        "reading/ceiling.py",
+        "return max(found, lowest_kept_back)",
+        "return found",
+        CEILING,
+    ),
+)
+
+LIFE: tuple[Break, ...] = (
+    Reader(
+        "a reader that leaves gives its splits back",
+        "group/joined.py",
+        "        self._say_farewell(said)\n",
+        "",
+        GROUP,
+    ),
+    Reader(
+        "a batch on which the program failed has not gone out",
+        "reading/holding.py",
+        "            split.position = position\n",
+        "            pass\n",
+        GROUP,
+    ),
+    Reader(
+        "a partition without a record from then on begins at its end",
+        "kafka/client.py",
+        "offset if offset >= 0 else ends[key]",
+        "max(offset, 0)",
+        BEGINS,
+    ),
+)
+
+READING = (*LEASES, *HOLDING, *REPORTING, *LIFE)

@@ -1,0 +1,67 @@
+"""When a lost reader no longer holds its group under `hold`: its splits are in other hands."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.enumerator.fleet import CONFIG
+from core.enumerator.test_exchanges import settled
+from lockgate.enumerator.replaced import is_replaced, lost_readers, without_replaced
+from lockgate.group.commands import register, report
+from lockgate.group.group import Group, create
+from lockgate.group.leases import after_leases
+from lockgate.wire.events import OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+
+NOW = 1_000_000
+HOLD = replace(CONFIG, on_lost_reader=OnLostReader.HOLD)
+
+
+def reported(group: Group, source: str, subtask: int, now_ms: int) -> Group:
+    if (source, subtask) not in group.readers:
+        group = register(group, source, ReaderRegistrationEvent(subtask=subtask), now_ms)
+    event = ReportedWatermarkEvent(subtask=subtask, epoch=group.readers[source, subtask].epoch, watermark=5)
+    return report(group, source, event, now_ms)
+
+
+@pytest.fixture
+def group() -> Group:
+    """Readers 0 and 1 of s, and 1 of t. Those with the number 1 are lost."""
+    group = create("g", HOLD, NOW)
+    for source, subtask in (("s", 0), ("s", 1), ("t", 1)):
+        group = reported(group, source, subtask, NOW)
+    for since in range(0, HOLD.lease_ms, 100):  # a silence of all would lengthen the leases
+        group = reported(group, "s", 0, NOW + since)
+    return after_leases(group, NOW + HOLD.lease_ms)
+
+
+def test_the_lost_readers_of_the_source_alone_are_asked_for_and_only_under_hold(group: Group) -> None:
+    assert lost_readers(group, "s") == [("s", 1)]
+    assert lost_readers(replace(group, config=CONFIG), "s") == []
+
+
+def test_a_reader_is_replaced_once_others_have_all_that_it_had() -> None:
+    fleet = settled(partitions=4, readers=2)
+    assert not is_replaced(fleet.enumerator, 1), "its splits are its own"
+    fleet.processes = fleet.processes[:1]
+    for _ in range(2 * CONFIG.lease_ms // 100):
+        fleet.exchange(fleet.processes[0])
+        fleet.now += 100
+    assert is_replaced(fleet.enumerator, 1)
+
+
+def test_a_split_that_waits_for_a_reader_keeps_its_last_one_in_the_group() -> None:
+    fleet = settled(partitions=4, readers=2)
+    fleet.processes[0].capacity = 0
+    fleet.processes = fleet.processes[:1]
+    for _ in range(2 * CONFIG.lease_ms // 100):
+        fleet.exchange(fleet.processes[0])
+        fleet.now += 100
+    assert len(fleet.enumerator.free) == 4
+    assert not is_replaced(fleet.enumerator, 1)
+    assert not is_replaced(replace(fleet.enumerator, free={}, listed=False), 1), "after a loss nobody knows"
+
+
+def test_a_replaced_reader_leaves_unless_it_has_come_back(group: Group) -> None:
+    assert ("s", 1) not in without_replaced(group, [("s", 1)]).readers
+    back = reported(group, "s", 1, NOW + HOLD.lease_ms)
+    assert without_replaced(back, [("s", 1), ("s", 9)]) is back

@@ -1,0 +1,133 @@
+"""A reader, a real Kafka, a real coordinator: how it waits, leaves, is fenced, and what it says."""
+
+from collections.abc import Callable, Iterator
+from threading import Event
+
+import httpx
+import pytest
+
+from lockgate_reader import ReaderMode
+from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.kafka import KafkaBroker
+from support.answers import wait_for
+from support.http_readers import HttpReader
+from support.services import Service, make_group, positions_of, splits_of
+
+T0 = 1_767_225_600_000
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with CoordinatorProcess() as coordinator:
+        yield coordinator.url
+
+
+def filled(kafka: KafkaBroker, topic: str, partitions: int, each: int) -> None:
+    topics.create(kafka.bootstrap, topic, partitions)
+    topics.produce(
+        kafka.bootstrap, topic, [(p, T0 + n * 1_000, None, b"%d" % n) for n in range(each) for p in range(partitions)]
+    )
+
+
+def everything(partitions: int, each: int) -> list[tuple[int, int]]:
+    return [(partition, offset) for partition in range(partitions) for offset in range(each)]
+
+
+def slowly(pause_s: float, until: Event) -> Callable[[object], object]:
+    """Work on a record, until the event is set: then there is none."""
+    return lambda record: until.wait(pause_s)
+
+
+def test_a_reader_waits_for_alignment_with_one_that_comes_from_far_behind(
+    kafka: KafkaBroker, topic: str, url: str
+) -> None:
+    filled(kafka, topic, 2, 3_000)
+    make_group(url, topic)
+    in_haste = Event()
+    with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
+        wait_for(lambda: len(service.seen) > 30)
+        behind = HttpReader(url, topic, "behind")
+        behind.report(T0 - 3_600_000)
+        wait_for(lambda: service.status.mode is ReaderMode.WAITING_FOR_ALIGNMENT)
+        assert service.status.waits_for == "reader behind/0"
+        assert len(service.seen) < 6_000
+        in_haste.set()
+        behind.report(T0 + 86_400_000)
+        wait_for(lambda: len(service.seen) == 6_000)
+    assert sorted(service.seen) == everything(2, 3_000)
+
+
+def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its_program(
+    kafka: KafkaBroker, topic: str, url: str
+) -> None:
+    filled(kafka, topic, 2, 2_000)
+    make_group(url, topic, lease_ms=3_000)
+    in_haste = Event()
+    with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
+        wait_for(lambda: len(service.seen) > 10)
+        HttpReader(url, topic, "enrich", 0, owner="somebody else", takeover=True)
+        wait_for(lambda: [each["subtask"] for each in splits_of(url, topic)["readers"] if not each["fenced"]] == [1])
+        in_haste.set()
+        httpx.delete(f"{url}/v1/groups/{topic}/sources/enrich/readers/0?force=true", timeout=60).raise_for_status()
+        wait_for(lambda: set(service.seen) == set(everything(2, 2_000)))
+    assert service.failed is None
+
+
+def test_source_events_go_both_ways(kafka: KafkaBroker, topic: str, url: str) -> None:
+    filled(kafka, topic, 1, 500)
+    make_group(url, topic)
+    came: list[object] = []
+    over = Event()
+    with Service(kafka, topic, url, topic, work=slowly(0.02, over), on_source_event=came.append) as service:
+        wait_for(lambda: service.seen)
+        path = f"{url}/v1/groups/{topic}/sources/enrich/events"
+        httpx.post(path, json={"event": {"do": "flush"}, "id": "1"}, timeout=60).raise_for_status()
+        wait_for(lambda: came == [{"do": "flush"}])
+        service.consumer.send_source_event({"lag": 5})
+        wait_for(lambda: splits_of(url, topic)["enumerator"]["source_events"])
+        over.set()
+    assert [each["event"] for each in splits_of(url, topic)["enumerator"]["source_events"]] == [{"lag": 5}]
+    assert came == [{"do": "flush"}], "once"
+
+
+def test_a_batch_on_which_the_program_failed_is_given_back_unread(kafka: KafkaBroker, topic: str, url: str) -> None:
+    filled(kafka, topic, 1, 60)
+    make_group(url, topic)
+    failing = Service(kafka, topic, url, topic).consumer
+    worked_on = 0
+
+    def program() -> None:
+        nonlocal worked_on
+        with failing:
+            for count, batch in enumerate(failing.batches(10)):
+                assert count < 2
+                worked_on += batch.num_rows
+
+    with pytest.raises(AssertionError):
+        program()
+    assert positions_of(url, topic) == {f"{topic}-0": worked_on}
+    with Service(kafka, topic, url, topic) as other:
+        wait_for(lambda: other.seen[-1:] == [(0, 59)])
+    assert other.seen == [(0, offset) for offset in range(worked_on, 60)]
+
+
+def test_a_bounded_split_whose_last_batch_failed_is_not_finished(kafka: KafkaBroker, topic: str, url: str) -> None:
+    filled(kafka, topic, 1, 5)
+    make_group(url, topic)
+    failing = Service(kafka, topic, url, topic, ending_offsets="latest").consumer
+
+    def program() -> None:
+        with failing:
+            for batch in failing.batches(50):
+                assert batch["offset"].to_pylist()[-1] < 4
+
+    with pytest.raises(AssertionError):
+        program()
+    assert splits_of(url, topic)["enumerator"]["finished"] == 0
+    assert positions_of(url, topic)[f"{topic}-0"] < 5
+    with Service(kafka, topic, url, topic, ending_offsets="latest") as other:
+        wait_for(lambda: other.ended)
+    assert other.seen[-1] == (0, 4)
