@@ -3,10 +3,12 @@
 
 Each gets a virtual environment of its own below build/versions, with that PySpark and else the
 versions of constraints/dev.txt. It gets the Kafka connector that can be had for it, and runs the
-part of the suite that leans on Spark's internals. Where no connector can be had, what needs none
+part of the suite that leans on Spark's internals. The jar for Spark's servers is the one that is
+released: made with the Spark of constraints/dev.txt. Where no connector can be had, what needs none
 runs instead, and the table says so. Ends with 1 when something failed.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
+
+from lockgate_testbed import server_jar
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 BUILD = CHECKOUT / "build" / "versions"
@@ -51,6 +55,8 @@ SAMPLE = {
         "batch_that_failed",
         "made_of_a_batch",
     ),
+    "spark_server/test_over_connect.py": ("every_way_to_ask", "sees_its_plan"),
+    "environments/test_jobs_anywhere.py": ("an_aligned_job_loses_no_row",),
     "spark/test_refusals.py": (),
     "spark/jvm/test_failures.py": (),
     "spark/jvm/test_zone.py": (),
@@ -104,10 +110,16 @@ def on(spark: str) -> Outcome:
     print(f"Spark {spark}: {_said(spark, connector)}; running …", flush=True)
     report, log = BUILD / f"{spark}.xml", BUILD / f"{spark}.log"
     report.unlink(missing_ok=True)
+    jar = {server_jar.MADE: str(server_jar.server_jar(BUILD))}
     chosen = NEEDS_NO_CONNECTOR if connector is None else _sample()
     with log.open("w") as out:
         subprocess.run(
-            [python, "-m", "pytest", f"--junitxml={report}", *chosen], cwd=CHECKOUT, stdout=out, stderr=out, check=False
+            [python, "-m", "pytest", f"--junitxml={report}", *chosen],
+            cwd=CHECKOUT,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, **jar},
+            check=False,
         )
     return _read(spark, connector, report, time.monotonic() - began)
 

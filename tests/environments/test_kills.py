@@ -6,16 +6,20 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from lockgate_testbed import topics
+from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.process import Child
+from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from lockgate_testbed.spark_connect import ConnectServer
 from support.answers import wait_for
 from support.environments import PATIENCE_S, Environment, OverConnect, finished
 from support.exact_sink import all_rows
 from support.hosts import MARK, hosts, kill_host
+from support.http_readers import HttpReader
 from support.stream_jobs import StreamJob, apart
 
 pytestmark = pytest.mark.long
@@ -24,6 +28,8 @@ SEED = int(os.environ.get("LOCKGATE_KILL_SEED", str(random.randrange(2**32))))
 DRIVERS = 4
 HOSTS = int(os.environ.get("LOCKGATE_KILLS", "20"))
 BATCHES_A_KILL = 6
+OF_SEVERAL = max(1, HOSTS // 4)
+GROUP = {"max_drift_ms": 6 * HOUR_MS, "catch_up": "joint", "lease_ms": 600_000, "expected_sources": ["two", "peer"]}
 
 
 @pytest.fixture
@@ -57,19 +63,45 @@ def test_a_host_that_is_killed_twenty_times_loses_and_doubles_no_row(
     budget = spec.records // (BATCHES_A_KILL * HOSTS)
     job = StreamJob("host", kafka.bootstrap, topic, tmp_path / "job", budget).aligned()
     running = OverConnect(marked).start(job)
-    for turn in range(HOSTS):
-        before = planned(job)
-        wait_for(lambda: not running.alive or (planned(job) > before and hosts(str(tmp_path))), PATIENCE_S)  # noqa: B023
-        waited = later(chance, 1.0)
-        assert running.alive, running.output()
-        print(
-            f"kill {turn + 1} of host {kill_host(str(tmp_path))}, {waited:.3f} s after plan {planned(job)}", flush=True
-        )
+    kill_hosts(running, job, str(tmp_path), chance, HOSTS)
 
     finished(running)
 
     assert job.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
     assert max(apart(spec, ends) for ends in job.batches_planned) == 0
+
+
+def kill_hosts(running: Child, job: StreamJob, mark: str, chance: random.Random, times: int) -> None:
+    """So many hosts, one after the other, each at a random moment after another plan."""
+    for turn in range(times):
+        before = planned(job)
+        wait_for(lambda: not running.alive or (planned(job) > before and hosts(mark)), PATIENCE_S)  # noqa: B023
+        waited = later(chance, 1.0)
+        assert running.alive, running.output()
+        print(f"kill {turn + 1} of host {kill_host(mark)}, {waited:.3f} s after plan {planned(job)}", flush=True)
+
+
+def test_a_host_killed_amid_a_query_of_two_sources_in_a_group_loses_no_row_and_the_group_goes_on(
+    marked: ConnectServer, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    print(f"LOCKGATE_KILL_SEED={SEED}")
+    chance, spec = random.Random(SEED), skewed(kafka, topic)
+    other = skewed(kafka, f"{topic}-too")
+    budget = spec.records // (BATCHES_A_KILL * OF_SEVERAL)
+    job = StreamJob("two", kafka.bootstrap, topic, tmp_path / "job", budget, also=other.name)
+    with CoordinatorProcess() as coordinator:
+        httpx.put(f"{coordinator.url}/v1/groups/pair", json=GROUP).raise_for_status()
+        peer = HttpReader(coordinator.url, "pair", "peer")
+        peer.report(spec.t0_ms + 48 * HOUR_MS)
+        aligned = job.aligned(**{"coordinator.url": coordinator.url, "coordinator.group": "pair"})
+        running = OverConnect(marked).start(aligned)
+        kill_hosts(running, aligned, str(tmp_path), chance, OF_SEVERAL)
+        finished(running)
+        state = httpx.get(f"{coordinator.url}/v1/groups/pair").raise_for_status().json()
+
+    twice = {row: 2 * count for row, count in all_rows(spec.counts()).items()}
+    assert aligned.rows == twice, f"with LOCKGATE_KILL_SEED={SEED}"
+    assert {one["source"] for one in state["sources"]} == {"peer", "two"}
 
 
 def test_a_connect_server_killed_at_random_loses_and_doubles_no_row_and_leaves_no_host(

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
+
+import pytest
 
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
@@ -66,6 +69,27 @@ def test_a_python_without_the_package_is_an_error_that_says_what_to_install_and_
 
     assert f"{bare} (from spark.lockgate.python) on the driver's machine has no lockgate_spark" in said
     assert f"run `{bare} -m pip install lockgate-spark==" in said
+
+
+@pytest.mark.long
+def test_a_host_that_dies_while_it_looks_at_a_stream_is_followed_by_another_and_its_log_is_in_the_driver_s(
+    server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nexec {sys.executable} {PROGRAMS / 'host_that_dies.py'}\n")
+    python.chmod(0o755)
+    conf = {"spark.lockgate.python": str(python), "spark.python.authenticate.socketTimeout": "180s"}
+    marker = {"LOCKGATE_TEST_MARKER": str(tmp_path / "asked")}
+    with ConnectServer(jars=[server_jar], conf=conf, env=marker) as mortal:
+        program = (PROGRAMS / "host_dies.py", tmp_path, kafka.bootstrap, skewed.name)
+        said = client("client", tmp_path / "log", *program, server=mortal).wait(PATIENCE_S).splitlines()[-1]
+        logged = mortal.log.read_text()
+
+    assert said == f'{{"counted": {sum(skewed.counts())}, "dropped": 0}}'
+    assert "ERROR lockgate: the first host was asked" in logged
+    assert "ERROR lockgate: and says it in two lines" in logged
+    assert "ERROR lockgate: the second host was asked" in logged
+    assert "an information" not in logged
 
 
 def asks_once(kafka: KafkaBroker, skewed: SkewedTopic, folder: Path) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 
 Said = Callable[..., Any]
 
@@ -54,3 +54,16 @@ def test_a_foreach_batch_function_sees_its_plan_and_a_client_the_status(said: Sa
     assert {limit for _, _, limit in found["views"]} == {"budget", "end"}
     assert (found["state"], found["splits"], found["ended"]) == ("done", len(skewed.counts()), "ended")
     assert found["stopped well"]
+
+
+@pytest.mark.long
+def test_several_streams_are_planned_together_and_a_batch_knows_its_slice(said: Said, skewed: SkewedTopic) -> None:
+    found = said("several", skewed.name)
+
+    starts, ends = ([each[place] for each in found] for place in (0, 1))
+    assert starts == [skewed.t0_ms, *ends[:-1]]
+    assert ends[-1] >= skewed.t0_ms + 24 * HOUR_MS
+    assert all((end - skewed.t0_ms) % (3 * HOUR_MS) == 0 for end in ends[:-1])
+    assert len(found) >= 3
+    assert all(sources == [0, 1] and rows == inside for _, _, _, sources, rows, inside in found)
+    assert sum(rows for *_, rows, _ in found) == 2 * sum(skewed.counts())

@@ -19,7 +19,9 @@ def main(settings: dict[str, str]) -> None:
     spark = SparkSession.builder.getOrCreate()
     for key, value in below("conf.", settings).items():
         spark.conf.set(key, value)
-    stream = spark.readStream.format(settings.get("format", "kafka")).options(**below("option.", settings)).load()
+    stream = read(spark, settings)
+    if "also" in settings:
+        stream = stream.union(read(spark, {**settings, "option.subscribe": settings["also"]}))
     made = counted(stream, settings) if settings["windows"] == "true" else stream.select("partition", "offset")
     writer = made.writeStream.queryName(settings["name"]).format("json").option("path", settings["out"])
     writer = writer.option("checkpointLocation", settings["checkpoint"])
@@ -28,6 +30,10 @@ def main(settings: dict[str, str]) -> None:
     print("started", flush=True)
     follow(query, batches)
     print("finished", flush=True)
+
+
+def read(spark: SparkSession, settings: dict[str, str]) -> DataFrame:
+    return spark.readStream.format(settings.get("format", "kafka")).options(**below("option.", settings)).load()
 
 
 def counted(stream: DataFrame, settings: dict[str, str]) -> DataFrame:

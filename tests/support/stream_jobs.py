@@ -22,7 +22,8 @@ class StreamJob:
     """`folder`: for checkpoint and output. `options`: of the Kafka source; `conf`: of the session.
     `windows`: it counts by hour of `time`, a column or Spark SQL, and drops what is later than
     `delay`; else it writes (partition, offset) of each record. `batches`: it is stopped after so
-    many of this run; else it ends with the topic. `per_second`: records that its sink takes.
+    many of this run; else it ends with the topic. `also`: a topic for a second source, in Python
+    alone.
     """
 
     name: str
@@ -36,11 +37,13 @@ class StreamJob:
     time: str = "timestamp"
     delay: str = "10 minutes"
     batches: int | None = None
+    also: str | None = None
 
     def arguments(self) -> list[str]:
         """KEY=VALUE…, as the programs take them."""
         plain = {"name": self.name, "time": self.time, "delay": self.delay, "batches": self.batches or 0}
         plain |= {"windows": str(self.windows).lower(), "checkpoint": self.checkpoint, "out": self.out}
+        plain |= {} if self.also is None else {"also": self.also}
         options = {"kafka.bootstrap.servers": self.bootstrap, "subscribe": self.topic, "startingOffsets": "earliest"}
         options |= {"maxOffsetsPerTrigger": str(self.budget), **self.options}
         told = {f"option.{key}": value for key, value in options.items()}

@@ -1,5 +1,7 @@
 """The jar of `clients/spark-server`, made of the sources of this checkout."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,14 +9,20 @@ from pathlib import Path
 from lockgate_testbed import jars
 from lockgate_testbed.errors import JdkMissing
 
+MADE = "LOCKGATE_SERVER_JAR"
+"""A jar that is made already, such as with the jars of another Spark."""
+
 
 def server_jar(folder: Path) -> Path:
-    """The jar, made anew in this folder as `make jar` makes it. Raises `JdkMissing` with the
-    complaint of what makes it.
+    """The jar, made anew in this folder as `make jar` makes it, or a copy of the one that
+    `LOCKGATE_SERVER_JAR` names. Raises `JdkMissing` with the complaint of what makes it.
     """
+    made = os.environ.get(MADE)
+    if made:
+        return Path(shutil.copy(made, folder))
     script = jars.CHECKOUT / "release" / "jar.py"
     done = subprocess.run([sys.executable, str(script), str(folder)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise JdkMissing(f"{script} failed: {done.stdout}{done.stderr}")
-    (made,) = folder.glob("lockgate-spark-server-*.jar")
-    return made
+    (built,) = folder.glob("lockgate-spark-server-*.jar")
+    return built

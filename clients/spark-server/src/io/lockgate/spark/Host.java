@@ -7,6 +7,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.apache.spark.SparkEnv;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import py4j.Py4JException;
 
 /** The one Python process beside this driver that plans, started when it is first needed, and again after it has died. */
 final class Host {
@@ -18,13 +19,14 @@ final class Host {
     });
     private static final Logger LOG = LoggerFactory.getLogger("lockgate");
     private static final long LONGEST_PAUSE_MS = 30_000;
+    private static final int TRIES = 5;
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static volatile HostProcess process;
 
     private Host() {
     }
 
-    /** What the host answers; may be called in any thread. Throws its error as one sentence. */
+    /** What the host answers; may be called in any thread. Where it dies, the next one is asked. Throws its error as one sentence. */
     static Object ask(String method, Object... arguments) {
         Object answer;
         // by which py4j finds classes: those that a client has uploaded are its own session's
@@ -32,7 +34,7 @@ final class Host {
         try {
             answer = CALLERS.submit(() -> {
                 Thread.currentThread().setContextClassLoader(loader);
-                return running().answers().apply(method, arguments);
+                return answer(method, arguments);
             }).get();
         } catch (ExecutionException thrown) {
             Throwable cause = thrown.getCause();
@@ -45,6 +47,24 @@ final class Host {
             throw new StandIn.AlignmentError((String) answer, null);
         }
         return answer;
+    }
+
+    private static Object answer(String method, Object[] arguments) {
+        for (int deaths = 1; ; deaths++) {
+            HostProcess now = running();
+            try {
+                return now.answers().apply(method, arguments);
+            } catch (Py4JException thrown) {
+                if (!now.hasEndedWith(thrown)) {
+                    throw thrown;
+                }
+                if (deaths == TRIES) {
+                    throw new StandIn.AlignmentError("the Python process beside the driver has died " + TRIES
+                        + " times while it looked at a stream: the driver's log has what it said last", thrown);
+                }
+                LOG.warn("the Python process beside the driver has died while it looked at a stream: another one is asked");
+            }
+        }
     }
 
     /** A host that runs, perhaps started by this call. An interrupt ends the wait. */
