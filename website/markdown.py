@@ -2,8 +2,8 @@
 
 A forge reads GitHub's Markdown, Zensical reads Python-Markdown. They differ where this module acts:
 a list, a table and a block of code need an empty line before them, what is nested is four blanks
-further in, and a bar in a code span of a table is written without a backslash. The comments that tell tests about blocks are left out. Links get the paths of
-the site.
+further in, and a bar in a code span of a table is written without a backslash. The comments that
+tell tests about blocks are left out. Links get the paths of the site.
 """
 
 import re
