@@ -75,22 +75,26 @@ def _revoke(work: Work, reader: ReaderId, surplus: int) -> None:
 def _deal(
     work: Work, free: list[str], living: dict[int, int], room: dict[int, int], capacities: dict[int, int]
 ) -> None:
-    others = list[tuple[str, int, str]]()
+    dealt: dict[int, list[str]] = {subtask: [] for subtask in living}
+    others = list[str]()
     for id in free:
-        each = work.free[id]
-        if each.last is not None and room.get(each.last, 0) > 0:
-            room[each.last] -= 1
-            work.assign((each.last, living[each.last]), id)
+        last = work.free[id].last
+        if last is not None and room.get(last, 0) > 0:
+            room[last] -= 1
+            dealt[last].append(id)
         else:
-            others.append((each.split.topic, each.split.partition, id))
-    others.sort()
+            others.append(id)
+    others.sort(key=lambda id: work.free[id].split.partition)
+    others.sort(key=lambda id: work.free[id].split.topic)  # and of one topic by partition, still
     emptiest = [(-left / capacities[subtask], subtask) for subtask, left in room.items() if left > 0]
     heapify(emptiest)
-    for _, _, id in others:
-        _, subtask = emptiest[0]
-        work.assign((subtask, living[subtask]), id)
-        room[subtask] -= 1
-        if room[subtask] > 0:
-            heapreplace(emptiest, (-room[subtask] / capacities[subtask], subtask))
+    for id in others:
+        subtask = emptiest[0][1]
+        dealt[subtask].append(id)
+        left = room[subtask] = room[subtask] - 1
+        if left:
+            heapreplace(emptiest, (-left / capacities[subtask], subtask))
         else:
             heappop(emptiest)
+    for subtask, ids in dealt.items():
+        work.assign((subtask, living[subtask]), ids)

@@ -5,7 +5,7 @@ places. Only what is touched is copied, and what is not touched is the same obje
 store writes nothing of it. Used by the modules beside it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,10 +68,14 @@ class Work:
         self._moved |= was is None or was.number != held.number
         into[id] = held
 
-    def assign(self, reader: ReaderId, id: str) -> None:
-        """Gives a free split to a reader, under a new number."""
-        split = self.take_free(id).split
-        self.hold(reader, OwnedSplit(split=split, number=self.number(), since=self.now_ms), id)
+    def assign(self, reader: ReaderId, ids: Sequence[str]) -> None:
+        """Gives free splits to a reader, under a new number."""
+        if not ids:
+            return
+        self._moved = True
+        into, free, number, now_ms = self._opened(reader), self._opened_free(), self.number(), self.now_ms
+        for id in ids:
+            into[id] = OwnedSplit(split=free.pop(id).split, number=number, since=now_ms)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
         """Takes a split out of a reader's hands. The caller puts it elsewhere."""
