@@ -168,3 +168,8 @@ def test_a_consumer_closes_twice_and_reads_no_more(kafka: KafkaBroker, topic: st
     assert consumer.status().mode is ReaderMode.CLOSED
     with pytest.raises(WrongState, match="make a new one"):
         next(iter(consumer))
+
+
+def test_without_a_coordinator_there_is_nobody_to_send_an_event_to(topic: str, consumer_of: Consumers) -> None:
+    with pytest.raises(ConfigurationError, match=r"send_source_event\(\) needs a coordinator"):
+        consumer_of(topic).send_source_event({"lag": 5})

@@ -42,7 +42,6 @@ def verdicts(
     return [f"seed {seed}: {text}" for seed, verdict in found.items() for text in verdict.wrong]
 
 
-@pytest.mark.long
 def test_readers_keep_their_promises_through_twenty_short_schedules(kafka: KafkaBroker, tmp_path: Path) -> None:
     assert verdicts(kafka, tmp_path, TWENTY, at_once=7, span_s=1.5, records=40) == []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 SECONDS = {
     "test_demo.py": 120,
+    "test_seeded_schedules.py": 110,
     "test_what_a_query_is_told.py": 100,
     "test_queries_in_a_group.py": 100,
     "test_jobs_anywhere.py": 90,

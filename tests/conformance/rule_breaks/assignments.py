@@ -84,4 +84,25 @@ ASSIGNMENTS: tuple[Break, ...] = (
         "(-fractions[reader], reader)",
         ("test_shares.py",),
     ),
+    Break(
+        "a lost reader holds its group while a split that it had waits for a reader",
+        "enumerator/replaced.py",
+        "all(last not in (subtask, None) for last in waiting)",
+        "True",
+        ("test_replaced.py",),
+    ),
+    Break(
+        "a lost reader holds its group while its splits are its own",
+        "enumerator/replaced.py",
+        "enumerator.listed and not holds and",
+        "enumerator.listed and",
+        ("test_replaced.py",),
+    ),
+    Break(
+        "a lost reader that has come back stays in its group",
+        "enumerator/replaced.py",
+        "if reader is not None and reader.lost:",
+        "if reader is not None:",
+        ("test_replaced.py",),
+    ),
 )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lockgate.errors import InvalidMessage
+from lockgate.errors import InvalidMessage, InvalidValue
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.watermark import MAX
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
@@ -16,6 +16,7 @@ from lockgate.wire.split_codec import (
     SERIALIZER,
     answer_from_json,
     answer_to_json,
+    check_source_event,
     exchange_from_json,
     exchange_to_json,
     split_from_text,
@@ -140,3 +141,20 @@ def test_a_report_goes_along() -> None:
     exchange = SplitExchange(epoch=5, report=report)
 
     assert exchange_from_json(exchange_to_json(exchange), 0) == exchange
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        ([], "must be an object"),
+        ({"a": "x" * 4_096}, "must have 4,096 bytes at most as JSON"),
+        ({"a": object()}, "must be an object as JSON has them"),
+    ],
+)
+def test_a_source_event_that_no_coordinator_would_take_is_refused_before_it_is_sent(event: object, says: str) -> None:
+    with pytest.raises(InvalidValue, match=says):
+        check_source_event(event)
+
+
+def test_a_source_event_is_an_object_of_4096_bytes_at_most() -> None:
+    check_source_event({"a": "x" * (4_096 - len('{"a":""}'))})

@@ -25,10 +25,10 @@ def url() -> Iterator[str]:
         yield coordinator.url
 
 
-def filled(kafka: KafkaBroker, topic: str, partitions: int, each: int) -> None:
+def filled(kafka: KafkaBroker, topic: str, partitions: int, each: int, step_ms: int = 1_000) -> None:
     topics.create(kafka.bootstrap, topic, partitions)
     topics.produce(
-        kafka.bootstrap, topic, [(p, T0 + n * 1_000, None, b"%d" % n) for n in range(each) for p in range(partitions)]
+        kafka.bootstrap, topic, [(p, T0 + n * step_ms, None, b"%d" % n) for n in range(each) for p in range(partitions)]
     )
 
 
@@ -44,7 +44,7 @@ def slowly(pause_s: float, until: Event) -> Callable[[object], object]:
 def test_a_reader_waits_for_alignment_with_one_that_comes_from_far_behind(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
-    filled(kafka, topic, 2, 3_000)
+    filled(kafka, topic, 2, 3_000, step_ms=100)
     make_group(url, topic)
     in_haste = Event()
     with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
