@@ -74,6 +74,7 @@ def test_batches_have_the_records_as_columns(kafka: KafkaBroker, topic: str, con
     batches = list(consumer_of(topic, max_drift="20 seconds", ending_offsets="latest").batches(50))
     assert max(batch.num_rows for batch in batches) <= 50
     table = pa.Table.from_batches(batches)
+    assert max(batch.num_rows for batch in batches) == 50
     assert table.column_names == ["topic", "partition", "offset", "timestamp", "key", "value"]
     assert sorted(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)) == [
         (partition, offset) for partition in range(3) for offset in range(60)

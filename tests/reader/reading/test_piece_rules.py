@@ -1,5 +1,8 @@
 """The pure parts of reading: what goes out next, up to where, and when the timers fire."""
 
+from itertools import islice
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +12,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate_reader.reading.ceiling import own_ceiling
 from lockgate_reader.reading.fetched import FetchedRecords, credible
 from lockgate_reader.reading.piece_size import CHUNK, PieceSize
+from lockgate_reader.reading.pieces import GoingOut
 from lockgate_reader.reading.queue import Piece, SplitQueue
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.timers import ReaderTime
@@ -60,10 +64,37 @@ def test_under_a_rising_ceiling_everything_goes_out_once_in_order_and_nothing_ab
     assert list(out.values()) == splits
 
 
+def piece_of(count: int, at: int = 0) -> Piece:
+    fetched = records(list(range(at + count)))
+    fetched.at = at
+    return Piece(OpenSplit(KafkaPartitionSplit("t", 0), 1, 0, None), fetched, at + count)
+
+
+@given(st.integers(1, 6), st.integers(0, 3), st.integers(0, 7))
+def test_what_was_taken_of_a_piece_is_counted_and_what_was_called_back_does_not_go_out(
+    count: int, at: int, taken: int
+) -> None:
+    going = GoingOut(piece_of(count, at), inf, lambda: 0.0)
+    out = [record.offset() for record in islice(going.records, taken)]
+    assert out == list(range(at, at + min(count, taken)))
+    assert going.count == len(out)
+    going.call_back()
+    assert list(going.records) == []
+    assert len(going.piece.messages) == count
+
+
+@given(st.integers(1, 6), st.integers(0, 7))
+def test_no_record_goes_out_at_or_after_the_deadline(count: int, deadline: int) -> None:
+    clock = iter(range(100))
+    going = GoingOut(piece_of(count), deadline, lambda: next(clock))
+    assert len(list(going.records)) == going.count == min(count, deadline)
+
+
 @given(TIMES, st.sets(st.integers(0, 11)))
 def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list[int], bad: set[int]) -> None:
     given_times = [(-1 if n % 2 else 10**15) if n in bad else time for n, time in enumerate(times)]
-    found, left_out = credible([Kept(n) for n in range(len(times))], given_times, 100)
+    stamped = min(given_times) >= 0
+    found, left_out = credible([Kept(n) for n in range(len(times))], given_times, 100, all_stamped=stamped)
     good = [time for n, time in enumerate(times) if n not in bad]
     assert left_out == len(times) - len(good)
     assert found.highest == max(good, default=NO_TIMESTAMP)

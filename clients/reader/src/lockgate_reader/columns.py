@@ -1,13 +1,12 @@
 """Records as Arrow columns. The only module that knows pyarrow, the extra `arrow`."""
 
 from array import array
-from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lockgate.flink.elements import NO_TIMESTAMP
+from lockgate_reader.kafka.messages import keys, offsets, values
 from lockgate_reader.reading.pieces import GoneOut
 
 SCHEMA = pa.schema(
@@ -22,40 +21,50 @@ SCHEMA = pa.schema(
 )
 
 
-def batch_of(pieces: Sequence[GoneOut]) -> pa.RecordBatch:
-    """One batch of the records that have gone out, split by split."""
-    topics = list(dict.fromkeys(piece.key[0] for piece in pieces))
-    topic, partition, offset, times = array("i"), array("i"), array("q"), array("q")
-    messages: list[Any] = []
-    for piece in pieces:
-        count = len(piece.messages)
-        topic.extend(array("i", [topics.index(piece.key[0])]) * count)
-        partition.extend(array("i", [piece.key[1]]) * count)
+class Columns:
+    """The columns of one batch, while pieces are added. A piece is taken apart at once, as long as
+    its messages are in the processor's caches.
+    """
+
+    def __init__(self) -> None:
+        self._topics: dict[str, int] = {}
+        self._topic, self._partition, self._offset, self._time = array("i"), array("i"), array("q"), array("q")
+        self._key: list[bytes | None] = []
+        self._value: list[bytes | None] = []
+
+    @property
+    def rows(self) -> int:
+        """How many records have been added."""
+        return len(self._value)
+
+    def add(self, piece: GoneOut) -> None:
+        """Adds the records of a piece."""
+        topic, partition = piece.key
+        messages, count = piece.messages, len(piece.messages)
+        self._topic.extend(array("i", [self._topics.setdefault(topic, len(self._topics))]) * count)
+        self._partition.extend(array("i", [partition]) * count)
         # An array is made of a list at once, and extended by a list one by one.
-        offset.extend(array("q", _offsets(piece.messages)))
-        times.extend(array("q", list(piece.times)))
-        messages += piece.messages
-    columns = [
-        pa.DictionaryArray.from_arrays(_column(topic, pa.int32()), pa.array(topics)),
-        _column(partition, pa.int32()),
-        _column(offset, pa.int64()),
-        _timestamps(_column(times, pa.int64())),
-        pa.array([message.key() for message in messages], pa.binary()),
-        pa.array([message.value() for message in messages], pa.binary()),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+        self._offset.extend(array("q", offsets(messages)))
+        self._time.extend(array("q", list(piece.times)))
+        self._key += keys(messages)
+        self._value += values(messages)
+
+    def batch(self) -> pa.RecordBatch:
+        """All that was added."""
+        columns = [
+            pa.DictionaryArray.from_arrays(_column(self._topic, pa.int32()), pa.array(list(self._topics))),
+            _column(self._partition, pa.int32()),
+            _column(self._offset, pa.int64()),
+            _timestamps(_column(self._time, pa.int64())),
+            pa.array(self._key, pa.binary()),
+            pa.array(self._value, pa.binary()),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
 def _column(values: "array[int]", kind: pa.DataType) -> pa.Array:
     """The numbers as they lie in memory, without a copy."""
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
-
-
-def _offsets(messages: Sequence[Any]) -> list[int]:
-    first, last = messages[0].offset(), messages[-1].offset()
-    if last - first == len(messages) - 1:  # the usual case: no gaps
-        return list(range(first, last + 1))
-    return [message.offset() for message in messages]
 
 
 def _timestamps(times: pa.Array) -> pa.Array:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,11 @@ from lockgate_client.duration import Duration as Length
 from lockgate_client.errors import ConfigurationError
 from lockgate_reader.config import Options
 from lockgate_reader.group import place_of
-from lockgate_reader.kafka.client import KafkaClient, Key
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka.messages import Key
 from lockgate_reader.place import Alone, AssignedSplit, HeldSplit, Place
 from lockgate_reader.reading.holding import Callbacks
+from lockgate_reader.reading.piece_size import CHUNK
 from lockgate_reader.reading.queue import Piece
 from lockgate_reader.reading.reading import RunningReader, monotonic_ms
 from lockgate_reader.signals import Terminated
@@ -132,48 +135,36 @@ class AlignedConsumer:
 
     def __iter__(self) -> "Iterator[Message]":
         """The records, until the consumer is stopped or all splits are finished."""
+        return chain.from_iterable(self._pieces())
+
+    def _pieces(self) -> "Iterator[Iterator[Message]]":
         reading = self._open()
         reading.end_piece()
-        while True:
-            piece = self._next(reading)
-            if piece is None:
-                return
-            kept = False
+        while (piece := self._next(reading)) is not None:
             # A loop that is left leaves the piece open: `close` learns whether its program failed.
-            if reading.has_no_deadline:
-                for message in reading.begin_piece(piece):
-                    if kept := reading.attention:
-                        break
-                    yield message
-            else:
-                for message in reading.begin_piece(piece):
-                    if kept := reading.must_not_go_on():
-                        break
-                    yield message
-            reading.end_piece(but_one=kept)
+            yield reading.begin_piece(piece)
+            reading.end_piece()
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
         """The records as Arrow batches of `max_records` at most: topic, partition, offset,
         timestamp (the event time; null where it does not take part), key, value. Needs the extra
         `arrow`.
         """
-        from lockgate_reader.columns import batch_of
+        from lockgate_reader.columns import Columns
 
         reading = self._open()
         reading.end_piece()
-        while True:
-            self._batch = {}  # the program has worked on the last one
-            pieces = []
-            if (first := self._next(reading, max_records)) is None:
-                return
-            count = first.count
-            pieces.append(reading.whole(first))
-            while count < max_records and (more := reading.more(max_records - count)) is not None:
-                count += more.count
-                pieces.append(reading.whole(more))
-            for piece in pieces:
-                self._batch.setdefault(piece.key, int(piece.messages[0].offset()))
-            yield batch_of(pieces)
+        while (piece := self._next(reading, max_records)) is not None:
+            columns = Columns()
+            while piece is not None:
+                out = reading.whole(piece)
+                self._batch.setdefault(out.key, int(out.messages[0].offset()))
+                columns.add(out)
+                left, piece, out = max_records - columns.rows, None, None  # freed, as in `_next_records`
+                if left > 0:
+                    piece = reading.more(left)
+            yield columns.batch()
+            self._batch = {}  # the program has worked on it
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
         """As `for`, in an event loop. What waits for Kafka does so in a thread, and so do the
@@ -190,12 +181,9 @@ class AlignedConsumer:
                     return
                 await asyncio.to_thread(self._alone, reading.wait)
                 continue
-            kept = False
             for message in reading.begin_piece(piece):
-                if kept := reading.must_not_go_on():
-                    break
                 yield message
-            reading.end_piece(but_one=kept)
+            reading.end_piece()
 
     # -- positions --
 
@@ -341,7 +329,7 @@ class AlignedConsumer:
             self._reading.open()
         return self._reading
 
-    def _next(self, reading: RunningReader, most: int = MAX) -> Piece | None:
+    def _next(self, reading: RunningReader, most: int = CHUNK) -> Piece | None:
         """The next piece, of `most` records at most, however long it takes; None at the end."""
         while True:
             if reading.due:

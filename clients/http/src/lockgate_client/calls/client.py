@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -202,18 +203,15 @@ class CoordinatorClient:
                 for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
                     yield self._event(data)
 
-    async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[bool, None]:
-        """True for each event of one reader's stream that concerns its splits, now and after each
-        change; False for any other sign of life. The server may end the stream. Raises
-        `Unstreamed`, `NotRegistered` and `Stale`.
+    async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
+        """For each event of one reader's stream that concerns its splits, now and after each
+        change: the revision that it states, infinity where it states none. None for any other sign
+        of life. The server may end the stream. Raises `Unstreamed`, `NotRegistered` and `Stale`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
             async for block in blocks:
-                kinds = (
-                    [] if block is None else [line[6:].strip() for line in block.splitlines() if line[:6] == b"event:"]
-                )
-                yield any(kind != b"watermark-alignment" for kind in kinds)
+                yield None if block is None else _revision_of_splits(block)
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Runs `task`, which may use what is `async` here, until the client is closed."""
@@ -293,3 +291,18 @@ class CoordinatorClient:
         if token:  # a proxy before the coordinator may quote the request
             problem = Problem(problem.status, problem.type.replace(token, "…"), problem.detail.replace(token, "…"))
         return refusal(problem, self._connection.url, self._name, asked_wait_s)
+
+
+def _revision_of_splits(block: bytes) -> float | None:
+    """The revision that an event of a reader's splits states; infinity for one without, None where
+    the event concerns no splits.
+    """
+    fields = [line.partition(b":")[::2] for line in block.splitlines()]
+    kinds = {value.strip() for name, value in fields if name == b"event"}
+    if kinds <= {b"watermark-alignment"}:
+        return None
+    try:
+        revision = json.loads(b"".join(value for name, value in fields if name == b"data"))["revision"]
+    except (ValueError, LookupError, TypeError):
+        return inf
+    return revision if isinstance(revision, int) else inf

@@ -83,6 +83,11 @@ class Holdings:
             )
 
     @property
+    def seen(self) -> int:
+        """The highest revision of an answer; 0 before the first."""
+        return self._seen or 0
+
+    @property
     def unresolved(self) -> frozenset[Numbered]:
         """The splits that begin at the latest record, wherever that is."""
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)

@@ -38,7 +38,7 @@ from lockgate_client.group.outage import ASK_AGAIN_S, Coordination
 from lockgate_reader.clock import now_s
 from lockgate_reader.group.fencing import SplitLease
 from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
-from lockgate_reader.group.news import SplitNews
+from lockgate_reader.group.news import SplitNews, Unheeded
 from lockgate_reader.group.standing import UNKNOWN, standing
 from lockgate_reader.group.subtasks import Identity, free_subtask
 from lockgate_reader.place import Orders, ReaderState
@@ -83,7 +83,8 @@ class JoinedPlace:
         self._failed: Exception | None = None
         self._poked = self._closed = False
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
-        self._news = SplitNews(self._session.client, identity.source, self._poke_for_splits)
+        self._unheeded = Unheeded()
+        self._news = SplitNews(self._session.client, identity.source, self._hear_of_splits)
         self._wake: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._run, name=f"lockgate-{identity.source}", daemon=True)
 
@@ -221,6 +222,7 @@ class JoinedPlace:
         return (
             epoch != self._exchanged_epoch
             or self._now() >= self._exchange_at
+            or self._unheeded.is_there(self._holdings.seen)
             or (bool(self._holdings.assigned) and self._lease.is_over(self._now()))
             or self._holdings.is_urgent(said)
         )
@@ -229,7 +231,7 @@ class JoinedPlace:
         subtask, epoch = self._subtask, self._epoch()
         assert subtask is not None
         assert epoch is not None
-        sent, sent_at = self._holdings.exchange(said, epoch), self._now()
+        sent, sent_at, mark = self._holdings.exchange(said, epoch), self._now(), self._unheeded.mark
         try:
             answer = self._session.client.exchange_splits(self._identity.source, subtask, sent)
         except Interrupted:
@@ -244,6 +246,7 @@ class JoinedPlace:
             return
         with self._session.changed:
             self._holdings.answered(sent, answer, said)
+            self._unheeded.answered(mark)
             settled = self._holdings.settled
             self._lease = self._lease.renewed(sent_at, answer.lease_ms, self._now(), settled=settled)
         self._exchange_at, self._exchanged_epoch = sent_at + self._snapshot_or_interval_s(), epoch
@@ -301,10 +304,12 @@ class JoinedPlace:
         why = f"the splits of {self._identity.source} were not given back, and others wait for the lease's end"
         log.warning("group %s: %s: %s", self._session.group, why, error)
 
-    def _poke_for_splits(self) -> None:
+    def _hear_of_splits(self, revision: float) -> None:
         with self._session.changed:
-            self._exchange_at, self._poked = -inf, True
-            self._session.changed.notify_all()
+            self._unheeded.comes(revision)
+            if self._unheeded.is_there(self._holdings.seen):
+                self._poked = True
+                self._session.changed.notify_all()
 
     def _fail(self, error: Exception) -> None:
         with self._session.changed:

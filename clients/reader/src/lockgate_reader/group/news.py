@@ -1,14 +1,16 @@
 """News of a reader's splits as soon as there are any, by the reader's own event stream.
 
-An event is a reason to exchange, never an order: what it says may be over when it arrives. Where no
-stream comes through, or it breaks, the reader learns the same with its next exchange, so nothing is
-lost but time. A stream that ends is opened anew.
+An event is a reason to exchange, never an order: what it says may be over when it arrives. An event
+of a revision that an answer has had is none: the reader knows (`Unheeded`). Where no stream comes
+through, or it breaks, the reader learns the same with its next exchange, so nothing is lost but
+time. A stream that ends is opened anew.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
+from math import inf
 
 from lockgate_client.calls.answers import NotRegistered, Stale, Unstreamed
 from lockgate_client.calls.client import CoordinatorClient
@@ -19,11 +21,43 @@ from lockgate_client.errors import AlignmentError
 log = logging.getLogger("lockgate")
 
 
+class Unheeded:
+    """News that no answer to an exchange has covered yet. Pure. An exchange may be sent before the
+    news came, and answered after it: then the news is as new as before.
+    """
+
+    def __init__(self) -> None:
+        self._revision = 0.0
+        self._others = self._heeded = 0
+
+    def comes(self, revision: float) -> None:
+        """There is news of this revision; infinity: of none."""
+        if revision == inf:
+            self._others += 1
+        else:
+            self._revision = max(self._revision, revision)
+
+    @property
+    def mark(self) -> int:
+        """For `answered`: to be taken before an exchange is sent."""
+        return self._others
+
+    def answered(self, mark: int) -> None:
+        """An exchange was answered."""
+        self._heeded = mark
+
+    def is_there(self, seen: int) -> bool:
+        """Whether there is any. `seen`: the highest revision of an answer."""
+        return self._revision > seen or self._others != self._heeded
+
+
 class SplitNews:
-    """Calls `tell` for each event that concerns the splits of one reader."""
+    """Calls `tell` for each event that concerns the splits of one reader, with its revision;
+    infinity for an event without.
+    """
 
     def __init__(
-        self, client: CoordinatorClient, source: str, tell: Callable[[], None], pace: Pace | None = None
+        self, client: CoordinatorClient, source: str, tell: Callable[[float], None], pace: Pace | None = None
     ) -> None:
         self._client, self._source, self._tell = client, source, tell
         self._pace = pace or Pace()
@@ -66,6 +100,6 @@ class SplitNews:
                 if event is ended:
                     break
                 within_s, news = SILENCE_S, True
-                if event is True:
-                    self._tell()
+                if isinstance(event, (int, float)):
+                    self._tell(event)
         return news

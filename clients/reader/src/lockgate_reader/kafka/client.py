@@ -14,11 +14,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from lockgate_client.errors import KafkaFailed
 from lockgate_reader.errors import NoStartingOffset
+from lockgate_reader.kafka.messages import Key
 
 log = logging.getLogger("lockgate")
-
-Key = tuple[str, int]
-"""A topic and a partition."""
 
 _CALL_S = 30.0
 _LEADER_AGAIN_S = 0.1
@@ -268,12 +266,6 @@ class KafkaClient:
 
     def _failed(self, what: str, error: BaseException) -> KafkaFailed:
         return KafkaFailed(f"Kafka at {self._where} {what}: {_said(error)}; see the brokers, and kafka=")
-
-
-def one_partition(messages: Sequence[Message]) -> int | None:
-    """The number of the partition that all messages come from; None for several."""
-    found = set(map(Message.partition, messages))
-    return found.pop() if len(found) == 1 else None
 
 
 def _said(error: BaseException) -> str:

@@ -43,12 +43,15 @@ class FetchedRecords:
         return next((place for place in range(self.at, end) if times[place] > ceiling), end)
 
 
-def credible(messages: list[Any], times: list[int], latest: int | None) -> tuple[FetchedRecords, int]:
+def credible(
+    messages: list[Any], times: list[int], latest: int | None, *, all_stamped: bool
+) -> tuple[FetchedRecords, int]:
     """Fetched records, with `NO_TIMESTAMP` for each event time that does not take part, and how
-    many those are. `latest`: the highest that takes part, ms; None for no bound.
+    many those are. `latest`: the highest that takes part, ms; None for no bound. `all_stamped`: no
+    time is below 0.
     """
     highest = max(times)
-    if min(times) >= 0 and (latest is None or highest <= latest):
+    if all_stamped and (latest is None or highest <= latest):
         return FetchedRecords(messages, times, highest), 0
     kept = [time if time >= 0 and (latest is None or time <= latest) else NO_TIMESTAMP for time in times]
     return FetchedRecords(messages, kept), kept.count(NO_TIMESTAMP)

@@ -47,7 +47,9 @@ class Callbacks:
 
 
 class Holding:
-    """The splits of one reader. `attach` comes before all else."""
+    """The splits of one reader. `attach` comes before all else. `has_more_to_say`: the last orders
+    have changed what is held, and the place does not know yet.
+    """
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class Holding:
         self.by_key: dict[Key, OpenSplit] = {}
         self.last_positions: dict[Key, int] = {}
         self.source_events: list[object] = []
+        self.has_more_to_say = False
         self._returned: dict[str, HeldSplit] = {}
         self._finished: dict[str, HeldSplit] = {}
         self._opening: dict[str, AssignedSplit] = {}
@@ -86,6 +89,7 @@ class Holding:
         """Exchanges with the place, and carries the orders out."""
         orders = self._place.exchange(self.state())
         self.source_events.clear()
+        self.has_more_to_say = False
         if orders.assigned is not None:
             self._obey(orders.assigned, orders.give_back)
         if orders.discover != self._discovery:
@@ -197,6 +201,7 @@ class Holding:
         for split, each in zip(splits, held, strict=True):
             self._returned[split.name] = each
             self._close(split)
+        self.has_more_to_say = True
 
     def _add(self, assigned: Sequence[AssignedSplit]) -> None:
         if assigned:
@@ -204,6 +209,7 @@ class Holding:
             splits = [each.split for each in assigned]
             self._operator.handle_event(AddSplitEvent.of(splits, KafkaPartitionSplitSerializer()))
             self._opening = {}
+            self.has_more_to_say = True
 
     def _close(self, split: OpenSplit) -> None:
         self.last_positions[split.key] = self._position(split)

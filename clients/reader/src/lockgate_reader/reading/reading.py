@@ -18,13 +18,12 @@ record before it goes out. A record above the ceiling is kept back; the operator
 **Whenever nothing is ready**, watermarks are emitted at once and the ceiling is taken anew, instead
 of at the next interval. So a backlog is not bounded by `max_drift` an interval.
 
-**Attention.** A flag that any thread may set. It is looked at before each record, and ends a piece.
+**Attention.** A flag that any thread may set. The rest of the piece that goes out is called back
+(`pieces`), and a turn comes first.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from math import inf
-from operator import length_hint
 from typing import Any
 
 from lockgate.flink.source.checkpoint import write_splits
@@ -46,7 +45,7 @@ from lockgate_reader.reading.holding import Callbacks, Holding
 from lockgate_reader.reading.next_record import HandedOut, SplitStrategy
 from lockgate_reader.reading.output import StreamOutput
 from lockgate_reader.reading.piece_size import CHUNK, PieceSize
-from lockgate_reader.reading.pieces import GoneOut
+from lockgate_reader.reading.pieces import GoingOut, GoneOut
 from lockgate_reader.reading.queue import Piece, SplitQueue
 from lockgate_reader.reading.source_reader import KafkaSplitReader
 from lockgate_reader.reading.split import Key, OpenSplit
@@ -86,6 +85,7 @@ class RunningReader:
     ) -> None:
         self.options, self.client, self.place = options, client, place
         self.now_ms, self.wall_ms, self.lease_s = now_ms, wall_ms, lease_s
+        self._max_drift_ms = options.max_drift_ms
         self.time = ReaderTime(now_ms)
         self.queue = SplitQueue()
         self.strategy = SplitStrategy(options.watermarks)
@@ -96,7 +96,7 @@ class RunningReader:
         self.operator: SourceOperator[KafkaPartitionSplit] = SourceOperator(
             lambda context: self.reader,
             KafkaPartitionSplitSerializer(),
-            self.strategy.strategy(options.max_drift_ms, UPDATE_INTERVAL_MS),
+            self.strategy.strategy(self._max_drift_ms, UPDATE_INTERVAL_MS),
             clock=self.time,
             timers=self.time,
             send=self._send,
@@ -107,9 +107,8 @@ class RunningReader:
         self.orders = Orders(ceiling=MIN)
         self.ceiling = self.operator.max_desired_watermark
         self.attention = False
-        self._going: Iterator[Any] = iter(())
+        self._going: GoingOut | None = None
         self._handed_out = 0  # in pieces that have ended
-        self._piece: Piece | None = None
         self.stopped: bool | None = None  # by `stop`, with `drain` or without
         self._moved = True
         self._size = PieceSize()
@@ -129,12 +128,14 @@ class RunningReader:
     def wake(self) -> None:
         """Makes the reader exchange with its place before the next record. From any thread."""
         self.attention = True
+        if (going := self._going) is not None:
+            going.call_back()
 
     def stop(self, *, drain: bool) -> None:
         """Lets nothing more out. From any thread, or a signal handler."""
         if self.stopped is None:
             self.stopped = drain
-        self.attention = True
+        self.wake()
 
     @property
     def ended(self) -> bool:
@@ -157,17 +158,8 @@ class RunningReader:
         """Whether `turn` comes before the next piece."""
         return self.attention or self.now_ms() >= self._next_turn
 
-    @property
-    def has_no_deadline(self) -> bool:
-        """Whether no lease ends: then nobody looks at the clock before each record."""
-        return self.orders.until == inf
-
-    def must_not_go_on(self) -> bool:
-        """Whether the next record must wait: for a turn, or since the lease has ended."""
-        return self.attention or self.lease_s() >= self.orders.until
-
     def more(self, most: int) -> Piece | None:
-        """Records that may go out along with the last piece, `most` at once, without a wait; None
+        """Records that may go out along with the last piece, without a wait, `most` at once; None
         where there are none, or a turn is due.
         """
         if self.due:
@@ -178,14 +170,15 @@ class RunningReader:
             piece = self.next_piece(most)
         return piece
 
-    def next_piece(self, most: int = MAX) -> Piece | None:
+    def next_piece(self, most: int = CHUNK) -> Piece | None:
         """The records to go out next, `most` at once; None where the reader has to wait, or has
         ended.
         """
         if self.ended or self.lease_s() >= self.orders.until:
             return None
+        most = min(most, self._size.most)
         while self.operator.mode is OperatingMode.READING:
-            found = self.queue.next_piece(self.ceiling, min(most, self._size.most))
+            found = self.queue.next_piece(self.ceiling, most)
             if isinstance(found, Piece):
                 return found
             if found is not None:
@@ -201,68 +194,50 @@ class RunningReader:
             due_s = max(0.0, min(self.time.next_ms, self._next_turn) - self.now_ms()) / 1000
             self._take(self.client.fetch(CHUNK, 0.02 if lapsed else min(WAIT_S, due_s)))
 
-    def begin_piece(self, piece: Piece) -> Iterator[Any]:
-        """The messages of a piece, which go out now one by one. How many were taken from the
-        iterator is how many have gone out.
+    def begin_piece(self, piece: Piece, *, whole: bool = False) -> Iterator[Any]:
+        """The messages of a piece, which go out now one by one; or all of them are out (`whole`).
+        `end_piece` comes after it.
         """
-        self.end_piece()
-        self._piece = piece
         self._size.begins(self.now_ms())
         self.time.clock.pause()
-        self._going = iter(piece.messages)
-        return self._going
+        self._going = going = GoingOut(piece, self.orders.until, self.lease_s, whole=whole)
+        if self.attention:  # whoever set it before this line has called back nothing
+            going.call_back()
+        return going.records
 
     def whole(self, piece: Piece) -> GoneOut:
         """Lets a whole piece out at once."""
-        messages, times = piece.messages, piece.times
-        self.begin_piece(piece)
-        self._going = iter(())
+        out = GoneOut(piece.split.key, piece.messages, piece.times)
+        self.begin_piece(piece, whole=True)
         self.end_piece()
-        return GoneOut(piece.split.key, messages, times)
+        return out
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """Accounts for the records of the piece that have gone out. `but_one`: the last one that
-        was taken has not.
+        """Accounts for the records of the piece that have gone out. `but_one`: the last one has
+        not.
         """
-        piece, self._piece = self._piece, None
-        if piece is None:
+        going, self._going = self._going, None
+        if going is None:
             return
+        going.call_back()
         self.time.clock.resume()
-        split, count = piece.split, piece.count - length_hint(self._going) - but_one
-        if not count:
-            return
-        messages, times = piece.messages, piece.times
-        if count < piece.count:
-            messages, times = messages[:count], times[:count]
-        highest = piece.records.highest if count == len(piece.records.messages) else max(times)
-        self.reader.gone.append((split, HandedOut(messages, times, highest)))
-        split.gone(piece.records, count)
-        self._handed_out += count
-        self._moved = True
-        self._size.took(count, self.now_ms())
-        if not split.fetching and split.kept <= self._kept_at_most // 2:
-            split.fetching = True
-            self.client.resume([split.key])
-        self._account()
-        if split.finished:
-            self.holding.finish(split)
-            self._account()
+        piece, count = going.piece, going.count - but_one
+        if count > 0:
+            self._gone(piece if count == piece.count else Piece(piece.split, piece.records, piece.records.at + count))
 
     @property
     def handed_out(self) -> int:
         """How many records have gone out, those of the piece that is going out among them."""
-        return self._handed_out + self._going_out()
-
-    def _going_out(self) -> int:
-        piece = self._piece  # another thread may ask
-        return 0 if piece is None else piece.count - length_hint(self._going)
+        going = self._going  # another thread may ask
+        return self._handed_out + (0 if going is None else going.count)
 
     def position(self, split: OpenSplit) -> int:
         """The next offset of a split to go out, also while one of its fetched is going out."""
-        if self._piece is not None and self._piece.split is split:
-            count = self._going_out()
-            return split.position if not count else int(self._piece.messages[count - 1].offset()) + 1
-        return split.position
+        going = self._going
+        if going is None or going.piece.split is not split or not going.count:
+            return split.position
+        records = going.piece.records
+        return int(records.messages[records.at + going.count - 1].offset()) + 1
 
     def snapshot(self) -> tuple[bytes, ...]:
         """All splits, from their next records on, as bytes."""
@@ -303,6 +278,8 @@ class RunningReader:
         self._emit_horizons()
         self.time.fire_due()
         self.orders = self.holding.exchange()
+        if self.holding.has_more_to_say:
+            self._next_turn = now
         self._align()
         interval = self.options.commit_interval_ms
         if interval is not None and now - self._committed_at >= interval:
@@ -324,7 +301,7 @@ class RunningReader:
         awake = [split for split in self.reader.splits.values() if split.name not in self.operator.splits.idle]
         known = bool(awake) and all(split.next_time is not None for split in awake)
         stands = bool(awake) and all(split.paused for split in awake)
-        watermark, drift = self.operator.watermark.latest, self.options.max_drift_ms
+        watermark, drift = self.operator.watermark.latest, self._max_drift_ms
         ceiling = min(own_ceiling(watermark, drift, known, self.queue.lowest_kept_back), self.orders.ceiling)
         # A split that comes from further behind lowers the group's ceiling, and not the operator's
         # watermark. The operator is not to wait while there is something to read below the ceiling.
@@ -372,6 +349,23 @@ class RunningReader:
                 return
         if self.stopped is not False:
             self.output.emit_watermark(MAX)
+
+    def _gone(self, piece: Piece) -> None:
+        split, records, count = piece.split, piece.records, piece.count
+        times = piece.times
+        highest = records.highest if count == len(records.times) else max(times)
+        self.reader.gone.append((split, HandedOut(piece.messages, times, highest)))
+        split.gone(records, count)
+        self._handed_out += count
+        self._moved = True
+        self._size.took(count, self.now_ms())
+        if not split.fetching and split.kept <= self._kept_at_most // 2:
+            split.fetching = True
+            self.client.resume([split.key])
+        self._account()
+        if split.finished:
+            self.holding.finish(split)
+            self._account()
 
     def _take(self, messages: list[Any]) -> None:
         for split in self.arrivals.take(messages, self.holding.by_key):

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
 from lockgate.enumerator.answers import assigned_to, events_for, has_no_more, is_processing_backlog
-from lockgate.enumerator.model import Enumerator, ReaderId
+from lockgate.enumerator.model import Enumerator, ReaderId, SplitOwner
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
@@ -38,11 +38,14 @@ def frame(event: str, data: Json, id: int | None = None) -> bytes:
 
 
 class Levels:
-    """What a stream has sent of a reader's levels."""
+    """What a stream has sent of a reader's levels. What other readers of the source get or give
+    back is no news for this one.
+    """
 
     def __init__(self, reader: ReaderId) -> None:
         self._reader = reader
-        self._revision: int | None = None
+        self._own: SplitOwner | None = None
+        self._splits: object = None
         self._backlog: bool | None = None
         self._no_more = False
         self._number = 0
@@ -50,11 +53,9 @@ class Levels:
     def changed(self, enumerator: Enumerator) -> Iterator[tuple[str, Json]]:
         """Name and data of each level that is another one than was sent last."""
         reader = self._reader
-        if enumerator.revision != self._revision:
-            self._revision = enumerator.revision
-            own = enumerator.readers.get(reader)
+        if self._has_other_splits(enumerator.readers.get(reader)):
             splits = assigned_to_json(assigned_to(enumerator, reader))
-            give_back = [] if own is None else sorted(own.revoked)
+            give_back = [] if self._own is None else sorted(self._own.revoked)
             yield "add-splits", {"revision": enumerator.revision, "splits": splits, "give_back": give_back}
         no_more = has_no_more(enumerator, reader)
         if no_more and not self._no_more:
@@ -67,3 +68,13 @@ class Levels:
         for event in events_for(enumerator, reader, self._number):
             self._number = event.number
             yield "source-event", numbered_to_json(event)
+
+    def _has_other_splits(self, own: SplitOwner | None) -> bool:
+        """Whether its splits, their numbers, or those to give back are others. Positions are not
+        news.
+        """
+        if own is not None and own is self._own:  # untouched
+            return False
+        splits = () if own is None else (own.revoked, {id: each.number for id, each in own.held.items()})
+        before, self._own, self._splits = self._splits, own, splits
+        return splits != before

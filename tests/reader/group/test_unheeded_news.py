@@ -1,0 +1,30 @@
+"""Which news of splits make a reader exchange: those that no answer has covered."""
+
+from math import inf
+
+from lockgate_reader.group.news import Unheeded
+
+
+def test_news_of_a_revision_is_there_until_an_answer_of_it_came_in_whatever_order() -> None:
+    news = Unheeded()
+    assert not news.is_there(seen=0)
+    news.comes(7)
+    assert news.is_there(seen=6)
+    assert not news.is_there(seen=7)
+    news.comes(6)
+    assert not news.is_there(seen=7)
+
+
+def test_news_that_come_while_an_exchange_is_under_way_are_there_after_its_answer() -> None:
+    news = Unheeded()
+    news.comes(inf)
+    mark = news.mark
+    news.answered(mark)
+    assert not news.is_there(seen=3)
+    mark = news.mark
+    news.comes(inf)
+    news.answered(mark)
+    assert news.is_there(seen=3)
+    news.comes(4)
+    news.answered(news.mark)
+    assert news.is_there(seen=3)
