@@ -56,39 +56,45 @@ def bare(bootstrap: str, topic: SkewedTopic) -> Consumer:
 
 def loop_of_polls(bootstrap: str, topic: SkewedTopic) -> Rate:
     """The loop of confluent-kafka's examples."""
-    consumer, watch, size, latest = bare(bootstrap, topic), Watch(), 0, 0
-    while watch.count < topic.records:
+    consumer, watch, count, size, latest = bare(bootstrap, topic), Watch(), 0, 0, 0
+    while count < topic.records:
         message = consumer.poll(1.0)
         if message is None or message.error() is not None:
             continue
-        watch.see(1)
+        if not count:
+            watch.begin()
+        count += 1
         size += len(message.value())
         latest = max(latest, message.timestamp()[1])
-    return watch.stop(consumer.close)
+    return watch.stop(count, consumer.close)
 
 
 def loop_of_chunks(bootstrap: str, topic: SkewedTopic) -> Rate:
     """Chunks of 500."""
-    consumer, watch, size, latest = bare(bootstrap, topic), Watch(), 0, 0
-    while watch.count < topic.records:
+    consumer, watch, count, size, latest = bare(bootstrap, topic), Watch(), 0, 0, 0
+    while count < topic.records:
         messages = consumer.consume(500, 1.0)
-        watch.see(len(messages))
+        if messages and not count:
+            watch.begin()
+        count += len(messages)
         for message in messages:
             size += len(message.value())
             latest = max(latest, message.timestamp()[1])
-    return watch.stop(consumer.close)
+    return watch.stop(count, consumer.close)
 
 
 def loop_of_columns(bootstrap: str, topic: SkewedTopic) -> Rate:
     """Chunks of 500, in Arrow batches."""
-    consumer, watch, size, latest = bare(bootstrap, topic), Watch(), 0, None
-    while watch.count < topic.records:
-        batch = batch_by_hand(consumer, topic.name, min(ROWS, topic.records - watch.count))
-        watch.see(batch.num_rows)
+    consumer, watch, count, size, latest = bare(bootstrap, topic), Watch(), 0, 0, None
+    while count < topic.records:
+        batch = batch_by_hand(consumer, topic.name, min(ROWS, topic.records - count))
+        if not count:
+            watch.begin()
+        count += batch.num_rows
         size += pc.sum(pc.binary_length(batch["value"])).as_py()
         latest = pc.max(batch["timestamp"])
     assert latest is not None
-    return watch.stop(consumer.close)
+    return watch.stop(count, consumer.close)
 
 
 def batch_by_hand(consumer: Consumer, topic: str, rows: int) -> pa.RecordBatch:
@@ -112,56 +118,58 @@ def batch_by_hand(consumer: Consumer, topic: str, rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
+def aligned(bootstrap: str, topic: SkewedTopic, drift: str) -> AlignedConsumer:
+    """The aligned consumer, until the end of the topic."""
+    return AlignedConsumer(
+        topic.name,
+        kafka={"bootstrap.servers": bootstrap},
+        starting_offsets="earliest",
+        ending_offsets="latest",
+        max_drift=drift,
+    )
+
+
 def aligned_records(bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:
     """The aligned consumer, record by record."""
-    watch, size, latest = Watch(), 0, 0
-    consumer = AlignedConsumer(
-        topic.name, kafka={"bootstrap.servers": bootstrap}, starting_offsets="earliest", max_drift=drift
-    )
-    for message in consumer:
-        watch.see(1)
+    consumer, watch, size, latest = aligned(bootstrap, topic, drift), Watch(), 0, 0
+    records = iter(consumer)
+    next(records)
+    watch.begin()
+    for message in records:
         size += len(message.value() or b"")
         latest = max(latest, message.timestamp()[1])
-        if watch.count == topic.records:
-            break
-    return watch.stop(consumer.close)
+    return watch.stop(topic.records, consumer.close)
 
 
 def aligned_batches(bootstrap: str, topic: SkewedTopic) -> Rate:
     """The aligned consumer, in Arrow batches."""
-    watch, size, latest = Watch(), 0, None
-    consumer = AlignedConsumer(
-        topic.name, kafka={"bootstrap.servers": bootstrap}, starting_offsets="earliest", max_drift="2 days"
-    )
+    consumer, watch, count, size, latest = aligned(bootstrap, topic, "2 days"), Watch(), 0, 0, None
     for batch in consumer.batches(ROWS):
-        watch.see(batch.num_rows)
+        if not count:
+            watch.begin()
+        count += batch.num_rows
         size += pc.sum(pc.binary_length(batch["value"])).as_py()
         latest = pc.max(batch["timestamp"])
-        if watch.count >= topic.records:
-            break
     assert latest is not None
-    return watch.stop(consumer.close)
+    assert count == topic.records
+    return watch.stop(count, consumer.close)
 
 
 class Watch:
-    """Counts records, and the time from the first one on."""
+    """The time from the first record on."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self._began: tuple[float, float] | None = None
+        self._began = 0.0, 0.0
 
-    def see(self, count: int) -> None:
-        """So many more records."""
-        self.count += count
-        if self._began is None and count:
-            self._began = time.perf_counter(), time.thread_time()
+    def begin(self) -> None:
+        """The first record is there."""
+        self._began = time.perf_counter(), time.thread_time()
 
-    def stop(self, close: Callable[[], None]) -> Rate:
-        """The rate until now; then closes."""
-        now = time.perf_counter(), time.thread_time()
-        assert self._began is not None
+    def stop(self, count: int, close: Callable[[], None]) -> Rate:
+        """The rate of so many records until now; then closes."""
+        clock, processor = time.perf_counter() - self._began[0], time.thread_time() - self._began[1]
         close()
-        return Rate(self.count / (now[0] - self._began[0]), self.count / (now[1] - self._began[1]))
+        return Rate(count / clock, count / processor)
 
 
 def run(kind: str, bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:

@@ -140,10 +140,16 @@ class AlignedConsumer:
     def _pieces(self) -> "Iterator[Iterator[Message]]":
         reading = self._open()
         reading.end_piece()
-        while (piece := self._next(reading)) is not None:
+        while (records := self._next_records(reading)) is not None:
             # A loop that is left leaves the piece open: `close` learns whether its program failed.
-            yield reading.begin_piece(piece)
+            yield records
             reading.end_piece()
+
+    def _next_records(self, reading: RunningReader) -> "Iterator[Message] | None":
+        # No name keeps the piece: its records are freed before the next ones are fetched, which
+        # then get the same memory, as long as it is in the processor's caches.
+        piece = self._next(reading)
+        return None if piece is None else reading.begin_piece(piece)
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
         """The records as Arrow batches of `max_records` at most: topic, partition, offset,
@@ -157,12 +163,12 @@ class AlignedConsumer:
         while (piece := self._next(reading, max_records)) is not None:
             columns = Columns()
             while piece is not None:
-                out = reading.whole(piece)
+                out, piece = reading.whole(piece), None
                 self._batch.setdefault(out.key, int(out.messages[0].offset()))
                 columns.add(out)
-                left, piece, out = max_records - columns.rows, None, None  # freed, as in `_next_records`
-                if left > 0:
-                    piece = reading.more(left)
+                del out  # freed before the next fetch, as in `_next_records`
+                if columns.rows < max_records:
+                    piece = reading.more(max_records - columns.rows)
             yield columns.batch()
             self._batch = {}  # the program has worked on it
 

@@ -40,7 +40,9 @@ class Arrivals:
         for key, start, end in runs_of(messages, self._topic):
             split = splits.get(key)
             if split is not None:  # else it was given back a moment ago
-                self._keep(split, messages[start:end], times[start:end], all_stamped=lowest >= 0)
+                whole = end - start == len(messages)
+                those = (messages, times) if whole else (messages[start:end], times[start:end])
+                self._keep(split, *those, all_stamped=lowest >= 0)
                 changed.append(split)
         return changed
 
