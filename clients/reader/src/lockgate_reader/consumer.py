@@ -15,7 +15,6 @@ from lockgate.flink.source.checkpoint import read_splits
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
-from lockgate.watermark import MAX
 from lockgate.wire.split_codec import check_source_event
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import Duration as Length
