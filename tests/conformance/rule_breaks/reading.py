@@ -12,6 +12,8 @@ STANDING = ("test_reader_standing.py",)
 CEILING = ("test_reader_ceiling.py",)
 GROUP = ("test_readers_and_a_coordinator.py",)
 BEGINS = ("test_where_a_reader_begins.py",)
+PIECES = ("test_piece_rules.py",)
+NEWS = ("test_unheeded_news.py",)
 
 LEASES: tuple[Break, ...] = (
     Reader(
@@ -149,6 +151,27 @@ REPORTING: tuple[Break, ...] = (
 )
 
 LIFE: tuple[Break, ...] = (
+    Reader(
+        "what was called back does not go out",
+        "reading/pieces.py",
+        "self._messages.clear()",
+        "pass",
+        PIECES,
+    ),
+    Reader(
+        "no record goes out at the deadline",
+        "reading/pieces.py",
+        "if now_s() >= until:",
+        "if now_s() > until:",
+        PIECES,
+    ),
+    Reader(
+        "news that come while an exchange is under way are a reason for another one",
+        "group/news.py",
+        "self._heeded = mark",
+        "self._heeded = self._others",
+        NEWS,
+    ),
     Reader(
         "a reader that leaves gives its splits back",
         "group/joined.py",
