@@ -8,6 +8,7 @@ import pytest
 from lockgate.errors import WrongState
 from lockgate.watermark import MAX
 from lockgate_reader import AlignedConsumer, ConfigurationError, Coordinator, ReaderMode
+from lockgate_reader.place import Alone, Place
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 
@@ -173,3 +174,21 @@ def test_a_consumer_closes_twice_and_reads_no_more(kafka: KafkaBroker, topic: st
 def test_without_a_coordinator_there_is_nobody_to_send_an_event_to(topic: str, consumer_of: Consumers) -> None:
     with pytest.raises(ConfigurationError, match=r"send_source_event\(\) needs a coordinator"):
         consumer_of(topic).send_source_event({"lag": 5})
+
+
+def test_a_consumer_that_is_told_to_end_before_it_begins_ends_at_once(topic: str, consumer_of: Consumers) -> None:
+    with consumer_of(topic) as consumer:
+        consumer.stop()
+        assert list(consumer) == []
+    assert consumer.status().mode is ReaderMode.CLOSED
+
+
+def test_a_consumer_that_is_told_to_end_while_it_opens_ends_at_once(topic: str, consumer_of: Consumers) -> None:
+    consumer = consumer_of(topic)
+
+    def place() -> Place:
+        consumer.stop()  # as a SIGTERM does at any moment
+        return Alone(lambda: 0, start=0, discovery_ms=0)
+
+    consumer._place = place  # type: ignore[method-assign]
+    assert list(consumer) == []
