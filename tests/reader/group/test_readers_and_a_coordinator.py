@@ -1,5 +1,7 @@
 """A reader, a real Kafka, a real coordinator: how it waits, leaves, is fenced, and what it says."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from threading import Event
 
@@ -58,6 +60,46 @@ def test_a_reader_waits_for_alignment_with_one_that_comes_from_far_behind(
         behind.report(T0 + 86_400_000)
         wait_for(lambda: len(service.seen) == 6_000)
     assert sorted(service.seen) == everything(2, 3_000)
+
+
+SERVICE = """
+import sys
+from lockgate_reader import AlignedConsumer, Coordinator
+bootstrap, topic, url = sys.argv[1:]
+kafka = {"bootstrap.servers": bootstrap}
+shop = Coordinator(url, group=topic)
+with AlignedConsumer(topic, kafka=kafka, source="enrich", starting_offsets="earliest", coordinator=shop) as consumer:
+    for record in consumer:
+        print(record.partition(), record.offset(), flush=True)
+        if record.offset() == 20:
+            print("ready", flush=True)
+"""
+
+
+def test_a_sigterm_gives_the_splits_back_at_their_positions_and_another_reader_goes_on(
+    kafka: KafkaBroker, topic: str, url: str
+) -> None:
+    filled(kafka, topic, 2, 40)
+    make_group(url, topic)
+    leaving = subprocess.Popen(
+        [sys.executable, "-c", SERVICE, kafka.bootstrap, topic, url], stdout=subprocess.PIPE, text=True
+    )
+    assert leaving.stdout is not None
+    first = []
+    for line in leaving.stdout:
+        if line == "ready\n":
+            leaving.terminate()
+        else:
+            partition, offset = line.split()
+            first.append((int(partition), int(offset)))
+    assert leaving.wait(60) == 0
+    assert splits_of(url, topic)["enumerator"]["assigned"] == 0, "the lease would last ten minutes"
+    assert positions_of(url, topic) == {
+        f"{topic}-{part}": max((offset for p, offset in first if p == part), default=-1) + 1 for part in (0, 1)
+    }
+    with Service(kafka, topic, url, topic) as other:
+        wait_for(lambda: len(first) + len(other.seen) == 80)
+    assert sorted(first + other.seen) == everything(2, 40)
 
 
 def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its_program(
