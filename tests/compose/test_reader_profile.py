@@ -46,11 +46,12 @@ def test_each_record_is_enriched_once_though_a_process_is_killed(service: Stack)
 
 
 def test_both_processes_and_the_job_are_in_the_group(service: Stack) -> None:
-    def members() -> list[str]:
-        said = service.compose("exec", "-T", "coordinator", "lockgate", "describe", "shop").splitlines()
-        return sorted(line.split()[0] for line in said if " active" in line and "/" in line.split()[0])
+    def active() -> dict[str, int]:
+        said = service.compose("exec", "-T", "coordinator", "lockgate", "describe", "shop", "--output", "json")
+        sources = json.loads(said)["sources"]
+        return {each["source"]: sum(reader["state"] == "active" for reader in each["readers"]) for each in sources}
 
-    wait_for(lambda: members() == ["orders/0", "payments/0", "payments/1"], BEGUN_WITHIN_S)
+    wait_for(lambda: active() == {"orders": 1, "payments": 2}, BEGUN_WITHIN_S)
 
 
 def test_a_process_of_the_service_may_do_nothing_that_it_need_not(service: Stack) -> None:
