@@ -237,7 +237,8 @@ class World:
 
     def _lines(self, kind: str) -> Iterator[tuple[str, list[str]]]:
         for file in sorted(self.folder.glob("reader-*.lines")):
-            for line in file.read_text().splitlines():
+            whole, _, _ = file.read_text().rpartition("\n")  # a line may be on its way
+            for line in whole.splitlines():
                 first, *rest = line.split(" ")
                 if first == kind:
                     yield file.stem, rest
