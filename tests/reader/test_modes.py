@@ -11,18 +11,11 @@ from lockgate_reader import AlignedConsumer, ConfigurationError, Coordinator, Re
 from lockgate_reader.place import Alone, Place
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
+from support.services import T0, filled
 
 Consumers = Callable[..., AlignedConsumer]
-T0 = 1_767_225_600_000
 
 pytestmark = pytest.mark.kafka
-
-
-def filled(kafka: KafkaBroker, topic: str, partitions: int, each: int) -> None:
-    topics.create(kafka.bootstrap, topic, partitions)
-    topics.produce(
-        kafka.bootstrap, topic, [(p, T0 + n * 1_000, None, b"%d" % n) for n in range(each) for p in range(partitions)]
-    )
 
 
 def test_a_consumer_that_was_not_iterated_is_not_initialised(topic: str, consumer_of: Consumers) -> None:
@@ -33,7 +26,7 @@ def test_a_consumer_that_was_not_iterated_is_not_initialised(topic: str, consume
 
 
 def test_a_consumer_with_records_is_reading(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
-    filled(kafka, topic, 2, 3)
+    filled(kafka, topic, [3] * 2)
     consumer = consumer_of(topic)
     next(iter(consumer))
     assert consumer.status().mode is ReaderMode.READING
@@ -41,7 +34,7 @@ def test_a_consumer_with_records_is_reading(kafka: KafkaBroker, topic: str, cons
 
 
 def test_bounded_splits_end_with_event_time_at_its_end(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
-    filled(kafka, topic, 3, 50)
+    filled(kafka, topic, [50] * 3)
     consumer = consumer_of(topic, ending_offsets="latest")
     assert sum(1 for _ in consumer) == 150
     assert consumer.status().mode is ReaderMode.FINISHED
@@ -58,7 +51,7 @@ def test_a_bounded_consumer_of_empty_partitions_ends_at_once(
 def test_records_behind_the_stopping_offset_do_not_go_out(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
-    filled(kafka, topic, 1, 10)
+    filled(kafka, topic, [10])
     consumer = consumer_of(topic, ending_offsets="latest")
     records = iter(consumer)
     first = next(records)
@@ -70,7 +63,7 @@ def test_records_behind_the_stopping_offset_do_not_go_out(
 def test_a_stop_ends_the_iteration_and_a_drain_lets_event_time_reach_its_end(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, drain: bool, mode: str, at_the_end: bool
 ) -> None:
-    filled(kafka, topic, 2, 20)
+    filled(kafka, topic, [20] * 2)
     consumer = consumer_of(topic)
     count = 0
     for _ in consumer:
@@ -85,7 +78,7 @@ def test_a_stop_ends_the_iteration_and_a_drain_lets_event_time_reach_its_end(
 def test_a_stop_from_another_thread_ends_a_consumer_that_waits(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
-    filled(kafka, topic, 1, 1)
+    filled(kafka, topic, [1])
     consumer = consumer_of(topic)
     records = iter(consumer)
     next(records)
@@ -96,7 +89,7 @@ def test_a_stop_from_another_thread_ends_a_consumer_that_waits(
 def test_a_snapshot_goes_on_without_loss_or_duplicate_wherever_it_was_taken(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
-    filled(kafka, topic, 3, 40)
+    filled(kafka, topic, [40] * 3)
     seen: list[tuple[int, int]] = []
     state: tuple[bytes, ...] | None = None
     for stop_at in (1, 17, 30, 1_000):
@@ -116,7 +109,7 @@ def test_a_snapshot_goes_on_without_loss_or_duplicate_wherever_it_was_taken(
 def test_a_restored_split_is_not_read_from_the_option_s_start(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
-    filled(kafka, topic, 1, 10)
+    filled(kafka, topic, [10])
     consumer = consumer_of(topic)
     records = iter(consumer)
     for _ in range(4):
@@ -137,7 +130,7 @@ def test_a_group_s_coordinator_has_the_positions_so_nothing_is_restored(topic: s
 def test_a_partition_that_comes_later_is_read_from_its_first_record(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
-    filled(kafka, topic, 1, 2)
+    filled(kafka, topic, [2])
     consumer = consumer_of(topic, discovery_interval="100 milliseconds", idle_timeout="1 millisecond")
     records = iter(consumer)
     seen = [(r.partition(), r.offset()) for r in (next(records), next(records))]
@@ -150,7 +143,7 @@ def test_a_partition_that_comes_later_is_read_from_its_first_record(
 def test_break_and_iterate_again_goes_on_with_the_next_record(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
-    filled(kafka, topic, 1, 10)
+    filled(kafka, topic, [10])
     consumer = consumer_of(topic, ending_offsets="latest")
     seen = []
     for record in consumer:
@@ -162,7 +155,7 @@ def test_break_and_iterate_again_goes_on_with_the_next_record(
 
 
 def test_a_consumer_closes_twice_and_reads_no_more(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
-    filled(kafka, topic, 1, 3)
+    filled(kafka, topic, [3])
     with consumer_of(topic) as consumer:
         next(iter(consumer))
     consumer.close()

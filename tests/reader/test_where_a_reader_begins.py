@@ -6,14 +6,12 @@ from datetime import datetime, timezone
 import pytest
 
 from lockgate_reader import AlignedConsumer, ConfigurationError, NoStartingOffset
-from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
-from support.services import Service, make_group, positions_of
+from support.services import T0, Service, filled, make_group, positions_of
 
 Consumers = Callable[..., AlignedConsumer]
-T0 = 1_767_225_600_000
 
 pytestmark = pytest.mark.kafka
 
@@ -22,12 +20,6 @@ pytestmark = pytest.mark.kafka
 def url() -> Iterator[str]:
     with CoordinatorProcess() as coordinator:
         yield coordinator.url
-
-
-def filled(kafka: KafkaBroker, topic: str, counts: list[int], step_ms: int = 1_000) -> None:
-    topics.create(kafka.bootstrap, topic, len(counts))
-    records = [(p, T0 + n * step_ms, None, b"%d" % n) for p, count in enumerate(counts) for n in range(count)]
-    topics.produce(kafka.bootstrap, topic, records)
 
 
 @pytest.mark.parametrize("at", [T0 + 6_500, datetime(2026, 1, 1, 0, 0, 6, 500_000, tzinfo=timezone.utc)])

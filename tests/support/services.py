@@ -3,7 +3,7 @@ says of its splits.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -11,8 +11,11 @@ import httpx
 from confluent_kafka import Message
 
 from lockgate_reader import AlignedConsumer, Coordinator, ReaderStatus
+from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 
+T0 = 1_767_225_600_000
+"""The event time of the first record, ms."""
 GROUP = {"max_drift_ms": 10_000, "lease_ms": 600_000, "update_interval_ms": 100, "catch_up": "strict"}
 """A lease that does not end on its own, however slow the machine is."""
 
@@ -72,6 +75,13 @@ class Service:
                     self.seen.append((int(record.partition() or 0), int(record.offset() or 0)))
         except Exception as error:
             self.failed = error
+
+
+def filled(kafka: KafkaBroker, topic: str, counts: Sequence[int], step_ms: int = 1_000) -> None:
+    """A topic with so many records in each partition, one every `step_ms` of event time."""
+    topics.create(kafka.bootstrap, topic, len(counts))
+    records = [(p, T0 + n * step_ms, None, b"%d" % n) for p, count in enumerate(counts) for n in range(count)]
+    topics.produce(kafka.bootstrap, topic, records)
 
 
 def make_group(url: str, group: str, **rules: Any) -> None:

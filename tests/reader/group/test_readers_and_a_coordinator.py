@@ -9,14 +9,11 @@ import httpx
 import pytest
 
 from lockgate_reader import ReaderMode
-from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
 from support.http_readers import HttpReader
-from support.services import Service, make_group, positions_of, splits_of
-
-T0 = 1_767_225_600_000
+from support.services import T0, Service, filled, make_group, positions_of, splits_of
 
 pytestmark = pytest.mark.kafka
 
@@ -25,13 +22,6 @@ pytestmark = pytest.mark.kafka
 def url() -> Iterator[str]:
     with CoordinatorProcess() as coordinator:
         yield coordinator.url
-
-
-def filled(kafka: KafkaBroker, topic: str, partitions: int, each: int, step_ms: int = 1_000) -> None:
-    topics.create(kafka.bootstrap, topic, partitions)
-    topics.produce(
-        kafka.bootstrap, topic, [(p, T0 + n * step_ms, None, b"%d" % n) for n in range(each) for p in range(partitions)]
-    )
 
 
 def everything(partitions: int, each: int) -> list[tuple[int, int]]:
@@ -46,7 +36,7 @@ def slowly(pause_s: float, until: Event) -> Callable[[object], object]:
 def test_a_reader_waits_for_alignment_with_one_that_comes_from_far_behind(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
-    filled(kafka, topic, 2, 3_000, step_ms=100)
+    filled(kafka, topic, [3_000] * 2, step_ms=100)
     make_group(url, topic)
     in_haste = Event()
     with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
@@ -79,7 +69,7 @@ with AlignedConsumer(topic, kafka=kafka, source="enrich", starting_offsets="earl
 def test_a_sigterm_gives_the_splits_back_at_their_positions_and_another_reader_goes_on(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
-    filled(kafka, topic, 2, 40)
+    filled(kafka, topic, [40] * 2)
     make_group(url, topic)
     leaving = subprocess.Popen(
         [sys.executable, "-c", SERVICE, kafka.bootstrap, topic, url], stdout=subprocess.PIPE, text=True
@@ -105,7 +95,7 @@ def test_a_sigterm_gives_the_splits_back_at_their_positions_and_another_reader_g
 def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its_program(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
-    filled(kafka, topic, 2, 2_000)
+    filled(kafka, topic, [2_000] * 2)
     make_group(url, topic, lease_ms=3_000)
     in_haste = Event()
     with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
@@ -119,7 +109,7 @@ def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its
 
 
 def test_source_events_go_both_ways(kafka: KafkaBroker, topic: str, url: str) -> None:
-    filled(kafka, topic, 1, 500)
+    filled(kafka, topic, [500])
     make_group(url, topic)
     came: list[object] = []
     over = Event()
@@ -136,7 +126,7 @@ def test_source_events_go_both_ways(kafka: KafkaBroker, topic: str, url: str) ->
 
 
 def test_a_batch_on_which_the_program_failed_is_given_back_unread(kafka: KafkaBroker, topic: str, url: str) -> None:
-    filled(kafka, topic, 1, 60)
+    filled(kafka, topic, [60])
     make_group(url, topic)
     failing = Service(kafka, topic, url, topic).consumer
     worked_on = 0
@@ -157,7 +147,7 @@ def test_a_batch_on_which_the_program_failed_is_given_back_unread(kafka: KafkaBr
 
 
 def test_a_bounded_split_whose_last_batch_failed_is_not_finished(kafka: KafkaBroker, topic: str, url: str) -> None:
-    filled(kafka, topic, 1, 5)
+    filled(kafka, topic, [5])
     make_group(url, topic)
     failing = Service(kafka, topic, url, topic, ending_offsets="latest").consumer
 

@@ -126,7 +126,7 @@ class AlignedConsumer:
         self._restored: list[KafkaPartitionSplit] = []
         self._reading: RunningReader | None = None
         self._batch: dict[Key, int] = {}  # the first offset of each split in the present batch
-        self._told: bool | None = None  # by `stop`, with `drain` or without
+        self._stopped: bool | None = None  # with `drain` or without
         self._closed = False
         self._busy = threading.Lock()
         self._terminated = Terminated(self.stop)
@@ -281,8 +281,8 @@ class AlignedConsumer:
         `drain`: the data is at its end, so that event time reaches MAX; else it goes on from a
         snapshot.
         """
-        if self._told is None:
-            self._told = drain
+        if self._stopped is None:
+            self._stopped = drain
         if self._reading is not None:
             self._reading.stop(drain=drain)
 
@@ -332,8 +332,8 @@ class AlignedConsumer:
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
             self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
-            if self._told is not None:  # before it began, or while it was made
-                self._reading.stop(drain=self._told)
+            if self._stopped is not None:  # before it began, or while it was made
+                self._reading.stop(drain=self._stopped)
             self._reading.open()
         return self._reading
 
