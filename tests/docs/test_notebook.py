@@ -36,11 +36,8 @@ def test_the_notebook_is_one_of_jupyters_without_outputs_and_paths_of_a_machine(
 
 @pytest.fixture
 def broker(kafka: KafkaBroker) -> Iterator[KafkaBroker]:
-    created = topics_of(PAGE)
-    for topic, partitions in created.items():
-        topics.create(kafka.bootstrap, topic, partitions)
-    yield kafka
-    topics.delete(kafka.bootstrap, *created)
+    with topics.created(kafka.bootstrap, topics_of(PAGE)):
+        yield kafka
 
 
 def test_the_notebook_runs_from_end_to_end_and_prints_what_the_page_says(broker: KafkaBroker, tmp_path: Path) -> None:

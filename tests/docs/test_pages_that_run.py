@@ -54,15 +54,12 @@ def filled(kafka: KafkaBroker, request: pytest.FixtureRequest) -> Iterator[Kafka
     """A Kafka with the topics that the page creates, else with `orders` and `payments`, as the
     quick start fills them.
     """
-    created = topics_of(request.getfixturevalue("page"))
-    for topic, partitions in created.items():
-        topics.create(kafka.bootstrap, topic, partitions)
-    for topic in () if created else ("orders", "payments"):
-        topics.create(kafka.bootstrap, topic, PARTITIONS)
-        column = "placed" if topic == "orders" else "paid"
-        topics.produce(kafka.bootstrap, topic, [a_record(column, number) for number in range(ORDERS * PARTITIONS)])
-    yield kafka
-    topics.delete(kafka.bootstrap, *(created or ("orders", "payments")))
+    pages_own = topics_of(request.getfixturevalue("page"))
+    columns = {} if pages_own else {"orders": "placed", "payments": "paid"}
+    with topics.created(kafka.bootstrap, pages_own or dict.fromkeys(columns, PARTITIONS)):
+        for topic, column in columns.items():
+            topics.produce(kafka.bootstrap, topic, [a_record(column, number) for number in range(ORDERS * PARTITIONS)])
+        yield kafka
 
 
 def a_record(column: str, number: int) -> tuple[int, int, bytes | None, bytes]:

@@ -105,11 +105,10 @@ def said(*command: str | Path, cwd: Path) -> str:
 def skewed(kafka: KafkaBroker, request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a topic of four partitions, of which the last one is six hours behind."""
     name = request.node.name
-    topics.create(kafka.bootstrap, name, 4)
     times = [(number % 4, NOON_MS + 1_000 * (number // 4) - (BEHIND_MS if number % 4 == 3 else 0)) for number in MANY]
-    topics.produce(kafka.bootstrap, name, [(partition, at, None, b"{}") for partition, at in times])
-    yield name
-    topics.delete(kafka.bootstrap, name)
+    with topics.created(kafka.bootstrap, {name: 4}):
+        topics.produce(kafka.bootstrap, name, [(partition, at, None, b"{}") for partition, at in times])
+        yield name
 
 
 def test_all_distributions_are_there_at_this_version_and_none_is_the_checkouts(installed: Path, tmp_path: Path) -> None:
@@ -131,11 +130,8 @@ def test_readmes_first_job_runs_in_an_empty_environment(installed: Path, kafka: 
     connector = ",".join(str(jar) for jar in jars.kafka_connector())
     text = CONNECTOR.sub(f'"spark.jars", "{connector}"', job.text).replace("localhost:9092", kafka.bootstrap)
     (tmp_path / "first.py").write_text(text)
-    topics.create(kafka.bootstrap, "orders", 4)
-    try:
+    with topics.created(kafka.bootstrap, {"orders": 4}):
         lines = said(installed / "python", "first.py", cwd=tmp_path).splitlines()
-    finally:
-        topics.delete(kafka.bootstrap, "orders")
     assert [line for line in lines if "orders" in line] == printed.text.splitlines()
 
 

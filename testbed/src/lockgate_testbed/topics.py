@@ -2,7 +2,8 @@
 
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
@@ -47,6 +48,19 @@ def create(bootstrap: str, name: str, partitions: int, config: Mapping[str, str]
     _await(
         lambda: len(_led(admin, name)) == partitions, f"{name} has no leader for each of its {partitions} partitions"
     )
+
+
+@contextmanager
+def created(bootstrap: str, partitions_of: Mapping[str, int]) -> Iterator[None]:
+    """Topics by name, with their numbers of partitions, for the time of a `with`: names that others
+    want too are free again afterwards.
+    """
+    for name, wanted in partitions_of.items():
+        create(bootstrap, name, wanted)
+    try:
+        yield
+    finally:
+        delete(bootstrap, *partitions_of)
 
 
 def widen(bootstrap: str, name: str, partitions: int) -> None:

@@ -149,13 +149,13 @@ def world(spark: SparkSession, bootstrap: str, folder: Path) -> Iterator[World]:
     """
     spark.udf.register("in_python", lambda value: None, TimestampType())
     made = World(spark, bootstrap)
-    topics.create(bootstrap, "orders", 2)
-    topics.produce(bootstrap, "orders", [(n % 2, 1_767_225_600_000 + n, None, ORDER) for n in range(4)])
     tokens = folder / "tokens.toml"
     tokens.write_text(FILE)
     certificate = folder / "server.pem"
     trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(certificate))
     with ExitStack() as open_:
+        open_.enter_context(topics.created(bootstrap, {"orders": 2}))
+        topics.produce(bootstrap, "orders", [(n % 2, 1_767_225_600_000 + n, None, ORDER) for n in range(4)])
         opened = open_.enter_context(CoordinatorProcess())
         guarded = open_.enter_context(CoordinatorProcess(options=("--tokens", str(tokens))))
         tls = open_.enter_context(CoordinatorProcess(options=("--ssl-certfile", str(certificate)))).url
