@@ -27,7 +27,7 @@ RELEASES = {"4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1", "4.3": "4.3.0"}
 """The lines of Spark, and the newest release of each."""
 
 PACKAGES = ("core", "services/coordinator", "clients/http", "clients/spark", "testbed")
-TOOLS = ("pyspark", "pytest", "pytest-asyncio", "hypothesis", "trustme", "numpy", "pandas", "pyarrow")
+TOOLS = ("pyspark", "pytest", "pytest-asyncio", "hypothesis", "trustme", "numpy", "pandas", "pyarrow", "playwright")
 CONNECT = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 SAMPLE = {
     "integration/test_one_query.py": ("without_a_budget", "started_twice", "larger_than_the_budget"),
@@ -144,7 +144,8 @@ def _environment(spark: str) -> Path:
     folder = BUILD / f"spark-{spark}"
     python, ready, constraints = folder / "bin" / "python", folder / ".ready", BUILD / f"{spark}.txt"
     pins = _constraints(spark)
-    if not ready.is_file() or ready.read_text() != pins:
+    made_of = f"{pins}{' '.join((*PACKAGES, *TOOLS, *CONNECT))}\n"
+    if not ready.is_file() or ready.read_text() != made_of:
         venv.create(folder, clear=True, with_pip=True)
         constraints.write_text(pins)
         editable = [argument for package in PACKAGES for argument in ("-e", package)]
@@ -162,7 +163,7 @@ def _environment(spark: str) -> Path:
             *CONNECT,
         ]
         subprocess.run(command, cwd=CHECKOUT, check=True)
-        ready.write_text(pins)
+        ready.write_text(made_of)
     return python
 
 

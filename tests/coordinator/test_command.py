@@ -1,5 +1,6 @@
 """`lockgate serve`: what it prints, and what it refuses in one line."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -67,6 +68,13 @@ def test_a_store_of_another_kind_is_refused_by_its_scheme() -> None:
     line = refused("--store", "etcd://u:hunter2@h")
     assert "redis://" in line
     assert "hunter2" not in line
+
+
+def test_the_list_of_commands_has_no_broken_lines() -> None:
+    wide = {**os.environ, "COLUMNS": "200"}
+    command = [*COMMAND, "--help"]
+    shown = subprocess.run(command, env=wide, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "each reader with its state, lease and the age of its last progress." in shown
 
 
 @pytest.mark.parametrize("args", [(), ("serve",)])

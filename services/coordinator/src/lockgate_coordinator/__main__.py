@@ -28,6 +28,7 @@ WEEK_H = 168.0
 cli = typer.Typer(
     help="lockgate: splits that run ahead in event time wait until the ones behind catch up.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # a docstring's lines are joined
     pretty_exceptions_enable=False,
 )
 
