@@ -63,6 +63,7 @@ def test_a_group_needs_its_address_and_its_name() -> None:
     [
         Alignment(),
         Alignment(max_drift=timedelta(minutes=90), past_bound=1500, retention_margin=0.25, future_bound=None),
+        Alignment(retention_margin=0, max_lag=0),
         Alignment(slice="1 hour", slice_zone="UTC", late_rows="count", event_time="cast(value AS timestamp)"),
         Alignment(coordinator=Coordinator("http://localhost:8080", group="g", source="s", park="1 hour")),
     ],

@@ -50,6 +50,8 @@ TOKENS = PREFIX + "token."
 
 TOKEN_NAME = OPTION + "coordinator.tokenName"
 _TOKEN = OPTION + "coordinator.token"
+_SHARE = OPTION + "retentionMargin"
+"""The only number that is no duration."""
 
 
 def _camel(name: str) -> str:
@@ -129,11 +131,11 @@ def as_options(alignment: Alignment) -> dict[str, str]:
     if alignment.coordinator is not None:
         options = _COORDINATOR_OPTIONS.items()
         given |= {key: getattr(alignment.coordinator, name) for key, name in options if key != _TOKEN}
-    return {ALIGN_OPTION: "true"} | {key: _as_text(value) for key, value in given.items()}
+    return {ALIGN_OPTION: "true"} | {key: _as_text(key, value) for key, value in given.items()}
 
 
-def _as_text(value: object) -> str:
-    if isinstance(value, int | timedelta) and not isinstance(value, bool):
+def _as_text(key: str, value: object) -> str:
+    if isinstance(value, int | timedelta) and key != _SHARE:
         return as_option(milliseconds("Alignment", value))
     return "none" if value is None else str(value)
 
