@@ -168,6 +168,14 @@ async def test_source_events_go_both_ways(api: httpx.AsyncClient) -> None:
     assert (received["id"], received["subtask"], received["event"]) == ("x", 0, {"ready": 1})
 
 
+async def test_a_source_event_with_a_number_that_json_has_not_is_refused(api: httpx.AsyncClient) -> None:
+    (reader,) = await settled(api, 1)
+    json = {"content-type": "application/json"}
+    answer = await api.post(f"{SOURCE}/events", content='{"event": {"n": 1e400}}', headers=json)
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:lockgate:invalid-request")
+    assert (await reader.exchange())["source_events"] == []
+
+
 async def test_inspection_shows_who_reads_what_and_where_it_stands_page_by_page(api: httpx.AsyncClient) -> None:
     (reader,) = await settled(api, 1)
     reader.held["orders-0"]["split"] = as_text(0, 99)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.enumerator.fleet import CONFIG
-from core.enumerator.test_exchanges import settled
+from core.enumerator.test_discovery import listed
+from core.enumerator.test_exchanges import held_by, settled
 from lockgate.enumerator.replaced import is_replaced, lost_readers, without_replaced
 from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
@@ -59,6 +60,15 @@ def test_a_split_that_waits_for_a_reader_keeps_its_last_one_in_the_group() -> No
     assert len(fleet.enumerator.free) == 4
     assert not is_replaced(fleet.enumerator, 1)
     assert not is_replaced(replace(fleet.enumerator, free={}, listed=False), 1), "after a loss nobody knows"
+
+
+def test_a_split_that_no_list_names_any_more_keeps_nobody_in_the_group() -> None:
+    fleet = settled(partitions=4, readers=2)
+    gone = {int(id[-1]) for id in held_by(fleet.enumerator, 1)}
+    listed(fleet, *(each for each in fleet.splits() if each.partition not in gone))
+    fleet.leave(fleet.processes[1])
+    assert fleet.enumerator.free.keys() == fleet.enumerator.missing
+    assert is_replaced(fleet.enumerator, 1)
 
 
 def test_a_replaced_reader_leaves_unless_it_has_come_back(group: Group) -> None:

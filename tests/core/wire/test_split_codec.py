@@ -105,6 +105,14 @@ def test_a_split_is_flinks_bytes_in_base64() -> None:
     assert split_from_text("AAZvcmRlcnMAAAADAAAAAAAAACqAAAAAAAAAAA==") == split
 
 
+def nested(deep: int) -> object:
+    """Objects and lists within each other."""
+    inner: object = 1
+    for level in range(deep):
+        inner = [inner] if level + 1 < deep else {"a": inner}
+    return inner
+
+
 def text_of(topic: str, partition: int) -> str:
     return split_to_text(KafkaPartitionSplit.as_flink(topic, partition, 0))
 
@@ -122,6 +130,8 @@ def text_of(topic: str, partition: int) -> str:
         ({"capacity": -1}, "capacity: must be 0 to 1000000"),
         ({"serializer_version": 1}, "serializer_version: must be 0 to 0"),
         ({"source_events": [{"id": "x", "event": {"a": "b" * 4_096}}]}, r"source_events\[0\].event: must have 4,096"),
+        ({"source_events": [{"id": "x", "event": {"a": float("inf")}}]}, r"event: must be an object as JSON has them"),
+        ({"source_events": [{"id": "x", "event": nested(33)}]}, "event: must have .* each other 32 deep at most"),
         ({"source_events": [{"event": {}}]}, r"source_events\[0\].id: must not be missing"),
         ({"source_events": [{"id": "x", "event": {}}] * 17}, "source_events: must have at most 16 items"),
         ({"discovered": {}}, "discovered.splits: is missing"),
@@ -149,6 +159,7 @@ def test_a_report_goes_along() -> None:
         ([], "must be an object"),
         ({"a": "x" * 4_096}, "must have 4,096 bytes at most as JSON"),
         ({"a": object()}, "must be an object as JSON has them"),
+        ({"a": float("nan")}, "must be an object as JSON has them"),
     ],
 )
 def test_a_source_event_that_no_coordinator_would_take_is_refused_before_it_is_sent(event: object, says: str) -> None:
@@ -158,3 +169,4 @@ def test_a_source_event_that_no_coordinator_would_take_is_refused_before_it_is_s
 
 def test_a_source_event_is_an_object_of_4096_bytes_at_most() -> None:
     check_source_event({"a": "x" * (4_096 - len('{"a":""}'))})
+    check_source_event(nested(32))

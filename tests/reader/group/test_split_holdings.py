@@ -198,3 +198,35 @@ def test_a_position_that_the_program_has_set_back_is_said_to_be_restored() -> No
     exchanged(holdings, says(), add_splits=added((0, 11), offset=40))
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=30)), 1).held] == [True]
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=41)), 1).held] == [False]
+
+
+class Counted(Holdings):
+    """Counts how often the splits without an offset are looked for."""
+
+    looked = 0
+
+    @property
+    def unresolved(self) -> frozenset[tuple[str, int]]:
+        self.looked += 1
+        return super().unresolved
+
+
+def test_the_splits_without_an_offset_are_looked_for_once_however_many_are_held() -> None:
+    holdings = Counted(WISHES, "me")
+    some = [(partition, 7) for partition in range(50)]
+    exchanged(holdings, says(), add_splits=added(*some))
+    offered(holdings)
+    said = says(*(held(*each) for each in some))
+    exchanged(holdings, said)
+    holdings.looked = 0
+    assert not holdings.is_urgent(said)
+    assert holdings.looked == 1
+
+
+def test_nothing_is_kept_of_assignments_that_are_over() -> None:
+    holdings = holding((0, 1))
+    for number in range(2, 9):
+        exchanged(holdings, says(held(0, number - 1)), add_splits=added((0, number)))
+        offered(holdings)
+    exchanged(holdings, says(held(0, 8)))
+    assert holdings._resolved == {("t-0", 8)}

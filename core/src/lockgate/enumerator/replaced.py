@@ -6,7 +6,8 @@ when the lease is over, and these report where the splits are. The lost reader w
 for ever: a process that is started in its place takes a number that nobody has, mostly another one.
 
 So a lost reader leaves the group as soon as each split that it had is in the hands of a reader that
-lives. As long as one waits for a reader, the lost one holds the group, as it should.
+lives. As long as one waits for a reader, the lost one holds the group, as it should. A split that
+is missing waits for none: nobody gets it before a list names it again.
 
 Flink has no such state: a lost subtask is restarted under its own number, or its job fails. Used by
 the coordinator.
@@ -34,7 +35,7 @@ def is_replaced(enumerator: Enumerator, subtask: int) -> bool:
     knows that of a split that waits for its first reader.
     """
     holds = any(id[0] == subtask for id in enumerator.readers)
-    waiting = (split.last for split in enumerator.free.values())
+    waiting = (split.last for id, split in enumerator.free.items() if id not in enumerator.missing)
     return enumerator.listed and not holds and all(last not in (subtask, None) for last in waiting)
 
 

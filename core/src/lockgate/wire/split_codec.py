@@ -39,6 +39,9 @@ SERIALIZER = KafkaPartitionSplitSerializer()
 ID_LIMIT = 255
 """The most characters of a SourceEvent's id."""
 
+SOURCE_EVENT_DEPTH = 32
+"""The most objects and lists within each other in a SourceEvent. Parsers give up at some depth."""
+
 
 def split_to_text(split: KafkaPartitionSplit) -> str:
     """The split's bytes in base64."""
@@ -295,5 +298,21 @@ def check_source_event(event: object) -> None:
 def _fault_of(event: object) -> str | None:
     if not isinstance(event, dict):
         return "must be an object"
-    too_large = len(json.dumps(event, separators=(",", ":"))) > SOURCE_EVENT_SIZE
-    return f"must have {SOURCE_EVENT_SIZE:,} bytes at most as JSON" if too_large else None
+    if _is_deeper(event, SOURCE_EVENT_DEPTH):
+        return f"must have objects and lists within each other {SOURCE_EVENT_DEPTH} deep at most"
+    try:
+        size = len(json.dumps(event, separators=(",", ":"), allow_nan=False))
+    except ValueError as error:  # such as a number beyond all floats, which Python reads as infinite
+        return f"must be an object as JSON has them ({error})"
+    return f"must have {SOURCE_EVENT_SIZE:,} bytes at most as JSON" if size > SOURCE_EVENT_SIZE else None
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Whether a value has more than `most` objects and lists within each other."""
+    level: list[object] = [value]
+    for _ in range(most + 1):
+        inside = [each for each in level if isinstance(each, (dict, list, tuple))]
+        level = [item for each in inside for item in (each.values() if isinstance(each, dict) else each)]
+        if not inside:
+            return False
+    return True

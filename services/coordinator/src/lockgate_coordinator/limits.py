@@ -77,6 +77,16 @@ class Limits:
                 "splits", self.splits, f"source {source!r}", "divide its topics among sources, or raise --max-splits"
             )
 
+    def check_enumerators(self, name: str, sources: int) -> None:
+        """Raises `LimitReached` if `sources` of the group have enumerators, and no more may."""
+        if sources >= self.sources:
+            raise LimitReached(
+                "sources with splits",
+                self.sources,
+                f"group {name!r}",
+                "delete the group where its sources are of the past, or raise --max-sources",
+            )
+
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
         """Raises `LimitReached` for a reader that says too much of itself, or is one too many."""
         if event.config is not None:

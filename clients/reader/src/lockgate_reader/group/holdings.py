@@ -106,7 +106,8 @@ class Holdings:
 
     def is_urgent(self, said: Said) -> bool:
         """Whether the coordinator waits for what was said."""
-        resolves = any(_numbered(each) in self.unresolved for each in said.held)
+        unresolved = self.unresolved
+        resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in said.held)
         leaves = bool(self._leaving(said) or self._unopened())
         return leaves or resolves or bool(self._outgoing) or self._discovered(said) is not None
 
@@ -158,7 +159,8 @@ class Holdings:
         self.give_back = frozenset(answer.give_back) & self.assigned.keys()
         self.no_more_splits, self.backlog = answer.no_more_splits, answer.is_processing_backlog
         self.settled = answer.assigning_in_ms == 0
-        self._resolved |= {(each.split.split_id, each.assignment) for each in sent.held}
+        resolved = self._resolved | {(each.split.split_id, each.assignment) for each in sent.held}
+        self._resolved = resolved & {(name, each.number) for name, each in self.assigned.items()}
         self._seen = max(answer.revision, self._seen or 0)
         self._take_events(sent, answer)
         if sent.discovered is not None:

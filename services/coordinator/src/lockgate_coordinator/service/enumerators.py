@@ -149,6 +149,8 @@ class Enumerators:
                 sources = _after_leaps(loaded)
                 before = sources.get(source)
                 after = change(loaded, before)
+                if before is None and after is not None:
+                    self._limits.check_enumerators(name, len(sources))
                 if after is None or after is before:
                     return before or _NONE, loaded.now_ms
                 if await self._store.commit_splits(loaded, {**sources, source: after}):
