@@ -81,7 +81,7 @@ class LateRows:
         """The plan that reads a source and counts on the way; its columns are the source's."""
         sql = self._spark._jvm.org.apache.spark.sql
         df = DataFrame(sql.classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
-        literal = sql.catalyst.expressions.Literal(self._below, sql.types.DataType.fromDDL("ARRAY<TIMESTAMP>"))
+        literal = sql.catalyst.expressions.Literal(self._below, sql.types.DataType.fromDDL("ARRAY<TIMESTAMP_LTZ>"))
         below, event_time = Column(sql.classic.ExpressionUtils.column(literal)), F.expr(self._event_time)
         behind = event_time <= below[0]
 
