@@ -46,6 +46,14 @@ def test_a_client_is_refused_what_a_classic_session_is_in_the_same_words(
     assert words in refusals[attempt][1]
 
 
+def test_columns_of_an_aligned_dataframe_and_of_its_source_are_found(refusals: dict[str, list[str]]) -> None:
+    assert refusals["columns"] == ["", ""]
+
+
+def test_the_format_leaves_a_stream_alone_that_says_so_in_any_case(refusals: dict[str, list[str]]) -> None:
+    assert refusals["off"] == ["", ""]
+
+
 def test_a_foreach_batch_function_sees_its_plan_and_a_client_the_status(said: Said, skewed: SkewedTopic) -> None:
     found = said("batches", skewed.name)
 

@@ -1,4 +1,4 @@
-"""What a client is refused, as the class of the error and its text."""
+"""What a client is refused, and what not, as the class of the error and its text."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,16 @@ def unaligned() -> object:
     return stream(lockgate__maxDrift="1 minute").isStreaming
 
 
+def columns() -> object:
+    """Columns of an aligned DataFrame, and of the one that it was made from."""
+    source = stream()
+    aligned = align(source.withColumn("text", source.value.cast("string")))
+    return aligned.select(aligned.text, aligned["timestamp"], source["offset"]).columns
+
+
 found = {
+    "columns": refused(columns),
+    "off": refused(lambda: stream("lockgate-kafka", lockgate__ALIGN="false", lockgate__lateRows="count").isStreaming),
     "rate": refused(lambda: align(spark.readStream.format("rate").load())),
     "batch": refused(lambda: align(spark.range(3))),
     "twice": refused(lambda: align(align(stream()))),

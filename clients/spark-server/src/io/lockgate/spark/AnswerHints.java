@@ -2,11 +2,17 @@ package io.lockgate.spark;
 
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedStar;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedHint;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import scala.Option;
+import scala.collection.immutable.List$;
+import scala.collection.immutable.Seq;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -35,9 +41,15 @@ final class AnswerHints extends Rule<LogicalPlan> {
             public LogicalPlan apply(LogicalPlan node) {
                 UnresolvedHint hint = (UnresolvedHint) node;
                 String question = text(hint.parameters().apply(0));
-                return (LogicalPlan) Host.ask("hint", question, text(hint.parameters().apply(1)), hint.child(), Settings.of(session), session);
+                return whole((LogicalPlan) Host.ask("hint", question, text(hint.parameters().apply(1)), hint.child(), Settings.of(session), session));
             }
         });
+    }
+
+    /** The plan below a node of its own. Spark gives the node the hint's tags: by one of them it finds the columns of the client's DataFrame. */
+    private static LogicalPlan whole(LogicalPlan plan) {
+        NamedExpression all = new UnresolvedStar(Option.empty());
+        return new Project((Seq<NamedExpression>) List$.MODULE$.<NamedExpression>empty().$colon$colon(all), plan);
     }
 
     private static String text(Expression parameter) {

@@ -15,6 +15,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * other formats still work.
  */
 public final class LockgateKafka implements TableProvider, DataSourceRegister {
+    private static final String ALIGN = Settings.OPTIONS + "align";
     private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
 
     private TableProvider kafka;
@@ -34,8 +35,11 @@ public final class LockgateKafka implements TableProvider, DataSourceRegister {
         Table spark = kafka().getTable(schema, partitioning, properties);
         SparkSession session = SparkSession.active();
         Map<String, String> conf = Settings.of(session);
-        Map<String, String> options = Settings.of(new CaseInsensitiveStringMap(properties));
-        options.putIfAbsent(Settings.OPTIONS + "align", "true");
+        CaseInsensitiveStringMap given = new CaseInsensitiveStringMap(properties);
+        Map<String, String> options = Settings.of(given);
+        if (!given.containsKey(ALIGN)) {
+            options.put(ALIGN, "true");
+        }
         if (!Settings.mention(options, conf)) {
             return spark;
         }
