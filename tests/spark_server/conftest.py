@@ -1,6 +1,9 @@
 """One Connect server with the jar for each test module, and programs of clients without a JVM."""
 
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +12,12 @@ import pytest
 
 from lockgate_testbed import server_jar as jar
 from lockgate_testbed import topics
+from lockgate_testbed.errors import JdkMissing
+from lockgate_testbed.java import java
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
 from lockgate_testbed.spark_connect import ConnectServer, client
+from lockgate_testbed.spark_programs import spark_home
 from support.left_out import or_left_out
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -23,6 +29,24 @@ RECORDS = 1_500
 def server_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The jar, built for this test process."""
     return or_left_out(lambda: jar.server_jar(tmp_path_factory.mktemp("jar")))
+
+
+@pytest.fixture(scope="session")
+def beside_the_jar(server_jar: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
+    """Compiles a class of `programs` that is in the jar's package, and gives the command of its
+    `main`.
+    """
+    jvm, classes = or_left_out(java), tmp_path_factory.mktemp("classes")
+    classpath = os.pathsep.join([str(classes), str(server_jar), str(spark_home() / "jars" / "*")])
+
+    def command(name: str) -> list[str]:
+        javac = shutil.which("javac")
+        if javac is None:
+            raise JdkMissing("no javac on the PATH")
+        subprocess.run([javac, "-cp", classpath, "-d", str(classes), str(PROGRAMS / f"{name}.java")], check=True)
+        return [jvm, "-XX:TieredStopAtLevel=1", "-cp", classpath, f"io.lockgate.spark.{name}"]
+
+    return lambda name: or_left_out(lambda: command(name))
 
 
 @pytest.fixture(scope="module")

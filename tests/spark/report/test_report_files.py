@@ -28,6 +28,9 @@ write_at_the_end()
 report = ReportFiles(Path(sys.argv[1]), None, "id", found, lambda: 0.0)
 if sys.argv[2] == "SIGTERM":
     os.kill(os.getpid(), signal.SIGTERM)
+if sys.argv[2] == "driver":
+    from lockgate_spark.host.__main__ import end_with_the_driver
+    end_with_the_driver()
 """
 
 
@@ -107,9 +110,10 @@ def test_queries_of_one_process_have_files_of_their_own_and_a_restart_takes_the_
     assert path("orders", "11111111-a") == "lockgate-observed.html"
 
 
-@pytest.mark.parametrize("how", ["SIGTERM", "exit"])
+@pytest.mark.parametrize("how", ["SIGTERM", "exit", "driver"])
 def test_a_process_that_ends_while_its_query_runs_writes_the_report(tmp_path: Path, how: str) -> None:
-    ended = subprocess.run([sys.executable, "-c", CHILD, str(tmp_path), how], capture_output=True, timeout=60)
+    command = [sys.executable, "-c", CHILD, str(tmp_path), how]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     assert ended.returncode == (-signal.SIGTERM if how == "SIGTERM" else 0), ended.stderr
     assert state_in(tmp_path) == "cut_off"
 

@@ -6,28 +6,45 @@ standard input.
 
 import logging
 import os
+import signal
 import sys
 import threading
+from importlib.metadata import version
 
 from lockgate_spark.host.answers import HostAnswers
 from lockgate_spark.host.driver import Driver
+from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Attaches to the driver, and answers until it ends."""
+    """Attaches to the driver, and answers until it ends. Ends at once beside a jar of another
+    version: what the two say to each other is no protocol that stays.
+    """
+    here, jar = version("lockgate-spark"), os.environ.get("LOCKGATE_JAR") or version("lockgate-spark")
+    if here != jar:
+        sys.exit(
+            f"the jar lockgate-spark-server is {jar}, and this Python has lockgate-spark {here}: run "
+            f"`{sys.executable} -m pip install lockgate-spark=={jar}`, or take the jar of {here}"
+        )
     level = os.environ.get("LOCKGATE_LOG", "INFO")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     logging.getLogger("lockgate").setLevel(level)
     logging.captureWarnings(True)
-    threading.Thread(target=_end_with_the_driver, name="lockgate-host-end", daemon=True).start()
+    threading.Thread(target=end_with_the_driver, name="lockgate-host-end", daemon=True).start()
     driver = Driver.attached()
+    # Ctrl-C in a shell reaches this process too. PySpark would cancel the jobs of all sessions.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     driver.register(HostAnswers(driver))
     threading.Event().wait()
 
 
-def _end_with_the_driver() -> None:
+def end_with_the_driver() -> None:
+    """Waits for the driver's end. What observes then has its report, and this process ends."""
     sys.stdin.buffer.read()
-    os._exit(0)  # nothing here outlives the driver, and no clean-up could reach it
+    try:
+        write_all()
+    finally:
+        os._exit(0)  # nothing else here outlives the driver, and no clean-up could reach it
 
 
 if __name__ == "__main__":

@@ -124,18 +124,19 @@ def write_at_the_end() -> None:
     with _lock:
         if not _hooked:
             _hooked = True
-            atexit.register(_write_all)
+            atexit.register(write_all)
     # Only where nobody else listens: by default SIGTERM ends Python at once, without atexit.
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminated)
 
 
-def _write_all() -> None:
+def write_all() -> None:
+    """Writes the reports of all runs that have not ended, with the state `cut_off`."""
     for write in list(_unfinished.values()):
         write()
 
 
 def _terminated(number: int, _: FrameType | None) -> None:
-    _write_all()
+    write_all()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -145,6 +145,7 @@ public final class HostProcess {
         environment.put("PYSPARK_GATEWAY_SECRET", secret);
         environment.put("PYSPARK_PIN_THREAD", "true");
         environment.put("LOCKGATE_LOG", LOG.isDebugEnabled() ? "DEBUG" : "INFO");
+        environment.put("LOCKGATE_JAR", PythonChoice.version());
         python.addSparksOwn(environment);
         process = builder.start();
         Thread log = new Thread(this::passOnLines, "lockgate-host-log");

@@ -77,7 +77,8 @@ final class PythonChoice {
         return path + " (from " + by + ")";
     }
 
-    private static String version() {
+    /** Of this jar; empty for classes that are in none. */
+    static String version() {
         String version = PythonChoice.class.getPackage().getImplementationVersion();
         return version == null ? "" : version;
     }

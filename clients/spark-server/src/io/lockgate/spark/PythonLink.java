@@ -1,17 +1,24 @@
 package io.lockgate.spark;
 
 import java.net.InetAddress;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import javax.net.SocketFactory;
 import py4j.Gateway;
 import py4j.JavaServer;
+import py4j.Py4JClientConnection;
 import py4j.Py4JJavaServer;
 import py4j.Py4JPythonClient;
 import py4j.PythonClient;
 
-/** py4j's way from Java to Python, with the secret that its own copy for a new port leaves out. */
+/**
+ * py4j's way from Java to Python, with the secret that its own copy for a new port leaves out. Each thread has a connection of its own, which
+ * py4j keeps for ever. Here the connections of ended threads are closed, for each run of a query has a thread.
+ */
 final class PythonLink extends PythonClient {
     private final String secret;
+    private final Map<Thread, Py4JClientConnection> connections = new ConcurrentHashMap<>();
 
     private PythonLink(Gateway gateway, int port, InetAddress address, Py4JJavaServer server, String secret) {
         super(gateway, null, port, address, DEFAULT_MIN_CONNECTION_TIME, TimeUnit.SECONDS, SocketFactory.getDefault(), server, true, 0, secret);
@@ -25,6 +32,21 @@ final class PythonLink extends PythonClient {
         link.setGateway(server.getGateway());
         link.setJavaServer(server);
         return server;
+    }
+
+    @Override
+    protected void giveBackConnection(Py4JClientConnection connection) {
+        super.giveBackConnection(connection);
+        if (connections.put(Thread.currentThread(), connection) != connection) {
+            connections.keySet().forEach(this::closeIfEnded);
+        }
+    }
+
+    private void closeIfEnded(Thread thread) {
+        Py4JClientConnection left = thread.isAlive() ? null : connections.remove(thread);
+        if (left != null) {
+            left.shutdown();
+        }
     }
 
     @Override
