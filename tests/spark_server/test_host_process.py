@@ -48,12 +48,19 @@ def test_queries_hold_when_their_host_is_killed_and_go_on_with_another_and_no_ro
     assert second != first
 
 
-def test_the_host_ends_with_a_driver_that_is_killed(
+def ignores_ctrl_c(process: int) -> bool:
+    """Whether a process ignores SIGINT. Linux only."""
+    (line,) = (line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("SigIgn:"))
+    return bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
+def test_the_host_goes_on_at_ctrl_c_and_ends_with_a_driver_that_is_killed(
     server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     assert server.pid is not None
     client("client", tmp_path / "log", *asks_once(kafka, skewed, tmp_path), server=server).wait(PATIENCE_S)
     (host,) = hosts_of(server.pid)
+    assert ignores_ctrl_c(host)
     server.kill()
 
     wait_for(lambda: not Path(f"/proc/{host}").exists(), 30)
@@ -90,6 +97,21 @@ def test_a_host_that_dies_while_it_looks_at_a_stream_is_followed_by_another_and_
     assert "ERROR lockgate: and says it in two lines" in logged
     assert "ERROR lockgate: the second host was asked" in logged
     assert "an information" not in logged
+
+
+@pytest.mark.long
+def test_a_query_stops_though_its_host_dies_at_the_stop_and_no_other_one_starts(
+    server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    python, only = tmp_path / "python", tmp_path / "started"
+    script = f"mkdir {only} && exec {sys.executable} {PROGRAMS / 'host_that_dies_at_the_stop.py'}"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    with ConnectServer(jars=[server_jar], conf={"spark.lockgate.python": str(python)}) as mortal:
+        program = (PROGRAMS / "stops.py", tmp_path, kafka.bootstrap, skewed.name)
+        said = client("client", tmp_path / "log", *program, server=mortal).wait(PATIENCE_S)
+
+    assert said.splitlines()[-1] == "stopped"
 
 
 def asks_once(kafka: KafkaBroker, skewed: SkewedTopic, folder: Path) -> tuple[object, ...]:

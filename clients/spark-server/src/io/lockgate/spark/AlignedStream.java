@@ -7,9 +7,13 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import py4j.Py4JException;
 
 /** One source of a run: Spark's own Kafka stream, with some methods answered by the host. Without a host it has Spark's own metrics, and it can stop. */
 final class AlignedStream {
+    private static final Logger LOG = LoggerFactory.getLogger("lockgate");
     private static final String ANSWERED = "initialOffset,latestOffset,prepareForTriggerAvailableNow,metrics,stop";
 
     private final AlignedTable table;
@@ -67,11 +71,23 @@ final class AlignedStream {
             endsFixedAt = now;
             return error;
         }
-        if (run.hasHost() || !(method.equals("metrics") || method.equals("stop"))) {
-            return run.ask(this, method, arguments);
+        if (method.equals("stop")) {
+            return stopped();
         }
-        if (method.equals("metrics")) {
+        if (method.equals("metrics") && !run.hasHost()) {
             return ((ReportsSourceMetrics) spark).metrics((Optional<Offset>) arguments[0]);
+        }
+        return run.ask(this, method, arguments);
+    }
+
+    /** The host stops Spark's stream, too. Where it dies meanwhile no other one is waited for. */
+    private Object stopped() {
+        if (run.hasHost() && python != null) {
+            try {
+                return python.apply("stop", new Object[0]);
+            } catch (Py4JException thrown) {
+                LOG.warn("the Python process beside the driver has not stopped {}: Spark's source is stopped without it", checkpoint, thrown);
+            }
         }
         spark.stop();
         return null;
