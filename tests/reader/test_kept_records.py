@@ -164,6 +164,8 @@ def test_commit_without_a_group_says_what_is_missing(kafka: KafkaBroker, topic: 
     next(iter(consumer))
     with pytest.raises(ConfigurationError, match=r"commit\(\) needs a group\.id"):
         consumer.commit()
+    with pytest.raises(ConfigurationError, match=r"commit_interval='1 second'\): nothing is committed without a group"):
+        consumer_of(topic, commit_interval="1 second")
 
 
 def test_a_program_s_own_positions_rule(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:

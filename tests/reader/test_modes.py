@@ -106,6 +106,26 @@ def test_a_snapshot_goes_on_without_loss_or_duplicate_wherever_it_was_taken(
     assert len(set(seen)) == len(seen)
 
 
+def test_a_split_that_was_read_to_its_end_is_not_read_again_from_a_snapshot(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [3, 40])
+    consumer = consumer_of(topic, max_drift="5 seconds", ending_offsets="latest")
+    seen = []
+    for record in consumer:
+        seen.append((record.partition(), record.offset()))
+        if record.offset() == 20:
+            break
+    assert (0, 2) in seen
+    restored = consumer_of(topic, max_drift="5 seconds", ending_offsets="latest")
+    restored.restore(consumer.snapshot())
+    seen += [(record.partition(), record.offset()) for record in restored]
+    assert sorted(seen) == [(0, offset) for offset in range(3)] + [(1, offset) for offset in range(40)]
+    at_its_end = consumer_of(topic, ending_offsets="latest")
+    at_its_end.restore(restored.snapshot())
+    assert list(at_its_end) == []
+
+
 def test_a_restored_split_is_not_read_from_the_option_s_start(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:

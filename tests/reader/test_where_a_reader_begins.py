@@ -65,6 +65,8 @@ def test_the_readers_of_a_group_begin_where_the_first_one_was_told(
         ({"starting_timestamp": datetime.now(timezone.utc).replace(tzinfo=None)}, "a datetime with its time zone"),
         ({"starting_offsets": {("t", 0): -1}}, "an offset of 0 or more for each partition"),
         ({"starting_offsets": {"t": 1}}, "an offset of 0 or more for each partition"),
+        ({"starting_offsets": {("orders", 0): 3}}, "topic 'orders' is not read; the topics are t$"),
+        ({"starting_offsets": ["earliest"]}, "expected 'committed', 'earliest', 'latest', or an offset"),
         ({"starting_offsets": "newest"}, "expected 'committed', 'earliest', 'latest', or an offset"),
     ],
 )

@@ -1,8 +1,8 @@
-"""The clock of leases: seconds that go on while the process is stopped, and while the machine
-sleeps.
+"""The machine's clocks.
 
-A lease is counted in this clock, since a process that was stopped must find it at its end. Only
-differences have a meaning, and only within one machine.
+That of leases, `now_s`, goes on while the process is stopped, and while the machine sleeps: a
+process that was stopped must find its lease at its end. Only differences have a meaning, and only
+within one machine.
 """
 
 import time
@@ -10,3 +10,13 @@ from functools import partial
 
 # Linux's monotonic clock stands still while the machine sleeps; its boot time does not.
 now_s = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+
+
+def monotonic_ms() -> int:
+    """The machine's monotonic clock, ms."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def wall_clock_ms() -> int:
+    """The wall clock, ms since 1970."""
+    return time.time_ns() // 1_000_000

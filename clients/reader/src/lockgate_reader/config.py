@@ -27,7 +27,7 @@ _NOT_OURS = {
     "enable.auto.commit": "the reader commits what was handed out: call commit(), or set commit_interval",
     "enable.auto.offset.store": "the reader keeps the positions itself",
     "enable.partition.eof": "the reader sets it",
-    "on_commit": "commit() says whether it succeeded",
+    "on_commit": "commit() says whether it succeeded, and what failed between is committed again",
 }
 
 
@@ -83,6 +83,11 @@ class Options(Named):
         for name in ("discovery_interval", "commit_interval", "future_bound", "snapshot_interval"):
             if getattr(self, name) is not None:
                 self._ms(name)
+        if self.commit_interval is not None and not self.kafka.get("group.id"):
+            raise ConfigurationError(
+                f"AlignedConsumer(commit_interval={self.commit_interval!r}): nothing is committed without a group.id; "
+                "set one in kafka="
+            )
         if self.max_drift_ms <= self.disorder_ms:
             raise ConfigurationError(
                 f"AlignedConsumer(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
@@ -182,7 +187,12 @@ def _check_start(options: Options) -> None:
                     f"AlignedConsumer(starting_offsets={{{key!r}: {offset!r}}}): expected an offset of 0 or more for "
                     "each partition; write {('TOPIC', 0): 100}"
                 )
-    elif start not in _WORDS:
+            if key[0] not in options.topics:
+                raise ConfigurationError(
+                    f"AlignedConsumer(starting_offsets={{{key!r}: {offset!r}}}): topic {key[0]!r} is not read; the "
+                    f"topics are {', '.join(options.topics)}"
+                )
+    elif not isinstance(start, str) or start not in _WORDS:
         raise ConfigurationError(
             f"AlignedConsumer(starting_offsets={start!r}): expected 'committed', 'earliest', 'latest', or an offset "
             "for each partition"

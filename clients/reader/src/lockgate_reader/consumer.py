@@ -19,6 +19,7 @@ from lockgate.wire.split_codec import check_source_event
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import Duration as Length
 from lockgate_client.errors import ConfigurationError
+from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.config import Options
 from lockgate_reader.group import place_of
 from lockgate_reader.kafka.client import KafkaClient
@@ -27,7 +28,7 @@ from lockgate_reader.place import Alone, AssignedSplit, HeldSplit, Place
 from lockgate_reader.reading.holding import Callbacks
 from lockgate_reader.reading.piece_size import CHUNK
 from lockgate_reader.reading.queue import Piece
-from lockgate_reader.reading.reading import RunningReader, monotonic_ms
+from lockgate_reader.reading.reading import RunningReader
 from lockgate_reader.signals import Terminated
 from lockgate_reader.telemetry.status import ReaderStatus, metrics_of, status_of
 
@@ -169,8 +170,12 @@ class AlignedConsumer:
                 del out  # freed before the next fetch, as in `_next_records`
                 if columns.rows < max_records:
                     piece = reading.more(max_records - columns.rows)
-            yield columns.batch()
-            self._batch = {}  # the program has worked on it
+            batch = columns.batch()
+            if reading.lapsed:
+                reading.holding.hand_back(self._batch)
+            else:
+                yield batch
+            self._batch = {}  # the program has worked on it, or it goes back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
         """As `for`, in an event loop. What waits for Kafka does so in a thread, and so do the
@@ -214,7 +219,9 @@ class AlignedConsumer:
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """The offset behind the last record that has gone out, by topic and partition."""
+        """The offset behind the last record that has gone out, by topic and partition. A split that
+        is another reader's by now is left out.
+        """
         return self._started("positions").positions()
 
     def held(self) -> list[HeldSplit]:
@@ -299,11 +306,14 @@ class AlignedConsumer:
             reading, closed, self._closed = self._reading, self._closed, True
             if reading is not None and not closed:
                 reading.end_piece(but_one=failed)
-                for key, offset in self._batch.items() if failed else ():
-                    reading.holding.go_back(key, offset)
-                if self._options.commit_interval is not None and not failed:
-                    reading.commit(wait=True)
-                reading.close()
+                if failed or reading.failure is not None:
+                    for key, offset in self._batch.items():
+                        reading.holding.go_back(key, offset)
+                try:
+                    if self._options.commit_interval is not None and not failed:
+                        reading.commit(wait=True)
+                finally:  # else the splits would be this consumer's for ever
+                    reading.close()
 
     def __enter__(self) -> "Self":
         self._terminated.watch()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
 
 from lockgate_client.errors import KafkaFailed
 from lockgate_reader.errors import NoStartingOffset
@@ -19,6 +19,7 @@ from lockgate_reader.kafka.messages import Key
 log = logging.getLogger("lockgate")
 
 _CALL_S = 30.0
+_COMMIT_S = 10.0  # for the coordinator of Kafka's group
 _LEADER_AGAIN_S = 0.1
 _NO_LEADER = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._NO_OFFSET)
 _OFFSET_INVALID = -1001
@@ -41,6 +42,10 @@ _FATAL = (
 )
 
 
+class Unanswered(KafkaFailed):
+    """Kafka has not answered a question about its topics. It may answer the next one."""
+
+
 class KafkaClient:
     """A consumer and an admin client over the settings of a user. Raises `KafkaFailed` from every
     call.
@@ -53,9 +58,11 @@ class KafkaClient:
         self._troubled = False
         self._group = kafka.get("group.id")
         self._seen: set[Key] = set()
+        self._not_committed: set[Key] = set()
         settings = {"auto.offset.reset": "error", **_AHEAD, **_QUIET, **kafka, **_OURS}
         settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
-        settings["error_cb"] = self._on_error
+        self._tell = settings.pop("error_cb", None)
+        settings |= {"error_cb": self._on_error, "on_commit": self._on_commit}
         try:
             self._consumer = Consumer(settings)
             self._admin = AdminClient({**_QUIET, **_of_admin(kafka)})
@@ -64,22 +71,22 @@ class KafkaClient:
 
     # -- what there is --
 
-    def partitions(self, topics: Iterable[str]) -> list[Key]:
-        """The partitions of these topics. Raises `KafkaFailed` for a topic that is not there."""
+    def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
+        """The partitions of these topics; with `led` only those that have a leader. Raises
+        `KafkaFailed` for a topic that is not there, and `Unanswered`.
+        """
         found: list[Key] = []
         for topic in topics:
             try:
                 metadata = self._consumer.list_topics(topic, timeout=_CALL_S).topics[topic]
             except KafkaException as error:
-                raise self._failed(f"did not list topic {topic!r}", error) from error
+                raise Unanswered(str(self._failed(f"did not list topic {topic!r}", error))) from error
             if metadata.error is not None:
                 raise KafkaFailed(
                     f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
                     "it, allow it, or correct the name"
                 )
-            # One that was just made has no leader for a moment; the next look finds it.
-            led = [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0]
-            found += [(topic, partition) for partition in led]
+            found += [(topic, partition) for partition in partitions_of(metadata, led=led)]
         return found
 
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
@@ -88,6 +95,10 @@ class KafkaClient:
             found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=_CALL_S)
         except KafkaException as error:
             raise self._failed("did not give committed offsets", error) from error
+        for each in found:
+            if each.error is not None:
+                what = f"did not give the committed offset of {each.topic}-{each.partition}"
+                raise self._failed(what, KafkaException(each.error))
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
@@ -216,7 +227,9 @@ class KafkaClient:
     # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commits these offsets, each the next one to read."""
+        """Commits these offsets, each the next one to read. Raises `KafkaFailed` if it is to wait;
+        else `failed_commits` says later what failed.
+        """
         if not positions:
             return
         offsets = [TopicPartition(*key, offset) for key, offset in positions.items()]
@@ -224,17 +237,33 @@ class KafkaClient:
             if not wait:
                 self._consumer.commit(offsets=offsets, asynchronous=True)
                 return
-            done = self._consumer.commit(offsets=offsets, asynchronous=False)
+            done = self._committed_now(offsets)
         except KafkaException as error:
+            if not wait:
+                self._on_commit(error.args[0], offsets)
+                return
             raise self._failed("did not commit", error) from error
         for each in done:
             if each.error is not None:
                 raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
 
-    @property
-    def group(self) -> str | None:
-        """Where positions are committed; None for nowhere."""
-        return self._group
+    def _committed_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
+        """Commits, and waits for it. Shortly after its start the client knows no coordinator of the
+        group yet, and says so at once.
+        """
+        gives_up = time.monotonic() + _COMMIT_S
+        while True:
+            try:
+                return self._consumer.commit(offsets=offsets, asynchronous=False)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._WAIT_COORD or time.monotonic() >= gives_up:
+                    raise
+            time.sleep(_LEADER_AGAIN_S)
+
+    def failed_commits(self) -> set[Key]:
+        """The partitions of commits that nobody waited for, and that failed since the last call."""
+        failed, self._not_committed = self._not_committed, set()
+        return failed
 
     def close(self) -> None:
         """Closes the connections."""
@@ -257,7 +286,16 @@ class KafkaClient:
             names = ", ".join(f"{each.topic}-{each.partition}" for each in partitions[:5])
             raise self._failed(f"did not {what} {names}", error) from error
 
+    def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        failed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}
+        self._not_committed.update(failed)
+        for (topic, partition), why in list(failed.items())[:1]:
+            what = f"{topic}-{partition}{' and more' if len(failed) > 1 else ''}"
+            log.warning("Kafka at %s did not commit %s: %s", self._where, what, why)
+
     def _on_error(self, error: KafkaError) -> None:
+        if self._tell is not None:
+            self._tell(error)
         if error.fatal() or error.code() in _FATAL:
             self._failure = error
         elif not self._troubled:
@@ -266,6 +304,11 @@ class KafkaClient:
 
     def _failed(self, what: str, error: BaseException) -> KafkaFailed:
         return KafkaFailed(f"Kafka at {self._where} {what}: {_said(error)}; see the brokers, and kafka=")
+
+
+def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
+    """The partitions of a topic; with `led` only those that have a leader now."""
+    return [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0 or not led]
 
 
 def _said(error: BaseException) -> str:

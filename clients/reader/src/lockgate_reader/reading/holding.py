@@ -24,7 +24,7 @@ from lockgate.flink.splits import (
     KafkaPartitionSplit,
 )
 from lockgate_reader.config import Options
-from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka.client import KafkaClient, Unanswered
 from lockgate_reader.place import AssignedSplit, HeldSplit, Orders, Place, ReaderState
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.next_record import SplitStrategy
@@ -65,6 +65,7 @@ class Holding:
         self._queue, self._strategy, self._ends, self._callbacks = queue, strategy, ends, callbacks
         self.by_key: dict[Key, OpenSplit] = {}
         self.last_positions: dict[Key, int] = {}
+        self.read_out: dict[str, KafkaPartitionSplit] = {}  # to their stopping offset
         self.source_events: list[object] = []
         self.has_more_to_say = False
         self._returned: dict[str, HeldSplit] = {}
@@ -137,7 +138,7 @@ class Holding:
         assigned = [self._opening[split.split_id] for split in splits]
         starts = self._starts(assigned)
         stops = self._stops(splits)
-        generators = self._strategy.made[-len(splits) :]
+        generators = self._strategy.newest(len(splits))
         for split, each, generator in zip(splits, assigned, generators, strict=True):
             key = (split.topic, split.partition)
             opened = OpenSplit(split, each.number, starts[key], stops[key])
@@ -151,7 +152,8 @@ class Holding:
     def finish(self, split: OpenSplit) -> None:
         """A split was read to its stopping offset."""
         if self._reader.splits.get(split.name) is split:
-            self._finished[split.name] = self.held_split(split)
+            held = self._finished[split.name] = self.held_split(split)
+            self.read_out[split.name] = held.split
             self._close(split)
 
     def go_back(self, key: Key, position: int) -> None:
@@ -163,8 +165,17 @@ class Holding:
             split.position = position
         elif name in self._finished:
             held = self._finished.pop(name)
-            self._returned[name] = replace(held, split=replace(held.split, starting_offset=position))
+            split_left = self.read_out[name] = replace(held.split, starting_offset=position)
+            self._returned[name] = replace(held, split=split_left)
             self.last_positions[key] = position
+
+    def hand_back(self, positions: Mapping[Key, int]) -> None:
+        """What was taken of these splits from there on has not gone out, and no longer may: the
+        lease is over. They are given back from there on.
+        """
+        for key, position in positions.items():
+            self.go_back(key, position)
+        self._give_back([self.by_key[key] for key in positions if key in self.by_key])
 
     def source_event(self, event: object) -> None:
         """An event of the enumerator's, for the program."""
@@ -178,12 +189,15 @@ class Holding:
         for done in (self._returned, self._finished):
             for name in [name for name, held in done.items() if name not in named or named[name].number != held.number]:
                 if name not in give_back or done is self._finished or name not in named:
-                    del done[name]
+                    held = done.pop(name)
+                    if done is self._returned:
+                        self.last_positions.pop(_key(held.split), None)
         for split in list(self._reader.splits.values()):
             order = named.get(split.name)
             if order is None or order.number != split.number:
                 log.warning("split %s is no longer this reader's: it is dropped", split.name)
                 self._close(split)
+                del self.last_positions[split.key]
         self._give_back([split for split in self._reader.splits.values() if split.name in give_back])
         self._add([each for name, each in named.items() if self._is_new(name, give_back)])
 
@@ -219,11 +233,25 @@ class Holding:
         self._reader.release(split)
 
     def _discover(self, number: int) -> None:
-        stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
-        keys, at = self._client.partitions(self._options.topics), self._options.start_ms
-        starts = self._options.start_offsets if at is None else self._client.offsets_at(keys, at)
-        self._discovered = tuple(KafkaPartitionSplit(*key, starts.get(key, EARLIEST_OFFSET), stop) for key in keys)
+        """Lists the splits. A later list that does not come leaves the last one as it is."""
+        try:
+            self._discovered = self._listed()
+        except Unanswered as error:
+            if self._discovered is None:
+                raise
+            log.warning("%s; new partitions are looked for again later", error)
+            self._discovered = tuple(map(replace, self._discovered))  # another list, as an answer to this request
         self._discovery = number
+
+    def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
+        """The first list is whole: what it leaves out would be new later, and begin at its first
+        record. A later one leaves out what was just made, and has no leader for a moment.
+        """
+        stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
+        keys = self._client.partitions(self._options.topics, led=self._discovered is not None)
+        at = self._options.start_ms
+        starts = self._options.start_offsets if at is None else self._client.offsets_at(keys, at)
+        return tuple(KafkaPartitionSplit(*key, starts.get(key, EARLIEST_OFFSET), stop) for key in keys)
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
         splits = [each.split for each in assigned]

@@ -108,13 +108,20 @@ class NextRecord(WatermarkGenerator):
 
 
 class SplitStrategy:
-    """The strategy that the source operator gets: `strategy`, with a `NextRecord` for each split.
-    `made` has the generators in the order in which they were made.
+    """The strategy that the source operator gets: `strategy`, with a `NextRecord` for each
+    split.
     """
 
     def __init__(self, strategy: WatermarkStrategy) -> None:
         self._strategy = strategy
-        self.made: list[NextRecord] = []
+        self._made: list[NextRecord] = []
+
+    def newest(self, count: int) -> list[NextRecord]:
+        """The generators that were made last, in their order. Asked for once: a generator is its
+        split's alone, and goes with it.
+        """
+        newest, self._made = self._made[-count:], []
+        return newest
 
     def strategy(self, max_drift_ms: int, update_interval_ms: int) -> WatermarkStrategy:
         """The operator's strategy, with alignment. Event times come with the records."""
@@ -125,5 +132,5 @@ class SplitStrategy:
 
     def _make(self, clock: RelativeClock) -> WatermarkGenerator:
         made = NextRecord(self._strategy, clock)
-        self.made.append(made)
+        self._made.append(made)
         return made

@@ -22,7 +22,6 @@ of at the next interval. So a backlog is not bounded by `max_drift` an interval.
 (`pieces`), and a turn comes first.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -34,12 +33,13 @@ from lockgate.flink.source.reader import DataInputStatus
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
-from lockgate_reader.clock import now_s
+from lockgate_reader.clock import monotonic_ms, now_s, wall_clock_ms
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.place import HeldSplit, Orders, Place
 from lockgate_reader.reading.arrivals import Arrivals
 from lockgate_reader.reading.ceiling import own_ceiling
+from lockgate_reader.reading.commits import Commits
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.holding import Callbacks, Holding
 from lockgate_reader.reading.next_record import HandedOut, SplitStrategy
@@ -55,16 +55,6 @@ UPDATE_INTERVAL_MS = 1_000
 WAIT_S = 0.1
 """The longest wait for Kafka before the place is asked again."""
 TURN_MS = 100
-
-
-def monotonic_ms() -> int:
-    """The machine's monotonic clock, ms."""
-    return time.monotonic_ns() // 1_000_000
-
-
-def wall_clock_ms() -> int:
-    """The wall clock, ms since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 class RunningReader:
@@ -110,11 +100,11 @@ class RunningReader:
         self._going: GoingOut | None = None
         self._handed_out = 0  # in pieces that have ended
         self.stopped: bool | None = None  # by `stop`, with `drain` or without
+        self.failure: BaseException | None = None  # of a fetch
         self._moved = True
         self._size = PieceSize()
         self._next_turn: float = 0
-        self._committed_at = now_ms()
-        self._committed: dict[Key, int] = {}
+        self._commits = Commits(client, options.commit_interval_ms, now_ms)
 
     # -- life --
 
@@ -147,11 +137,18 @@ class RunningReader:
         self.end_piece()
         self.operator.stop(drain=bool(self.stopped))
         self._finish()
-        self.place.leave(self.holding.state(ended=self.output.watermark == MAX))
-        self.operator.close()
-        self.client.close()
+        try:
+            self.place.leave(self.holding.state(ended=self.output.watermark == MAX))
+        finally:
+            self.operator.close()
+            self.client.close()
 
     # -- records --
+
+    @property
+    def lapsed(self) -> bool:
+        """Whether nothing may go out now: the deadline has passed."""
+        return self.lease_s() >= self.orders.until
 
     @property
     def due(self) -> bool:
@@ -166,7 +163,7 @@ class RunningReader:
             return None
         piece = self.next_piece(most)
         if piece is None and not self.ended:
-            self._take(self.client.fetch(CHUNK, 0))
+            self._fetch(0)
             piece = self.next_piece(most)
         return piece
 
@@ -174,7 +171,7 @@ class RunningReader:
         """The records to go out next, `most` at once; None where the reader has to wait, or has
         ended.
         """
-        if self.ended or self.lease_s() >= self.orders.until:
+        if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
         while self.operator.mode is OperatingMode.READING:
@@ -190,9 +187,8 @@ class RunningReader:
     def wait(self) -> None:
         """Waits for records, a short while."""
         if not self.ended:
-            lapsed = self.lease_s() >= self.orders.until
             due_s = max(0.0, min(self.time.next_ms, self._next_turn) - self.now_ms()) / 1000
-            self._take(self.client.fetch(CHUNK, 0.02 if lapsed else min(WAIT_S, due_s)))
+            self._fetch(0.02 if self.lapsed else min(WAIT_S, due_s))
 
     def begin_piece(self, piece: Piece, *, whole: bool = False) -> Iterator[Any]:
         """The messages of a piece, which go out now one by one; or all of them are out (`whole`).
@@ -240,11 +236,11 @@ class RunningReader:
         return int(records.messages[records.at + going.count - 1].offset()) + 1
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """All splits, from their next records on, as bytes."""
-        if self.ended:  # the operator's reader is then no longer asked
-            splits = [split.rest(self.position(split)) for split in self.reader.splits.values()]
-            return write_splits(splits, KafkaPartitionSplitSerializer())
-        return self.operator.snapshot(0)
+        """All splits, from their next records on, as bytes. Those that were read to their end, too:
+        they would else be new where this is restored.
+        """
+        splits = [split.rest(self.position(split)) for split in self.reader.splits.values()]
+        return write_splits([*splits, *self.holding.read_out.values()], KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
         """The next offset of each split."""
@@ -253,10 +249,7 @@ class RunningReader:
 
     def commit(self, *, wait: bool) -> None:
         """Commits to Kafka what has gone out."""
-        positions = {key: at for key, at in self.positions().items() if at >= 0 and self._committed.get(key) != at}
-        self.client.commit(positions, wait=wait)
-        self._committed.update(positions)
-        self._committed_at = self.now_ms()
+        self._commits.commit(self.positions(), wait=wait)
 
     def is_at_end(self, held: HeldSplit) -> bool:
         """Whether a held split is read to its end."""
@@ -281,8 +274,7 @@ class RunningReader:
         if self.holding.has_more_to_say:
             self._next_turn = now
         self._align()
-        interval = self.options.commit_interval_ms
-        if interval is not None and now - self._committed_at >= interval:
+        if self._commits.is_due(changed=self.holding.has_more_to_say):
             self.commit(wait=False)
         self._account()
 
@@ -366,6 +358,18 @@ class RunningReader:
         if split.finished:
             self.holding.finish(split)
             self._account()
+
+    def _fetch(self, timeout_s: float) -> None:
+        """Keeps what Kafka has. An error is the reader's end: what came with it was not kept, and
+        nothing behind that may go out.
+        """
+        if self.failure is not None:
+            raise self.failure
+        try:
+            self._take(self.client.fetch(CHUNK, timeout_s))
+        except BaseException as error:
+            self.failure = error
+            raise
 
     def _take(self, messages: list[Any]) -> None:
         for split in self.arrivals.take(messages, self.holding.by_key):

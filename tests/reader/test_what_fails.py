@@ -1,0 +1,242 @@
+"""What a consumer does where Kafka, its program or its lease fails it: nothing is passed over, and
+nothing is kept that is another reader's.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from math import inf
+
+import pytest
+from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka.admin import PartitionMetadata, TopicMetadata
+
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate_client.errors import KafkaFailed
+from lockgate_reader import AlignedConsumer
+from lockgate_reader.kafka import client
+from lockgate_reader.kafka.client import KafkaClient, Unanswered, partitions_of
+from lockgate_reader.place import AssignedSplit, Orders, ReaderState
+from lockgate_reader.reading.reading import RunningReader
+from lockgate_reader.reading.split import OpenSplit
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from support.answers import wait_for
+from support.services import filled
+
+Consumers = Callable[..., AlignedConsumer]
+
+pytestmark = pytest.mark.kafka
+
+
+class Giving:
+    """A place that gives partition 0 of a topic under a number; 0: it gives none. `heard`: the last
+    state. `until`: the deadline of what it says.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self.number, self.until = 1, inf
+        self.heard, self.left = ReaderState(), False
+        self._split = KafkaPartitionSplit(topic, 0)
+
+    def enter(self, wake: Callable[[], None]) -> None: ...
+
+    def exchange(self, state: ReaderState) -> Orders:
+        self.heard = replace(state, held=tuple)
+        given = (AssignedSplit(self._split, self.number),) if self.number else ()
+        return Orders(assigned=given, until=self.until)
+
+    def leave(self, state: ReaderState) -> None:
+        self.left = True
+
+
+def in_its_place(consumer: AlignedConsumer, topic: str) -> Giving:
+    place = Giving(topic)
+    consumer._place = lambda: place  # type: ignore[method-assign]
+    return place
+
+
+def reader_of(consumer: AlignedConsumer) -> RunningReader:
+    assert consumer._reading is not None
+    return consumer._reading
+
+
+def committed(kafka: KafkaBroker, topic: str) -> int:
+    there = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": topic})
+    try:
+        return int(there.committed([TopicPartition(topic, 0)])[0].offset)
+    finally:
+        there.close()
+
+
+class FailsAt:
+    """Event times of records, but for the one at this offset."""
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+    def __call__(self, record: Message) -> int:
+        assert record.offset() != self.offset
+        return int(record.timestamp()[1])
+
+
+def test_a_consumer_whose_last_commit_fails_leaves_its_place_all_the_same(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(kafka, topic, [3])
+    consumer = consumer_of(topic, {"group.id": topic}, commit_interval="1 day")
+    place = in_its_place(consumer, topic)
+    next(iter(consumer))
+
+    def refuses(positions: object, *, wait: bool) -> None:
+        raise KafkaFailed("the broker is away")
+
+    monkeypatch.setattr(reader_of(consumer).client, "commit", refuses)
+    with pytest.raises(KafkaFailed, match="the broker is away"):
+        consumer.close()
+    assert place.left
+
+
+def test_an_error_of_a_fetch_comes_again_so_no_record_is_passed_over(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [10])
+    event_time = FailsAt(3)
+    consumer = consumer_of(topic, event_time=event_time, ending_offsets="latest")
+    with pytest.raises(AssertionError):
+        list(consumer)
+    event_time.offset = -1
+    with pytest.raises(AssertionError):
+        list(consumer)
+
+
+def test_rows_of_a_batch_that_was_never_handed_out_are_not_committed(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [900], step_ms=1)
+    consumer = consumer_of(topic, {"group.id": topic}, event_time=FailsAt(800), commit_interval="1 day")
+    worked_on = 0
+
+    def program() -> None:
+        nonlocal worked_on
+        for batch in consumer.batches(900):
+            worked_on += batch.num_rows
+
+    with pytest.raises(AssertionError):
+        program()
+    consumer.close()
+    assert worked_on <= 800
+    assert consumer.positions() == {(topic, 0): worked_on}
+
+
+def test_a_batch_that_is_ready_after_the_deadline_is_given_back_and_not_handed_out(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [60], step_ms=1)
+    consumer = consumer_of(topic)
+    place = in_its_place(consumer, topic)
+    place.until = 5.0
+    batches = consumer.batches(10)
+    clock: Iterator[float] = iter(())
+    now = 1.0
+
+    def lease_s() -> float:
+        return next(clock, now)
+
+    consumer._open().lease_s = lease_s
+    worked_on = sum(next(batches).num_rows for _ in range(3))
+    clock, now = iter([1.0]), 9.0  # the process is stopped in the middle of a batch
+    exchange = place.exchange
+
+    def over(state: ReaderState) -> Orders:
+        if state.returned:
+            consumer.stop()
+        return exchange(state)
+
+    place.exchange = over  # type: ignore[method-assign]
+    assert list(batches) == []
+    assert [each.split.starting_offset for each in place.heard.returned] == [worked_on]
+
+
+def test_a_split_that_another_reader_has_is_not_committed(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [5])
+    consumer = consumer_of(topic, {"group.id": topic})
+    place = in_its_place(consumer, topic)
+    records = iter(consumer)
+    for _ in range(3):
+        next(records)
+    assert consumer.positions() == {(topic, 0): 3}
+    place.number = 0
+    reader_of(consumer).turn()
+    assert consumer.positions() == {}
+    consumer.commit()
+    assert committed(kafka, topic) < 0
+
+
+def test_a_split_that_goes_leaves_nothing_behind(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
+    filled(kafka, topic, [5])
+    consumer = consumer_of(topic)
+    place = in_its_place(consumer, topic)
+    next(iter(consumer))
+    reader = reader_of(consumer)
+    reader.end_piece()
+    for number in range(2, 6):
+        place.number = number
+        reader.turn()
+    gc.collect()
+    assert [each.number for each in gc.get_objects() if isinstance(each, OpenSplit) and each.key[0] == topic] == [5]
+
+
+def test_a_commit_that_nobody_waited_for_is_known_when_it_fails(kafka: KafkaBroker, topic: str) -> None:
+    topics.create(kafka.bootstrap, topic, 1)
+    kafka_client = KafkaClient({"bootstrap.servers": kafka.bootstrap, "group.id": topic})
+    kafka_client.commit({(topic, 99): 1}, wait=False)
+    failed = set[tuple[str, int]]()
+
+    def heard() -> bool:
+        kafka_client.fetch(1, 0.1)
+        failed.update(kafka_client.failed_commits())
+        return bool(failed)
+
+    wait_for(heard)
+    kafka_client.close()
+    assert failed == {(topic, 99)}
+
+
+def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(kafka, topic, [2])
+    consumer = consumer_of(topic, discovery_interval="1 millisecond")
+    assert next(iter(consumer)).offset() == 0
+    looks = list[str]()
+    partitions = reader_of(consumer).client.partitions
+
+    def away(topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
+        looks.append("away")
+        raise Unanswered("the broker is away")
+
+    monkeypatch.setattr(reader_of(consumer).client, "partitions", away)
+    wait_for(lambda: reader_of(consumer).turn() or len(looks) > 1)
+    monkeypatch.setattr(reader_of(consumer).client, "partitions", partitions)
+    assert next(iter(consumer)).offset() == 1
+
+
+def test_a_broker_that_is_away_from_the_beginning_is_an_error(
+    topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_CALL_S", 0.1)
+    with pytest.raises(KafkaFailed, match=f"did not list topic '{topic}'"):
+        next(iter(consumer_of(topic, {"bootstrap.servers": "127.0.0.1:9"})))
+
+
+def test_a_first_list_has_the_partitions_without_a_leader_and_a_later_one_has_not() -> None:
+    topic = TopicMetadata()
+    for partition, leader in ((0, 1), (1, -1), (2, 1)):
+        each = PartitionMetadata()
+        each.id, each.leader = partition, leader
+        topic.partitions[partition] = each
+    assert partitions_of(topic, led=False) == [0, 1, 2]
+    assert partitions_of(topic, led=True) == [0, 2]
