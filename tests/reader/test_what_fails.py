@@ -154,7 +154,7 @@ def test_a_batch_that_is_ready_after_the_deadline_is_given_back_and_not_handed_o
         return exchange(state)
 
     place.exchange = over  # type: ignore[method-assign]
-    assert list(batches) == []
+    assert next(batches, None) is None
     assert [each.split.starting_offset for each in place.heard.returned] == [worked_on]
 
 
@@ -224,6 +224,24 @@ def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
     assert next(iter(consumer)).offset() == 1
 
 
+def test_the_first_list_of_partitions_is_whole_and_later_ones_have_those_with_a_leader(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(kafka, topic, [2])
+    asked = list[bool]()
+    partitions = KafkaClient.partitions
+
+    def listed(client: KafkaClient, topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
+        asked.append(led)
+        return partitions(client, topics, led=led)
+
+    monkeypatch.setattr(KafkaClient, "partitions", listed)
+    consumer = consumer_of(topic, discovery_interval="1 millisecond")
+    next(iter(consumer))
+    wait_for(lambda: reader_of(consumer).turn() or len(asked) > 1)
+    assert asked[:2] == [False, True]
+
+
 def test_a_broker_that_is_away_from_the_beginning_is_an_error(
     topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +250,7 @@ def test_a_broker_that_is_away_from_the_beginning_is_an_error(
         next(iter(consumer_of(topic, {"bootstrap.servers": "127.0.0.1:9"})))
 
 
-def test_a_first_list_has_the_partitions_without_a_leader_and_a_later_one_has_not() -> None:
+def test_a_list_has_the_partitions_without_a_leader_unless_it_is_to_leave_them_out() -> None:
     topic = TopicMetadata()
     for partition, leader in ((0, 1), (1, -1), (2, 1)):
         each = PartitionMetadata()

@@ -14,6 +14,9 @@ GROUP = ("test_readers_and_a_coordinator.py",)
 BEGINS = ("test_where_a_reader_begins.py",)
 PIECES = ("test_piece_rules.py",)
 NEWS = ("test_unheeded_news.py",)
+COMMITS = ("test_commit_rules.py",)
+FAILS = ("test_what_fails.py",)
+MODES = ("test_modes.py",)
 
 LEASES: tuple[Break, ...] = (
     Reader(
@@ -195,4 +198,87 @@ LIFE: tuple[Break, ...] = (
     ),
 )
 
-READING = (*LEASES, *HOLDING, *REPORTING, *LIFE)
+FAILING: tuple[Break, ...] = (
+    Reader(
+        "a consumer whose last commit fails leaves its place",
+        "consumer.py",
+        """                finally:  # else the splits would be this consumer's for ever
+                    reading.close()""",
+        """                except ZeroDivisionError:
+                    pass
+                reading.close()""",
+        FAILS,
+    ),
+    Reader(
+        "an error of a fetch ends the consumer",
+        "reading/reading.py",
+        "            self.failure = error\n",
+        "            pass\n",
+        FAILS,
+    ),
+    Reader(
+        "a batch that is ready after the lease is not handed out",
+        "consumer.py",
+        "if reading.lapsed:",
+        "if False:",
+        FAILS,
+    ),
+    Reader(
+        "positions of a split that another reader has are not committed",
+        "reading/holding.py",
+        "                del self.last_positions[split.key]\n",
+        "",
+        FAILS,
+    ),
+    Reader(
+        "nothing is kept of a split that went",
+        "reading/next_record.py",
+        "self._made[-count:], []",
+        "self._made[-count:], self._made",
+        FAILS,
+    ),
+    Reader(
+        "a commit that failed is known",
+        "kafka/client.py",
+        "        self._not_committed.update(failed)\n",
+        "",
+        FAILS,
+    ),
+    Reader(
+        "a commit that failed is made again",
+        "reading/commits.py",
+        "self._committed.pop(key, None)",
+        "pass",
+        COMMITS,
+    ),
+    Reader(
+        "what is given on is committed before",
+        "reading/commits.py",
+        "return changed or ",
+        "return ",
+        COMMITS,
+    ),
+    Reader(
+        "the first list of partitions is whole",
+        "reading/holding.py",
+        "led=self._discovered is not None",
+        "led=True",
+        FAILS,
+    ),
+    Reader(
+        "a later list that does not come ends no reader",
+        "reading/holding.py",
+        "if self._discovered is None:",
+        "if True:",
+        FAILS,
+    ),
+    Reader(
+        "a snapshot has the splits that were read to their end",
+        "reading/reading.py",
+        "[*splits, *self.holding.read_out.values()]",
+        "splits",
+        MODES,
+    ),
+)
+
+READING = (*LEASES, *HOLDING, *REPORTING, *LIFE, *FAILING)

@@ -237,7 +237,7 @@ class KafkaClient:
             if not wait:
                 self._consumer.commit(offsets=offsets, asynchronous=True)
                 return
-            done = self._committed_now(offsets)
+            done = self._commit_now(offsets)
         except KafkaException as error:
             if not wait:
                 self._on_commit(error.args[0], offsets)
@@ -247,7 +247,7 @@ class KafkaClient:
             if each.error is not None:
                 raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
 
-    def _committed_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
+    def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
         """Commits, and waits for it. Shortly after its start the client knows no coordinator of the
         group yet, and says so at once.
         """

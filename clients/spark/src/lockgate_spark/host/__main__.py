@@ -20,8 +20,8 @@ def main() -> None:
     """Attaches to the driver, and answers until it ends. Ends at once beside a jar of another
     version: what the two say to each other is no protocol that stays.
     """
-    here, jar = version("lockgate-spark"), os.environ.get("LOCKGATE_JAR") or version("lockgate-spark")
-    if here != jar:
+    here, jar = version("lockgate-spark"), os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
+    if jar and here != jar:
         sys.exit(
             f"the jar lockgate-spark-server is {jar}, and this Python has lockgate-spark {here}: run "
             f"`{sys.executable} -m pip install lockgate-spark=={jar}`, or take the jar of {here}"
