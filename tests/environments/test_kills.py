@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,9 @@ DRIVERS = 4
 HOSTS = int(os.environ.get("LOCKGATE_KILLS", "20"))
 BATCHES_A_KILL = 6
 OF_SEVERAL = max(1, HOSTS // 4)
+STOPS = 4
+# A host is then missed after three seconds. A healthy one that is killed by that is one kill more.
+HASTY = {"JAVA_TOOL_OPTIONS": "-Dlockgate.host.step.ms=250"}
 GROUP = {"max_drift_ms": 6 * HOUR_MS, "catch_up": "joint", "lease_ms": 600_000, "expected_sources": ["two", "peer"]}
 
 
@@ -71,14 +75,35 @@ def test_a_host_that_is_killed_twenty_times_loses_and_doubles_no_row(
     assert max(apart(spec, ends) for ends in job.batches_planned) == 0
 
 
-def kill_hosts(running: Child, job: StreamJob, mark: str, chance: random.Random, times: int) -> None:
+def test_a_host_that_is_stopped_and_not_dead_is_missed_and_killed_and_no_row_is_lost_or_doubled(
+    extension: Path, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    print(f"LOCKGATE_KILL_SEED={SEED}")
+    chance, spec = random.Random(SEED), skewed(kafka, topic)
+    budget = spec.records // (BATCHES_A_KILL * STOPS)
+    with ConnectServer(jars=[extension], env={MARK: str(tmp_path), **HASTY}) as server:
+        job = StreamJob("stopped", kafka.bootstrap, topic, tmp_path / "job", budget).aligned()
+        running = OverConnect(server).start(job)
+        kill_hosts(running, job, str(tmp_path), chance, STOPS, signal.SIGSTOP)
+        finished(running)
+        told = server.log.read_text()
+
+    assert job.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
+    assert told.count("runs, but has answered nothing for 3 s") >= STOPS
+    assert not hosts(str(tmp_path))
+
+
+def kill_hosts(
+    running: Child, job: StreamJob, mark: str, chance: random.Random, times: int, by: signal.Signals = signal.SIGKILL
+) -> None:
     """So many hosts, one after the other, each at a random moment after another plan."""
     for turn in range(times):
         before = planned(job)
         wait_for(lambda: not running.alive or (planned(job) > before and hosts(mark)), PATIENCE_S)  # noqa: B023
         waited = later(chance, 1.0)
         assert running.alive, running.output()
-        print(f"kill {turn + 1} of host {kill_host(mark)}, {waited:.3f} s after plan {planned(job)}", flush=True)
+        signalled = f"{by.name} {turn + 1} to host {kill_host(mark, by)}"
+        print(f"{signalled}, {waited:.3f} s after plan {planned(job)}", flush=True)
 
 
 def test_a_host_killed_amid_a_query_of_two_sources_in_a_group_loses_no_row_and_the_group_goes_on(

@@ -114,6 +114,20 @@ def test_a_query_stops_though_its_host_dies_at_the_stop_and_no_other_one_starts(
     assert said.splitlines()[-1] == "stopped"
 
 
+@pytest.mark.long
+def test_who_asks_while_the_host_is_stopped_is_answered_by_the_next_one(
+    server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    with ConnectServer(jars=[server_jar], env={"JAVA_TOOL_OPTIONS": "-Dlockgate.host.step.ms=250"}) as hasty:
+        client("before", tmp_path / "before", *asks_once(kafka, skewed, tmp_path), server=hasty).wait(PATIENCE_S)
+        (first,) = hosts_of(hasty.pid)
+        os.kill(first, signal.SIGSTOP)
+        program = (PROGRAMS / "asks_at_once.py", tmp_path, kafka.bootstrap, skewed.name, 4)
+        said = client("client", tmp_path / "log", *program, server=hasty).wait(PATIENCE_S)
+
+    assert said.splitlines()[-1] == "[7, 7, 7, 7]"
+
+
 def asks_once(kafka: KafkaBroker, skewed: SkewedTopic, folder: Path) -> tuple[object, ...]:
     """A program that asks for alignment, and prints what it is told."""
     return PROGRAMS / "refusals.py", folder, kafka.bootstrap, skewed.name

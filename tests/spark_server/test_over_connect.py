@@ -1,13 +1,24 @@
 """A client without a JVM, over a real Connect server whose only setting for lockgate is the jar."""
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
+from lockgate_testbed.spark_connect import ConnectServer, client
+from support.answers import wait_for
 
 Said = Callable[..., Any]
+PROGRAMS = Path(__file__).with_name("programs")
+PATIENCE_S = 400.0
+STREAMS = 6
+KAFKAS_COLUMNS = 7
 
 
 def test_every_way_to_ask_aligns_and_nothing_else_does(said: Said, skewed: SkewedTopic) -> None:
@@ -75,3 +86,37 @@ def test_several_streams_are_planned_together_and_a_batch_knows_its_slice(said: 
     assert len(found) >= 3
     assert all(sources == [0, 1] and rows == inside for _, _, _, sources, rows, inside in found)
     assert sum(rows for *_, rows, _ in found) == 2 * sum(skewed.counts())
+
+
+def test_a_user_whose_coordinator_never_answers_holds_no_other_user_s_stream(
+    said: Said, server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    with silent() as (url, asked):
+        program = (PROGRAMS / "asks_in_vain.py", tmp_path, kafka.bootstrap, skewed.name, url, STREAMS)
+        slow = client("slow", tmp_path / "log", *program, server=server)
+        wait_for(lambda: not slow.alive or len(asked) >= STREAMS, PATIENCE_S)
+
+        assert said("asks_at_once", skewed.name, 1) == [KAFKAS_COLUMNS]
+        assert slow.alive
+        assert "StructType" not in slow.output()
+        slow.kill()
+
+
+@contextmanager
+def silent() -> Iterator[tuple[str, list[socket.socket]]]:
+    """The URL of a coordinator that takes connections and never says a word; those that it has."""
+    taken: list[socket.socket] = []
+
+    def take() -> None:
+        with suppress(OSError):  # it was closed
+            while True:
+                taken.append(listener.accept()[0])
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=take, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", taken
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            for each in taken:
+                each.close()

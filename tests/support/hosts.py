@@ -15,11 +15,11 @@ def hosts(mark: str) -> list[int]:
     return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit() and _is_one(folder, mark)]
 
 
-def kill_host(mark: str) -> int | None:
-    """SIGKILL to the host; its process id, or None where there is none at the moment."""
+def kill_host(mark: str, by: signal.Signals = signal.SIGKILL) -> int | None:
+    """The signal to the host; its process id, or None where there is none at the moment."""
     found = hosts(mark)
     for pid in found:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, by)
     return found[0] if found else None
 
 

@@ -43,6 +43,11 @@ class HostAnswers(Answering):
         # A table that several queries read has one count, which tells them apart.
         self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
+    def lives(self) -> None:
+        """Says by any answer that this process lives. Each thread of Java is answered by a thread
+        of its own, so no plan holds this answer.
+        """
+
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
         """The plan that reads a Kafka source, aligned; None where nobody has asked for it."""
         return self._aligned(relation, options, conf, session)

@@ -40,7 +40,7 @@ final class AlignStreams extends Rule<LogicalPlan> {
         if (!Settings.mention(options, conf)) {
             return relation;
         }
-        Object plan = Host.ask("align", relation, options, conf, session);
+        Object plan = Host.ask(session, "align", relation, options, conf, session);
         return plan == null ? relation : (LogicalPlan) plan;
     }
 }

@@ -78,7 +78,7 @@ public final class AlignedTable {
 
     private Object scan(Scan scan, CaseInsensitiveStringMap selected) {
         return standIn(scan, (method, arguments) -> method.equals("toContinuousStream") ? CONTINUOUS
-            : StreamRun.ofThisThread().open(this, scan, selected, (String) arguments[0]), "toMicroBatchStream,toContinuousStream", "read.Scan");
+            : StreamRun.ofThisThread(session.sparkContext()).open(this, scan, selected, (String) arguments[0]), "toMicroBatchStream,toContinuousStream", "read.Scan");
     }
 
     static Object standIn(Object spark, BiFunction<String, Object[], Object> answers, String methods, String... interfaces) {

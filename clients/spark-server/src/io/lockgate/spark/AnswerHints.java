@@ -41,7 +41,8 @@ final class AnswerHints extends Rule<LogicalPlan> {
             public LogicalPlan apply(LogicalPlan node) {
                 UnresolvedHint hint = (UnresolvedHint) node;
                 String question = text(hint.parameters().apply(0));
-                return whole((LogicalPlan) Host.ask("hint", question, text(hint.parameters().apply(1)), hint.child(), Settings.of(session), session));
+                String given = text(hint.parameters().apply(1));
+                return whole((LogicalPlan) Host.ask(session, "hint", question, given, hint.child(), Settings.of(session), session));
             }
         });
     }

@@ -1,22 +1,14 @@
 package io.lockgate.spark;
 
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
-import org.apache.spark.SparkEnv;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.Py4JException;
 
-/** The one Python process beside this driver that plans, started when it is first needed, and again after it has died. */
+/** The one Python process beside this driver that plans, started when it is first needed, again after it has died, and anew for another context. */
 final class Host {
-    // Each thread that calls Python has a connection of its own there. Sessions come and go in many threads, so a few threads call for them.
-    private static final ExecutorService CALLERS = Executors.newFixedThreadPool(4, work -> {
-        Thread thread = new Thread(work, "lockgate-calls");
-        thread.setDaemon(true);
-        return thread;
-    });
     private static final Logger LOG = LoggerFactory.getLogger("lockgate");
     private static final long LONGEST_PAUSE_MS = 30_000;
     private static final int TRIES = 5;
@@ -26,19 +18,11 @@ final class Host {
     private Host() {
     }
 
-    /** What the host answers; may be called in any thread. Where it dies, the next one is asked. Throws its error as one sentence. */
-    static Object ask(String method, Object... arguments) {
+    /** What the host answers a session; may be called in any thread. Where it dies, the next one is asked. Throws its error as one sentence. */
+    static Object ask(SparkSession session, String method, Object... arguments) {
         Object answer;
-        // by which py4j finds classes: those that a client has uploaded are its own session's
-        ClassLoader loader = Thread.currentThread().getContextClassLoader();
         try {
-            answer = CALLERS.submit(() -> {
-                Thread.currentThread().setContextClassLoader(loader);
-                return answer(method, arguments);
-            }).get();
-        } catch (ExecutionException thrown) {
-            Throwable cause = thrown.getCause();
-            throw cause instanceof RuntimeException ? (RuntimeException) cause : new IllegalStateException(cause);
+            answer = Callers.call(session, () -> answer(session.sparkContext(), method, arguments));
         } catch (InterruptedException thrown) {
             Thread.currentThread().interrupt();
             throw new StandIn.AlignmentError("interrupted while Python looked at the alignment of a stream", thrown);
@@ -49,9 +33,9 @@ final class Host {
         return answer;
     }
 
-    private static Object answer(String method, Object[] arguments) {
+    private static Object answer(SparkContext context, String method, Object[] arguments) {
         for (int deaths = 1; ; deaths++) {
-            HostProcess now = running();
+            HostProcess now = running(context);
             try {
                 return now.answers().apply(method, arguments);
             } catch (Py4JException thrown) {
@@ -67,13 +51,20 @@ final class Host {
         }
     }
 
-    /** A host that runs, perhaps started by this call. An interrupt ends the wait. */
-    static HostProcess running() {
+    /** The host of a context, perhaps started by this call. An interrupt ends the wait. */
+    private static HostProcess running(SparkContext context) {
         try {
             LOCK.lockInterruptibly();
             try {
-                if (process == null || !process.isAlive()) {
-                    process = HostProcess.start(SparkEnv.get().conf());
+                HostProcess before = process;
+                if (before == null || !before.isAlive() || !before.isOf(context)) {
+                    if (context.isStopped()) {
+                        throw new IllegalStateException("the SparkContext of this stream was stopped, and with it the Python process that planned");
+                    }
+                    process = HostProcess.start(context);
+                    if (before != null) {
+                        before.leave();
+                    }
                 }
                 return process;
             } finally {
@@ -85,13 +76,13 @@ final class Host {
     }
 
     /** The same for a query that runs: once a host has run here, the query waits for one that starts, however often one does not. */
-    static HostProcess again(int deaths) {
+    static HostProcess again(SparkContext context, int deaths) {
         for (int failures = deaths; ; failures++) {
             try {
                 if (failures > 1) {
                     Thread.sleep(Math.min(LONGEST_PAUSE_MS, 250L << Math.min(failures, 10)));
                 }
-                return running();
+                return running(context);
             } catch (StandIn.AlignmentError thrown) {
                 if (process == null) {
                     throw thrown;

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
@@ -13,10 +14,12 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
-import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.slf4j.Logger;
@@ -35,29 +38,35 @@ public final class HostProcess {
     private static final int STARTS = 5;
     private static final int SIGNAL = 128; // added to a signal's number, an exit code that says so
     private static final long GONE_MS = 10_000;
+    private static final long QUERIES_END_MS = 10_000;
     private static final int LINES = 15;
     // the client's class for it
     private static final String UNSUPPORTED = "UnsupportedQuery: ";
     private static final String[] NOT_FOR_IT = {"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYTHONHOME"};
 
+    private final WeakReference<SparkContext> context; // that of a driver which goes on without it may be forgotten
     private final PythonChoice python;
     private final Deque<String> lastLines = new ArrayDeque<>();
     private final CountDownLatch registered = new CountDownLatch(1);
+    private final AtomicBoolean leaves = new AtomicBoolean();
     private JavaServer server;
     private Process process;
     private boolean killed; // by somebody else, before it could plan
     private volatile BiFunction<String, Object[], Object> answers;
 
-    private HostProcess(PythonChoice python) {
-        this.python = python;
+    private HostProcess(SparkContext context) {
+        this.context = new WeakReference<>(context);
+        this.python = PythonChoice.by(context.getConf());
     }
 
     /** A process that is killed while it starts is started again, a few times. */
-    static HostProcess start(SparkConf conf) throws InterruptedException {
+    static HostProcess start(SparkContext context) throws InterruptedException {
         for (int left = STARTS - 1; ; left--) {
-            HostProcess made = new HostProcess(PythonChoice.by(conf));
+            HostProcess made = new HostProcess(context);
             try {
-                return made.started();
+                made.started();
+                made.endWith(context);
+                return made;
             } catch (StandIn.AlignmentError thrown) {
                 if (left == 0 || !made.killed) {
                     throw thrown;
@@ -67,7 +76,7 @@ public final class HostProcess {
         }
     }
 
-    private HostProcess started() throws InterruptedException {
+    private void started() throws InterruptedException {
         long began = System.nanoTime();
         try {
             launch();
@@ -79,9 +88,9 @@ public final class HostProcess {
             end();
             throw thrown;
         }
+        SilentHost.watch(process, answers);
         LOG.info("{} plans beside this driver: process {}, started in {} ms", python.path(), process.pid(),
             (System.nanoTime() - began) / 1_000_000);
-        return this;
     }
 
     static UncheckedIOException stopped(InterruptedException thrown) {
@@ -104,7 +113,7 @@ public final class HostProcess {
     }
 
     public JavaSparkContext context() {
-        return new JavaSparkContext(SparkContext.getOrCreate());
+        return new JavaSparkContext(context.get());
     }
 
     // -- called by Java --
@@ -117,10 +126,22 @@ public final class HostProcess {
         return process.isAlive() && answers != null;
     }
 
+    boolean isOf(SparkContext other) {
+        return context.get() == other;
+    }
+
+    /** Ends it in peace: it writes what it has to write. Queries that end have a moment for that. */
+    void leave() {
+        if (leaves.compareAndSet(false, true)) {
+            Daemon.started("host-end", this::closeItsInput);
+        }
+    }
+
     /** Whether a call has failed since the process has ended. A process whose connection has broken takes a moment to be gone. */
     boolean hasEndedWith(Py4JException thrown) {
+        boolean broken = thrown.getCause() instanceof Py4JNetworkException || thrown.getCause() instanceof IOException;
         try {
-            return !isAlive() || thrown.getCause() instanceof Py4JNetworkException && process.waitFor(GONE_MS, TimeUnit.MILLISECONDS);
+            return !isAlive() || broken && process.waitFor(GONE_MS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException stopped) {
             throw stopped(stopped);
         }
@@ -132,10 +153,7 @@ public final class HostProcess {
         String secret = HexFormat.of().formatHex(random);
         server = PythonLink.server(this, secret);
         // py4j's threads are daemons if the one that starts them is
-        Thread starter = new Thread(() -> server.start(true), "lockgate-host");
-        starter.setDaemon(true);
-        starter.start();
-        starter.join();
+        Daemon.started("host", () -> server.start(true)).join();
         ProcessBuilder builder = new ProcessBuilder(python.path(), "-m", "lockgate_spark.host").redirectErrorStream(true);
         Map<String, String> environment = builder.environment();
         for (String name : NOT_FOR_IT) {
@@ -148,9 +166,7 @@ public final class HostProcess {
         environment.put("LOCKGATE_JAR", PythonChoice.version());
         python.addSparksOwn(environment);
         process = builder.start();
-        Thread log = new Thread(this::passOnLines, "lockgate-host-log");
-        log.setDaemon(true);
-        log.start();
+        Daemon.started("host-log", this::passOnLines);
     }
 
     private void await() throws InterruptedException {
@@ -163,6 +179,24 @@ public final class HostProcess {
             if (System.currentTimeMillis() > until) {
                 throw new StandIn.AlignmentError(UNSUPPORTED + python.tooSlow(START_MS, said()), null);
             }
+        }
+    }
+
+    private void endWith(SparkContext context) {
+        context.addSparkListener(new SparkListener() {
+            @Override
+            public void onApplicationEnd(SparkListenerApplicationEnd event) {
+                leave();
+            }
+        });
+    }
+
+    private void closeItsInput() {
+        try {
+            StreamRun.awaitEnds(this, QUERIES_END_MS);
+            process.getOutputStream().close();
+        } catch (IOException | InterruptedException thrown) {
+            LOG.debug("the Python process beside the driver ends", thrown);
         }
     }
 

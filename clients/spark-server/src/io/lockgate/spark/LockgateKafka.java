@@ -43,7 +43,7 @@ public final class LockgateKafka implements TableProvider, DataSourceRegister {
         if (!Settings.mention(options, conf)) {
             return spark;
         }
-        Object table = Host.ask("table", spark, options, conf, session);
+        Object table = Host.ask(session, "table", spark, options, conf, session);
         return table == null ? spark : (Table) table;
     }
 

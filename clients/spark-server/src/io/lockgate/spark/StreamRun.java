@@ -2,10 +2,12 @@ package io.lockgate.spark;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.slf4j.Logger;
@@ -22,10 +24,29 @@ final class StreamRun {
 
     private final List<AlignedStream> streams = new ArrayList<>();
     private final Map<String, Object> kept = new ConcurrentHashMap<>();
-    private HostProcess host;
+    private final SparkContext context;
+    private volatile HostProcess host;
 
-    static StreamRun ofThisThread() {
-        return RUNS.computeIfAbsent(Thread.currentThread(), thread -> new StreamRun());
+    private StreamRun(SparkContext context) {
+        this.context = context;
+    }
+
+    static StreamRun ofThisThread(SparkContext context) {
+        return RUNS.computeIfAbsent(Thread.currentThread(), thread -> new StreamRun(context));
+    }
+
+    /** Returns when no run of a host is under way any more, or so many ms later. */
+    static void awaitEnds(HostProcess host, long ms) throws InterruptedException {
+        Map<Thread, StreamRun> runs;
+        synchronized (RUNS) {
+            runs = new HashMap<>(RUNS);
+        }
+        long until = System.currentTimeMillis() + ms;
+        for (Map.Entry<Thread, StreamRun> each : runs.entrySet()) {
+            if (each.getValue().host == host) {
+                each.getKey().join(Math.max(1, until - System.currentTimeMillis()));
+            }
+        }
     }
 
     /** What Spark gets as its stream, or a sentence that says why it gets none. */
@@ -44,7 +65,7 @@ final class StreamRun {
     /** The host's answer; `method` null: none is asked for but that the stream is open. */
     Object ask(AlignedStream stream, String method, Object... arguments) {
         for (int deaths = 0; ; deaths++) {
-            HostProcess now = Host.again(deaths);
+            HostProcess now = hasHost() ? host : Host.again(context, deaths);
             try {
                 Object error = opened(now);
                 return error != null || method == null ? error : stream.python().apply(method, arguments);
