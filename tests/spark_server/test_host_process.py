@@ -115,7 +115,7 @@ def test_a_query_stops_though_its_host_dies_at_the_stop_and_no_other_one_starts(
 
 
 @pytest.mark.long
-def test_who_asks_while_the_host_is_stopped_is_answered_by_the_next_one(
+def test_a_user_who_asks_while_the_host_is_stopped_is_answered_by_the_next_one(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     with ConnectServer(jars=[server_jar], env={"JAVA_TOOL_OPTIONS": "-Dlockgate.host.step.ms=250"}) as hasty:
