@@ -31,6 +31,10 @@ _NOT_OURS = {
 }
 
 
+# Where librdkafka's words say to go on; the rest are an error.
+_RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "error")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(Named):
     """What `AlignedConsumer` was told; its docstring has the options."""
@@ -167,6 +171,11 @@ def _check_kafka(kafka: object) -> None:
     for key, instead in _NOT_OURS.items():
         if key in kafka:
             raise ConfigurationError(f"AlignedConsumer(kafka): {key} cannot be set, for {instead}")
+    reset = kafka.get("auto.offset.reset", "error")
+    if reset not in _RESETS:
+        raise ConfigurationError(
+            f"AlignedConsumer(kafka): auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'"
+        )
 
 
 def _check_start(options: Options) -> None:

@@ -2,13 +2,13 @@
 `lockgate_client.errors`.
 
     lockgate_client.errors.AlignmentError
-    └── NoStartingOffset         a split has no position to begin at, and none is guessed
+    └── NoStartingOffset         a split has no position to read on at, and none is guessed
 """
 
 from lockgate_client.errors import AlignmentError
 
 
 class NoStartingOffset(AlignmentError):
-    """Nothing was committed for a split, or Kafka no longer has what comes next, and the options do
-    not say where to begin.
+    """Nothing was committed for a split, Kafka no longer has what comes next, or the topic was made
+    anew; and the options do not say where to go on.
     """

@@ -52,7 +52,8 @@ class AssignedSplit:
 @dataclass(frozen=True, slots=True)
 class HeldSplit:
     """A split that the reader holds. `split` begins at the next record to hand out. `watermark`:
-    ms; `next_time`: the event time of the next record, where it is known.
+    ms; `next_time`: the event time of the next record, where it is known. `went_back`: it was
+    further on, in a topic that is no more.
     """
 
     split: KafkaPartitionSplit
@@ -61,6 +62,7 @@ class HeldSplit:
     idle: bool = False
     paused: bool = False
     next_time: int | None = None
+    went_back: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -202,8 +202,10 @@ class Holdings:
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: HeldSplit) -> bool:
-        """Whether the program began before the position that the coordinator has."""
+        """Whether the split is before the position that the coordinator has, and is to be."""
         own = (self.assigned or {})[held.split.split_id]
+        if held.went_back:
+            return True
         return 0 <= held.split.starting_offset < own.split.starting_offset
 
     def _discovered(self, said: Said) -> DiscoveredSplits | None:
@@ -228,7 +230,9 @@ def _numbered(held: HeldSplit) -> Numbered:
 
 
 def _on_the_wire(splits: Iterable[HeldSplit]) -> tuple[wire.NumberedSplit, ...]:
-    return tuple(wire.NumberedSplit(split=each.split, assignment=each.number) for each in splits)
+    return tuple(
+        wire.NumberedSplit(split=each.split, assignment=each.number, restored=each.went_back) for each in splits
+    )
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:

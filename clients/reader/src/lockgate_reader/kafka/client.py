@@ -7,9 +7,10 @@ Kafka's group is only where positions are committed.
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import TimeoutError as Late
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
 
 from lockgate_client.errors import KafkaFailed
@@ -23,7 +24,16 @@ _COMMIT_S = 10.0  # for the coordinator of Kafka's group
 _LEADER_AGAIN_S = 0.1
 _NO_LEADER = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._NO_OFFSET)
 _OFFSET_INVALID = -1001
-_OURS = {"enable.auto.commit": False, "enable.auto.offset.store": False, "enable.partition.eof": True}
+# A position that Kafka does not have is an error: librdkafka would else go on elsewhere without a
+# word. `reading.lost_positions` does what the user has said.
+_OURS: Mapping[str, Any] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+}
+_LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
+_EARLIEST, _LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
 # How much librdkafka fetches ahead of a partition. It drops that where the partition is paused, and
 # fetches it again: so less than its own default, 100,000; and it looks sooner than after 1 s
 # whether there is room again.
@@ -47,19 +57,20 @@ class Unanswered(KafkaFailed):
 
 
 class KafkaClient:
-    """A consumer and an admin client over the settings of a user. Raises `KafkaFailed` from every
+    """A consumer and an admin client over the settings of a user. `reset`: the user's
+    auto.offset.reset, "earliest" or "latest"; None for an error. Raises `KafkaFailed` from every
     call.
     """
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
         self._where = str(kafka["bootstrap.servers"])
-        self._reset = kafka.get("auto.offset.reset")
+        self.reset = _word(kafka.get("auto.offset.reset"))
         self._failure: KafkaError | None = None
         self._troubled = False
         self._group = kafka.get("group.id")
         self._seen: set[Key] = set()
         self._not_committed: set[Key] = set()
-        settings = {"auto.offset.reset": "error", **_AHEAD, **_QUIET, **kafka, **_OURS}
+        settings = {**_AHEAD, **_QUIET, **kafka, **_OURS}
         settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
         self._tell = settings.pop("error_cb", None)
         settings |= {"error_cb": self._on_error, "on_commit": self._on_commit}
@@ -116,13 +127,22 @@ class KafkaClient:
         found = self._answered(lambda: self._ask(keys, spec.for_timestamp(at_ms)))
         return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
 
+    def logs(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
+        """The first offset of each partition, and the one behind its last record."""
+        firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
+        return {key: (first, ends[key]) for key, first in firsts.items()}
+
+    def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
+        """What Kafka says of each topic, as futures; `id_of` has its id."""
+        return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_CALL_S))
+
     def _answered(self, ask: Callable[[], dict[Key, Any]]) -> dict[Key, int]:
         gives_up = time.monotonic() + _CALL_S
         while True:
             found = ask()
             try:
                 return {key: future.result(_CALL_S).offset for key, future in found.items()}
-            except (KafkaException, TimeoutError) as error:
+            except (KafkaException, Late) as error:
                 if not _has_no_leader(error) or time.monotonic() >= gives_up:
                     raise self._failed("did not list offsets", error) from error
             time.sleep(_LEADER_AGAIN_S)
@@ -156,10 +176,8 @@ class KafkaClient:
         """
         if not keys:
             return {}
-        if self._reset in ("earliest", "smallest", "beginning"):
-            return self.offsets(keys, latest=False)
-        if self._reset in ("latest", "largest", "end"):
-            return self.offsets(keys, latest=True)
+        if self.reset is not None:
+            return self.offsets(keys, latest=self.reset == "latest")
         names = ", ".join(f"{topic}-{partition}" for topic, partition in list(keys)[:5])
         lacks = f"group.id {self._group!r} has committed nothing" if self._group else "starting_offsets has nothing"
         raise NoStartingOffset(
@@ -205,24 +223,24 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Whether a message without a time is the end of its partition, at `offset()`. Raises
-        `KafkaFailed` or `NoStartingOffset` for an error; False for a record.
+        """Whether a message without a time is no record: the end of its partition, at `offset()`,
+        or an error that passes. Raises `KafkaFailed` for one that does not; False for a record.
         """
         error = message.error()
         if error is None:
             return False
-        if error.code() == KafkaError._PARTITION_EOF:
+        if error.code() == KafkaError._PARTITION_EOF or self.is_lost(message):
             return True
         where = f"{message.topic()}-{message.partition()}"
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            raise NoStartingOffset(
-                f"Kafka no longer has {where} at offset {message.offset()} ({error.str()}): set "
-                '"auto.offset.reset" in kafka= to "earliest" or "latest" to go on elsewhere'
-            )
         if error.fatal() or error.code() in _FATAL:
             raise self._failed(f"refuses {where}", KafkaException(error))
         log.warning("Kafka at %s: %s: %s", self._where, where, error.str())
         return True
+
+    def is_lost(self, message: Message) -> bool:
+        """Whether Kafka says that it has nothing at `offset()`, neither a record nor the end."""
+        error = message.error()
+        return error is not None and error.code() in _LOST
 
     # -- what was read --
 
@@ -309,6 +327,22 @@ class KafkaClient:
 def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
     """The partitions of a topic; with `led` only those that have a leader now."""
     return [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0 or not led]
+
+
+def id_of(answer: Any) -> str | None:
+    """The id of a topic, which no other one has or will have (KIP-516), once the answer is there.
+    None where Kafka does not give it, or knows no ids, as before 2.8.
+    """
+    try:
+        found = answer.result(_CALL_S).topic_id
+    except (KafkaException, Late):
+        return None
+    known = found is not None and (found.get_most_significant_bits() or found.get_least_significant_bits())
+    return str(found) if known else None
+
+
+def _word(reset: object) -> str | None:
+    return "earliest" if reset in _EARLIEST else "latest" if reset in _LATEST else None
 
 
 def _said(error: BaseException) -> str:

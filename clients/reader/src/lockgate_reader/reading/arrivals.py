@@ -16,7 +16,8 @@ MOST_KEPT = 100_000
 
 class Arrivals:
     """Puts fetched messages into their splits. `left_out`: records whose event time did not take
-    part.
+    part. `lost`: splits of which Kafka says that it does not have what is next, each with that
+    offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, wall_ms: Callable[[], int]) -> None:
@@ -25,6 +26,7 @@ class Arrivals:
         self._topic = options.topics[0] if len(options.topics) == 1 else None
         self._client, self._wall_ms = client, wall_ms
         self.most_kept = MOST_KEPT
+        self.lost: list[tuple[OpenSplit, int]] = []
         self.left_out = 0
         self.fetched = 0
 
@@ -51,7 +53,11 @@ class Arrivals:
         changed = self.take(records, splits)
         for message in messages:
             split = splits.get((message.topic(), message.partition()))
-            if message.error() is not None and split is not None and message.offset() is not None:
+            if message.error() is None or split is None or message.offset() is None:
+                continue
+            if self._client.is_lost(message):
+                self.lost.append((split, message.offset()))
+            else:
                 split.end = max(split.end or 0, message.offset())
                 changed.append(split)
         return changed

@@ -53,6 +53,18 @@ class Ends:
             return 0
         return self._now_ms() - split.silent_since
 
+    def horizons(self, splits: Iterable[OpenSplit], late_ms: int | None) -> list[tuple[OpenSplit, int]]:
+        """The watermark of each split that is read to its end, ms: it has no older record to come
+        than its producer may be late. None where `late_ms` is None.
+        """
+        if late_ms is None:
+            return []
+        return [
+            (split, split.silent_until[1] - late_ms - 1)
+            for split in splits
+            if split.silent_until is not None and self.is_silent(split)
+        ]
+
     def _take(self, splits: dict[Key, OpenSplit]) -> None:
         for key, future in self._asked.items():
             split = splits.get(key)

@@ -48,7 +48,8 @@ class Callbacks:
 
 class Holding:
     """The splits of one reader. `attach` comes before all else. `has_more_to_say`: the last orders
-    have changed what is held, and the place does not know yet.
+    have changed what is held, and the place does not know yet. `lost`: gets splits that begin
+    behind the end of their log, each with that offset.
     """
 
     def __init__(
@@ -60,9 +61,11 @@ class Holding:
         strategy: SplitStrategy,
         ends: Ends,
         callbacks: Callbacks,
+        lost: list[tuple[OpenSplit, int]],
     ) -> None:
         self._options, self._client, self._place = options, client, place
         self._queue, self._strategy, self._ends, self._callbacks = queue, strategy, ends, callbacks
+        self._lost = lost
         self.by_key: dict[Key, OpenSplit] = {}
         self.last_positions: dict[Key, int] = {}
         self.read_out: dict[str, KafkaPartitionSplit] = {}  # to their stopping offset
@@ -145,9 +148,13 @@ class Holding:
             generator.silent = self._silence_of(opened)
             self._reader.splits[opened.name] = self.by_key[key] = opened
             self.last_positions.pop(key, None)
+            if split.stopping_offset == LATEST_OFFSET and opened.position > (opened.stop or 0):
+                self._lost.append((opened, opened.position))
         self._client.assign(starts)
+        lost = {split.name for split, _ in self._lost}
         for done in [each for each in self.by_key.values() if each.name in self._opening and each.finished]:
-            self.finish(done)
+            if done.name not in lost:
+                self.finish(done)
 
     def finish(self, split: OpenSplit) -> None:
         """A split was read to its stopping offset."""

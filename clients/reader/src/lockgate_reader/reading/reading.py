@@ -42,6 +42,7 @@ from lockgate_reader.reading.ceiling import own_ceiling
 from lockgate_reader.reading.commits import Commits
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.holding import Callbacks, Holding
+from lockgate_reader.reading.lost_positions import LostPositions
 from lockgate_reader.reading.next_record import HandedOut, SplitStrategy
 from lockgate_reader.reading.output import StreamOutput
 from lockgate_reader.reading.piece_size import CHUNK, PieceSize
@@ -50,6 +51,7 @@ from lockgate_reader.reading.queue import Piece, SplitQueue
 from lockgate_reader.reading.source_reader import KafkaSplitReader
 from lockgate_reader.reading.split import Key, OpenSplit
 from lockgate_reader.reading.timers import ReaderTime
+from lockgate_reader.reading.topic_ids import TopicIds
 
 UPDATE_INTERVAL_MS = 1_000
 WAIT_S = 0.1
@@ -81,7 +83,11 @@ class RunningReader:
         self.strategy = SplitStrategy(options.watermarks)
         self.ends = Ends(lambda keys: client.ask_offsets(keys, latest=True), now_ms, wall_ms)
         self.arrivals = Arrivals(options, client, wall_ms)
-        self.holding = Holding(options, client, place, self.queue, self.strategy, self.ends, callbacks)
+        ids = TopicIds(client.ask_topics, options.topics, now_ms, options.discovery_ms)
+        self._lost = LostPositions(client, self.queue, ids)
+        self.holding = Holding(
+            options, client, place, self.queue, self.strategy, self.ends, callbacks, self.arrivals.lost
+        )
         self.reader = KafkaSplitReader(self.holding.opened, self._paused, self.holding.source_event, self.position)
         self.operator: SourceOperator[KafkaPartitionSplit] = SourceOperator(
             lambda context: self.reader,
@@ -110,6 +116,7 @@ class RunningReader:
 
     def open(self) -> None:
         """Begins: the operator, and the place."""
+        self._lost.begin()
         self.operator.open()
         self.operator.emit_next(self.output)
         self.place.enter(self.wake)
@@ -267,8 +274,11 @@ class RunningReader:
             self.operator.stop(drain=self.stopped)
             self._finish()
             return
+        self._or_end(lambda: self._lost.look(self.reader.splits.values()))
         self.ends.look(self.reader.splits.values())
-        self._emit_horizons()
+        for split, watermark in self.ends.horizons(self.reader.splits.values(), self.options.idle_timeout_ms):
+            self.reader.emit_watermark(split, watermark)
+            self._moved = True
         self.time.fire_due()
         self.orders = self.holding.exchange()
         if self.holding.has_more_to_say:
@@ -312,18 +322,6 @@ class RunningReader:
         self._moved = True
         self._account()
 
-    def _emit_horizons(self) -> None:
-        """A split that is read to its end has no older record to come than its producer may be
-        late.
-        """
-        late = self.options.idle_timeout_ms
-        if late is None:
-            return
-        for split in self.reader.splits.values():
-            if split.silent_until is not None and self.ends.is_silent(split):
-                self.reader.emit_watermark(split, split.silent_until[1] - late - 1)
-                self._moved = True
-
     def _account(self) -> None:
         """Lets the operator poll what has gone out."""
         if self.operator.mode is not OperatingMode.READING:
@@ -360,13 +358,14 @@ class RunningReader:
             self._account()
 
     def _fetch(self, timeout_s: float) -> None:
-        """Keeps what Kafka has. An error is the reader's end: what came with it was not kept, and
-        nothing behind that may go out.
-        """
         if self.failure is not None:
             raise self.failure
+        self._or_end(lambda: self._take(self.client.fetch(CHUNK, timeout_s)))
+
+    def _or_end(self, call: Callable[[], None]) -> None:
+        """An error is the reader's end: nothing that is behind it may go out."""
         try:
-            self._take(self.client.fetch(CHUNK, timeout_s))
+            call()
         except BaseException as error:
             self.failure = error
             raise
@@ -380,6 +379,8 @@ class RunningReader:
             if split.finished:
                 self.holding.finish(split)
                 self._account()
+        if self.arrivals.lost:
+            self._lost.take(self.arrivals.lost, list(self.reader.splits.values()))
 
     @property
     def _kept_at_most(self) -> int:

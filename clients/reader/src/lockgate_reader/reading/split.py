@@ -20,13 +20,15 @@ class OpenSplit:
     back; None where it keeps none. `halted`: paused by the operator. `fetching`: whether Kafka's
     client fetches it. `end`: where Kafka said that it ends. `silent_since`: the monotonic ms since
     which it has been read to its end, None where it is not; `silent_until`: the last moment at
-    which Kafka confirmed it, as (monotonic, wall clock).
+    which Kafka confirmed it, as (monotonic, wall clock). `furthest`: the position from which it
+    began again; 0 where it did not.
     """
 
     __slots__ = (
         "end",
         "fetched",
         "fetching",
+        "furthest",
         "halted",
         "kept",
         "key",
@@ -52,6 +54,7 @@ class OpenSplit:
         self.next_time: int | None = None
         self.halted = self.queued = self.past_stop = False
         self.fetching = True
+        self.furthest = 0
         self.end: int | None = None
         self.silent_since: int | None = None
         self.silent_until: tuple[int, int] | None = None
@@ -82,6 +85,19 @@ class OpenSplit:
         if not records.left:
             self.fetched.popleft()
 
+    def begin_again(self, start: int, end: int) -> None:
+        """Goes on in another log, from `start` on. What was fetched is of the former one. A split
+        that was to end ends where this log does.
+        """
+        self.furthest = max(self.furthest, self.position)
+        self.position = start
+        self.fetched.clear()
+        self.kept = 0
+        self.fetching, self.past_stop = True, False
+        self.end = self.silent_since = self.silent_until = None
+        if self.stop is not None:
+            self.stop = end
+
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
         """Takes Kafka's answer that the split ends at `end`, and when Kafka was asked."""
         if not self.fetched and end <= max(self.position, self.end or 0):
@@ -90,6 +106,11 @@ class OpenSplit:
                 self.silent_since = asked[0]
         else:
             self.silent_since = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether records of it were left out, fetched or handed out: it is not whole."""
+        return self.position > 0 or bool(self.fetched)
 
     @property
     def at_end(self) -> bool:
@@ -115,4 +136,5 @@ class OpenSplit:
 
     def held(self, position: int, watermark: int = MIN, idle: bool = False) -> HeldSplit:
         """The split as its place and `status` see it."""
-        return HeldSplit(self.rest(position), self.number, watermark, idle, self.paused, self.next_time)
+        went_back = position < self.furthest
+        return HeldSplit(self.rest(position), self.number, watermark, idle, self.paused, self.next_time, went_back)

@@ -1,0 +1,114 @@
+"""Positions that Kafka no longer has, and where their splits go on.
+
+A split loses its position in two ways.
+
+* *Its log begins behind it.* Retention, or somebody's `delete_records`, has deleted what comes
+  next. What was fetched before is good, and still goes out.
+* *Its log is another one.* The topic was deleted and made anew under its name, or the log was cut.
+  What stands at the position, now or later, is not what comes next; and what stands below it was
+  never read. As long as the log is shorter than the position, Kafka says so itself. Once it is
+  longer, only the topic's id tells (`topic_ids`). What was fetched is of the former log, and is
+  dropped.
+
+In both cases records are lost, and the user's auto.offset.reset says what that means, as for Spark
+failOnDataLoss does: an error, which is the default, or to go on where the log begins or ends.
+
+A split of a topic that was made anew begins again at the first record also where that is an error.
+Whoever goes by its position from then on reads the new topic from its beginning.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from lockgate_reader.errors import NoStartingOffset
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.reading.queue import SplitQueue
+from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.topic_ids import TopicIds
+
+log = logging.getLogger("lockgate")
+
+_NAMED = 5
+_DELETED = "retention or delete_records has deleted what was before"
+_ANEW = "the topic was deleted and made anew under its name"
+_ANEW_OR_CUT = "the topic was made anew, or its log was cut"
+_CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to go on where the log begins or ends'
+
+
+class LostPositions:
+    """Moves splits whose position is lost, or raises `NoStartingOffset`."""
+
+    def __init__(self, client: KafkaClient, queue: SplitQueue, ids: TopicIds) -> None:
+        self._client, self._queue, self._ids = client, queue, ids
+
+    def begin(self) -> None:
+        """Comes before the first split is opened."""
+        self._ids.begin()
+
+    def look(self, splits: Iterable[OpenSplit]) -> None:
+        """Looks whether topics of these splits were made anew."""
+        anew = self._ids.look()
+        if anew:
+            self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
+
+    def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
+        """Takes out what Kafka has said: it has nothing of a split at this offset. `splits`: all
+        that are held.
+        """
+        while lost:
+            split, offset = lost.pop()
+            if self._ids.is_another(split.key[0]):
+                self._begin_again([each for each in splits if each.key[0] == split.key[0]], sure=True)
+                lost[:] = [each for each in lost if each[0].key[0] != split.key[0]]
+                continue
+            first, end = self._client.logs([split.key])[split.key]
+            if offset < first:
+                self._skip(split, offset, first, end)
+            else:
+                self._begin_again([split], sure=False)
+
+    def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
+        """The records from `offset` up to `first` are lost."""
+        said = _lost([(split.name, offset)], [(first, end)], _DELETED)
+        if self._client.reset is None:
+            raise NoStartingOffset(f"{said}; {_CHOICE}")
+        start = first if self._client.reset == "earliest" else end
+        if not split.fetched:
+            split.position = start
+        self._read_from(split, start)
+        log.warning("%s; the split goes on at offset %d", said, start)
+
+    def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
+        """`sure`: the topic was made anew. Else the log may have been cut, and an error leaves the
+        position as it is.
+        """
+        logs = self._client.logs([split.key for split in splits])
+        begun = [split for split in splits if split.has_begun]
+        why = _ANEW if sure else _ANEW_OR_CUT
+        said = _lost([(each.name, each.position) for each in begun], [logs[each.key] for each in begun], why)
+        reset = self._client.reset
+        if begun and reset is None and not sure:
+            raise NoStartingOffset(f"{said}; {_CHOICE}")
+        for split in splits:
+            first, end = logs[split.key]
+            self._queue.remove(split)
+            split.begin_again(end if reset == "latest" and split.has_begun else first, end)
+            self._read_from(split, split.position)
+        if begun and reset is None:
+            raise NoStartingOffset(f"{said}; start again to read the new topic from its first record, or {_CHOICE}")
+        if begun:
+            log.warning("%s; what was unread is lost, and reading goes on by auto.offset.reset=%s", said, reset)
+
+    def _read_from(self, split: OpenSplit, offset: int) -> None:
+        self._client.unassign([split.key])
+        self._client.assign({split.key: offset})
+        if not split.fetching:
+            self._client.pause([split.key])
+
+
+def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], why: str) -> str:
+    """`splits`: names and offsets. `logs`: the first offset and the end of each."""
+    was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
+    now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])
+    more = " and more" if len(splits) > _NAMED else ""
+    return f"Kafka no longer has {was}{more}: the log now has the offsets from {now}{more}, for {why}"
