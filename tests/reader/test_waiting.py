@@ -45,6 +45,23 @@ def test_a_split_that_ended_holds_the_others_no_longer_than_its_producer_may_be_
     assert len(list(islice(consumer, 101))) == 101, "split 2 is empty, split 1 is at its end"
 
 
+def test_a_split_whose_records_have_no_event_time_holds_nobody_once_it_is_read(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"stamped") for n in range(10)])
+    topics.produce(kafka.bootstrap, topic, [(1, T0 + n, None, b"not") for n in range(5)])
+    consumer = consumer_of(
+        topic,
+        strategy=WatermarkStrategy.for_monotonous_timestamps(),
+        event_time=lambda record: record.timestamp()[1] if record.value() == b"stamped" else None,
+    )
+    stops = Timer(60, consumer.stop)
+    stops.start()
+    assert len(list(islice(consumer, 15))) == 15
+    stops.cancel()
+
+
 def test_a_strategy_without_idleness_waits_for_an_empty_split_and_says_so(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:

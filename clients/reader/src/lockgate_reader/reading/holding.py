@@ -146,6 +146,7 @@ class Holding:
             key = (split.topic, split.partition)
             opened = OpenSplit(split, each.number, starts[key], stops[key])
             generator.silent = self._silence_of(opened)
+            generator.lets_go = self._options.strategy is not None  # else its horizon does
             self._reader.splits[opened.name] = self.by_key[key] = opened
             self.last_positions.pop(key, None)
             if split.stopping_offset == LATEST_OFFSET and opened.position > (opened.stop or 0):

@@ -8,6 +8,11 @@ itself is still to come. So a gap is crossed, and no record is late by its own w
 
 A split that has a record to read is not idle, however long it is silent. The generator's idleness
 counts only the time in which the split was read to its end (`silent`).
+
+A record without an event time raises no watermark. In Flink, too, a split that has only such
+records keeps the watermark that it began with; without idleness it then holds all others for ever.
+Here it holds them until it is read to its end (`lets_go`). From then on it is idle, until a record
+comes that has an event time. An empty split shows nothing at all, and is left to the strategy.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +67,7 @@ class _Capped:
 
 class NextRecord(WatermarkGenerator):
     """The generator of one split, or of the main output, which has none. `silent`: whether the
-    split was read to its end.
+    split was read to its end. `lets_go`: whether it is then idle if no record had an event time.
     """
 
     def __init__(self, strategy: WatermarkStrategy, clock: RelativeClock) -> None:
@@ -71,6 +76,9 @@ class NextRecord(WatermarkGenerator):
         self._capped = _Capped()
         self._seen: Any = None
         self.silent: Callable[[], bool] | None = None
+        self.lets_go = False
+        self._only_unstamped: bool | None = None  # None: no record yet
+        self._let_go = False
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
         """Takes a `HandedOut`."""
@@ -82,6 +90,7 @@ class NextRecord(WatermarkGenerator):
             capped.cap = MAX
             self._gone(event, capped)
         if event.kept_back is not None and event.kept_back_time is not None:
+            self._only_unstamped = False
             capped.cap = event.kept_back_time - 1
             self._seen = event.kept_back
             self._inner.on_event(event.kept_back, event.kept_back_time, capped)
@@ -94,9 +103,15 @@ class NextRecord(WatermarkGenerator):
                 self._clock.resume()
             elif not silent and not self._clock.is_paused:
                 self._clock.pause()
+            self._let_go = bool(self.lets_go and self._only_unstamped and (self._let_go or silent))
+        if self._let_go:
+            output.mark_idle()
+            return
         self._inner.on_periodic_emit(self._capped.to(output))
 
     def _gone(self, event: HandedOut, output: WatermarkOutput) -> None:
+        unstamped = event.highest == NO_TIMESTAMP
+        self._only_unstamped = unstamped and self._only_unstamped is not False
         if self._inner.only_highest_counts:
             if event.highest != NO_TIMESTAMP:
                 self._inner.on_event(None, event.highest, output)
