@@ -49,6 +49,8 @@ class Giving:
     def leave(self, state: ReaderState) -> None:
         self.left = True
 
+    def abandon(self) -> None: ...
+
 
 def in_its_place(consumer: AlignedConsumer, topic: str) -> Giving:
     place = Giving(topic)

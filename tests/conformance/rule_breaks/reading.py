@@ -18,6 +18,7 @@ COMMITS = ("test_commit_rules.py",)
 FAILS = ("test_what_fails.py",)
 MODES = ("test_modes.py",)
 LOST = ("test_lost_positions.py",)
+DROPPED = ("test_dropped_readers.py",)
 NEXT = ("test_next_record_rules.py",)
 
 LEASES: tuple[Break, ...] = (
@@ -284,6 +285,13 @@ FAILING: tuple[Break, ...] = (
 )
 
 LOSING: tuple[Break, ...] = (
+    Reader(
+        "a consumer that was dropped leaves its group",
+        "group/joined.py",
+        "        self._abandoned = True\n",
+        "        pass\n",
+        DROPPED,
+    ),
     Reader(
         "a split that has shown no event time is waited for until it is read",
         "reading/next_record.py",

@@ -3,6 +3,8 @@
 import asyncio
 import inspect
 import threading
+import warnings
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -130,7 +132,8 @@ class AlignedConsumer:
         self._stopped: bool | None = None  # with `drain` or without
         self._closed = False
         self._busy = threading.Lock()
-        self._terminated = Terminated(self.stop)
+        self._terminated: Terminated | None = None
+        self._dropped: weakref.finalize[..., AlignedConsumer] | None = None
 
     # -- records --
 
@@ -301,7 +304,10 @@ class AlignedConsumer:
         self._close(failed=False)
 
     def _close(self, *, failed: bool) -> None:
-        self._terminated.forget()
+        if self._terminated is not None:
+            self._terminated.forget()
+        if self._dropped is not None:
+            self._dropped.detach()
         with self._busy:
             reading, closed, self._closed = self._reading, self._closed, True
             if reading is not None and not closed:
@@ -316,7 +322,7 @@ class AlignedConsumer:
                     reading.close()
 
     def __enter__(self) -> "Self":
-        self._terminated.watch()
+        self._watch()
         return self
 
     def __exit__(
@@ -325,7 +331,7 @@ class AlignedConsumer:
         self._close(failed=error is not None)
 
     async def __aenter__(self) -> "Self":
-        self._terminated.watch()
+        self._watch()
         return self
 
     async def __aexit__(
@@ -335,6 +341,10 @@ class AlignedConsumer:
 
     # -- within --
 
+    def _watch(self) -> None:
+        self._terminated = self._terminated or Terminated(self.stop)  # not before: it keeps the consumer alive
+        self._terminated.watch()
+
     def _open(self) -> RunningReader:
         if self._closed:
             raise WrongState("the consumer is closed: make a new one")
@@ -342,6 +352,8 @@ class AlignedConsumer:
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
             self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
+            self._dropped = weakref.finalize(self, _dropped, self._reading.place, self._options)
+            self._dropped.atexit = False  # the process ends, and with it all that reports
             if self._stopped is not None:  # before it began, or while it was made
                 self._reading.stop(drain=self._stopped)
             self._reading.open()
@@ -378,3 +390,11 @@ class AlignedConsumer:
         """One call at a time, of those that run in threads."""
         with self._busy:
             return call()
+
+
+def _dropped(place: Place, options: Options) -> None:
+    """A consumer that reads was dropped without `close`."""
+    place.abandon()
+    name = options.source or "-".join(options.topics)
+    said = f"an AlignedConsumer of {name} was dropped without close(): call it, or write `with`"
+    warnings.warn(said, ResourceWarning, stacklevel=2)

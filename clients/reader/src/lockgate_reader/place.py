@@ -128,6 +128,11 @@ class Place(Protocol):
     def leave(self, state: ReaderState) -> None:
         """Takes the last state. Nothing is handed out any more."""
 
+    def abandon(self) -> None:
+        """The reader was dropped, and nobody calls `leave`. Must take no lock and wait for nothing:
+        it may be called while objects are collected, in any thread.
+        """
+
 
 class Alone:
     """Every split of the topics is this reader's, as soon as it is discovered. `now_ms` is a
@@ -169,6 +174,9 @@ class Alone:
         )
 
     def leave(self, state: ReaderState) -> None:
+        """Nothing to give back."""
+
+    def abandon(self) -> None:
         """Nothing to give back."""
 
     def _add(self, discovered: tuple[KafkaPartitionSplit, ...]) -> None:

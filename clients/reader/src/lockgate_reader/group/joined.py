@@ -81,7 +81,7 @@ class JoinedPlace:
         self._silence_s = inf if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
         self._orders = _NONE_YET
         self._failed: Exception | None = None
-        self._poked = self._closed = False
+        self._poked = self._closed = self._abandoned = False
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
         self._unheeded = Unheeded()
         self._news = SplitNews(self._session.client, identity.source, self._hear_of_splits)
@@ -131,12 +131,11 @@ class JoinedPlace:
         self._news.close()
         if self._thread.is_alive():
             self._thread.join(_END_S)
-        said = Said(state, tuple(state.held()))
-        self._say_farewell(said)
-        if state.ended and not said.held and self._subtask is not None:
-            self._membership.close({self._subtask: self._status})
-        else:
-            self._membership.leave()
+        self._leave(Said(state, tuple(state.held())))
+
+    def abandon(self) -> None:
+        """Lets the place's own thread leave, with what the consumer said last."""
+        self._abandoned = True
 
     # -- on the place's own thread --
 
@@ -147,15 +146,19 @@ class JoinedPlace:
                 if self._closed:
                     return
                 said, silent_s, self._poked = self._said, self._now() - self._said_at, False
-            if silent_s > self._silence_s:
-                continue  # the user's program takes too long over a record, and loses its lease
+            if self._abandoned:
+                log.warning("group %s: a consumer of %s was not closed", self._session.group, self._identity.source)
+                self._news.close()
+                self._leave(said)
+                return
+            if self._failed is not None or silent_s > self._silence_s:
+                continue  # it has failed; or the user's program takes too long over a record, and loses its lease
             try:
                 self._round(said)
             except Interrupted:
                 continue
             except Exception as error:
                 self._fail(error)
-                return
 
     def _has_work(self) -> bool:
         return self._closed or self._poked or self._membership.has_news
@@ -280,6 +283,13 @@ class JoinedPlace:
         if self._membership.paused is not None:
             return "an operator"
         return _holder(self._membership.last)
+
+    def _leave(self, said: Said) -> None:
+        self._say_farewell(said)
+        if said.state.ended and not said.held and self._subtask is not None:
+            self._membership.close({self._subtask: self._status})
+        else:
+            self._membership.leave()
 
     def _say_farewell(self, said: Said) -> None:
         epoch = self._epoch()
