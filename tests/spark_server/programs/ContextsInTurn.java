@@ -1,17 +1,23 @@
 package io.lockgate.spark;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryException;
 
 /** A driver that stops its context, with a query in it, and makes another one: FOLDER BOOTSTRAP TOPIC, then a Python for each context. */
 public final class ContextsInTurn {
     public static void main(String[] args) throws Exception {
+        Set<ProcessHandle> hosts = new HashSet<>();
+        List<StreamingQuery> queries = new ArrayList<>();
         for (String python : Arrays.copyOfRange(args, 3, args.length)) {
             SparkSession spark = SparkSession.builder().config("spark.lockgate.python", python).getOrCreate();
             Dataset<Row> rows = spark.readStream().format("kafka").option("kafka.bootstrap.servers", args[1]).option("subscribe", args[2])
@@ -22,15 +28,22 @@ public final class ContextsInTurn {
             query.processAllAvailable();
             boolean aligned = query.lastProgress().sources()[0].metrics().containsKey("alignmentTarget");
             long found = spark.table("rows").distinct().count();
-            System.out.println("context " + found + " " + aligned + " " + hosts().count() + " host");
-            List<ProcessHandle> its = hosts().toList();
+            System.out.println("context " + found + " " + aligned);
+            hosts().forEach(hosts::add);
+            queries.add(query);
             spark.stop();
-            for (ProcessHandle host : its) {
-                host.onExit().get(2, TimeUnit.MINUTES);
-            }
-            System.out.println("stopped " + hosts().count() + " hosts");
         }
-        System.out.println("ended");
+        for (ProcessHandle host : hosts) {
+            host.onExit().get(2, TimeUnit.MINUTES);
+        }
+        for (StreamingQuery query : queries) {
+            try {
+                query.awaitTermination();
+                System.out.println("query ended");
+            } catch (StreamingQueryException thrown) {
+                System.out.println("query " + thrown.getCause().getMessage());
+            }
+        }
     }
 
     private static Stream<ProcessHandle> hosts() {
