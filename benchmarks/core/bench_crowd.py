@@ -19,7 +19,8 @@ import lockgate.group.readers
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create
 from lockgate.group.leases import after_silence
-from lockgate.group.readers import Reader, Readers
+from lockgate.group.reader import Reader
+from lockgate.group.readers import Readers
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 NOW = 1_800_000_000_000

@@ -5,6 +5,7 @@ from rule_breaks.breaking import Break
 MODEL = ("test_enumerator_model.py",)
 CLAIMS = ("test_claims.py",)
 EXCHANGES = ("test_exchanges.py",)
+ARRIVALS = ("test_arrivals.py",)
 
 ASSIGNMENTS: tuple[Break, ...] = (
     Break(
@@ -31,8 +32,8 @@ ASSIGNMENTS: tuple[Break, ...] = (
     Break(
         "a message that comes late claims no split that was given back",
         "enumerator/claims.py",
-        "work.put_free(FreeSplit(split=held.split, number=work.number(), last=reader[0]))",
-        "work.put_free(FreeSplit(split=held.split, number=held.number, last=reader[0]))",
+        "work.give_up(reader, claimed.split.split_id, work.number())",
+        "work.give_up(reader, claimed.split.split_id, claimed.assignment)",
         CLAIMS,
     ),
     Break(
@@ -104,5 +105,61 @@ ASSIGNMENTS: tuple[Break, ...] = (
         "if reader is not None and reader.lost:",
         "if reader is not None:",
         ("test_replaced.py",),
+    ),
+    Break(
+        "a split on its way holds the group where it stood",
+        "enumerator/work.py",
+        "        self.arrive(reader, arriving)\n",
+        "",
+        ARRIVALS,
+    ),
+    Break(
+        "a split that nobody has read of has not arrived",
+        "enumerator/arrivals.py",
+        "return split.watermark > MIN or split.state in RESTING",
+        "return True",
+        ARRIVALS,
+    ),
+    Break(
+        "an idle split holds nobody on its way",
+        "enumerator/arrivals.py",
+        "if split is None or split.state in RESTING or split.watermark == MIN:",
+        "if split is None:",
+        ARRIVALS,
+    ),
+    Break(
+        "nobody waits for a missing split",
+        "enumerator/arrivals.py",
+        "if id in missing:",
+        "if id in ():",
+        ARRIVALS,
+    ),
+    Break(
+        "a process that begins anew counts with what its older epoch holds",
+        "enumerator/exchange.py",
+        "    if known is None:\n        take_over(work, id)\n",
+        "",
+        ARRIVALS,
+    ),
+    Break(
+        "a split that was never opened takes its watermark along",
+        "enumerator/work.py",
+        "if id in self.readers[epoch].arriving:",
+        "if id == '':",
+        ARRIVALS,
+    ),
+    Break(
+        "a split of a reader that leaves holds the group",
+        "enumerator/work.py",
+        "last=reader[0], watermark=stood), id)",
+        "last=reader[0]), id)",
+        ARRIVALS,
+    ),
+    Break(
+        "a reader that has finished waits for nothing",
+        "group/reader.py",
+        "if reader.arriving is None or (reported is not None and reported.finished):",
+        "if reader.arriving is None:",
+        ARRIVALS,
     ),
 )

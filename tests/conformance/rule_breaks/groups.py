@@ -22,8 +22,8 @@ GROUPS: tuple[Break, ...] = (
     Break(
         "a reader that offers nothing stands for its watermark",
         "group/readers.py",
-        "reach = watermark if reported.reach is None else max(watermark, reported.reach)",
-        "reach = MAX if reported.reach is None else max(watermark, reported.reach)",
+        "    reach = watermark\n",
+        "    reach = watermark if reported is not None and reported.reach is not None else MAX\n",
         MODEL,
     ),
     Break(
@@ -60,8 +60,8 @@ GROUPS: tuple[Break, ...] = (
     Break(
         "what an older epoch had reported counts until the newer one reports",
         "group/commands.py",
-        "reported=None if old is None else _inherited(old, group, now_ms, hearing),",
-        "reported=None,",
+        "inherited = None if old is None else _inherited(old, group, now_ms, hearing)",
+        "inherited = None",
         MODEL,
     ),
 )

@@ -77,8 +77,8 @@ HOLDING: tuple[Break, ...] = (
     Reader(
         "a split that is to go before it was opened is given back",
         "group/holdings.py",
-        "given_back=(*_on_the_wire(self._leaving_back(said)), *self._unopened()),",
-        "given_back=_on_the_wire(self._leaving_back(said)),",
+        "given_back=(*_on_the_wire(self.returning(said)), *self._unopened()),",
+        "given_back=_on_the_wire(self.returning(said)),",
         HOLDINGS,
     ),
     Reader(
@@ -124,6 +124,13 @@ REPORTING: tuple[Break, ...] = (
         "group/standing.py",
         "lowest = min(shown)",
         "lowest = max(shown)",
+        STANDING,
+    ),
+    Reader(
+        "a split is reported until the coordinator has taken it back",
+        "group/standing.py",
+        "for each in returning}",
+        "for each in ()}",
         STANDING,
     ),
     Reader(

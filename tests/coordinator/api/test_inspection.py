@@ -10,7 +10,8 @@ import pytest
 
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create
-from lockgate.group.readers import Reader, Readers
+from lockgate.group.reader import Reader
+from lockgate.group.readers import Readers
 from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 from lockgate_coordinator.app import create_app

@@ -114,6 +114,48 @@ async def test_a_lost_reader_holds_its_group_until_others_have_its_splits_and_th
     assert [reader["subtask"] for reader in readers] == [0]
 
 
+async def test_a_split_on_its_way_to_another_reader_holds_the_group_where_it_stood(api: httpx.AsyncClient) -> None:
+    (only,) = await settled(api, 1)
+    await api.put(GROUP, json={**CONFIG, "catch_up": "strict"})
+    splits = {id: {"watermark": 10 if id == "orders-3" else 500, "state": "active"} for id in only.held}
+    await only.exchange(report={"subtask": 0, "epoch": only.epoch, "watermark": 10, "splits": splits})
+    new = await joined(api, 1)
+    await new.exchange()
+    await only.exchange()
+    await only.exchange()
+    del splits["orders-2"], splits["orders-3"]
+    answer = await only.exchange(report={"subtask": 0, "epoch": only.epoch, "watermark": 500, "splits": splits})
+
+    (holder,) = answer["alignment"]["held_by"]
+    assert answer["alignment"]["group_watermark"] == 10
+    assert (holder["subtask"], holder["split"]) == (1, "orders-3")
+    readers = (await api.get(SOURCE)).json()["readers"]
+    assert [reader["watermark"] for reader in readers] == [500, 10]
+    assert readers[0]["arriving"] is None
+    assert (readers[1]["arriving"]["split"], readers[1]["arriving"]["watermark"]) == ("orders-3", 10)
+    await new.exchange()
+    shown = {id: {"watermark": 600, "state": "active"} for id in new.held}
+    await new.exchange(report={"subtask": 1, "epoch": new.epoch, "watermark": 600, "splits": shown})
+    assert (await only.exchange())["alignment"]["group_watermark"] == 500
+
+
+async def test_a_split_of_a_reader_that_deletes_itself_holds_the_group_until_another_one_has_read_of_it(
+    api: httpx.AsyncClient,
+) -> None:
+    first, second = await settled(api, 2)
+    for reader, watermark in ((first, 500), (second, 10)):
+        splits = {id: {"watermark": watermark, "state": "active"} for id in reader.held}
+        report = {"subtask": reader.subtask, "epoch": reader.epoch, "watermark": watermark, "splits": splits}
+        await reader.exchange(report=report)
+    await api.delete(f"{SOURCE}/readers/1?epoch={second.epoch}")
+    assert (await first.exchange())["alignment"]["group_watermark"] == 10
+    assert (await first.exchange())["alignment"]["group_watermark"] == 10
+    both = {id: {"watermark": 700, "state": "active"} for id in first.held}
+    report = {"subtask": 0, "epoch": first.epoch, "watermark": 700, "splits": both}
+    await first.exchange(report=report)
+    assert (await first.exchange(report=report))["alignment"]["group_watermark"] == 700
+
+
 async def test_an_older_epoch_and_readers_that_are_not_there_are_refused(api: httpx.AsyncClient) -> None:
     (old,) = await settled(api, 1)
     await joined(api, 0)

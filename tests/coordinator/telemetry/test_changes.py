@@ -7,7 +7,7 @@ from typing import Any
 from lockgate.group import commands, source_pauses
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create, replace_config
-from lockgate.group.readers import Reader
+from lockgate.group.reader import Reader
 from lockgate.wire.events import (
     GroupConfig,
     Mode,

@@ -7,7 +7,7 @@ from lockgate.errors import ReaderBusy, StaleEpoch, UnknownReader, UnknownSource
 from lockgate.group import commands
 from lockgate.group.alignment import decide, evaluate
 from lockgate.group.group import Group, create
-from lockgate.group.readers import Reader
+from lockgate.group.reader import Reader
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
     GroupConfig,

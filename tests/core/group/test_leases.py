@@ -8,7 +8,8 @@ from lockgate.group.alignment import decide, evaluate
 from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create, replace_config
 from lockgate.group.leases import after_leases, after_silence, is_lost, tolerance_ms
-from lockgate.group.readers import Reader, Readers
+from lockgate.group.reader import Reader
+from lockgate.group.readers import Readers
 from lockgate.watermark import MAX
 from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lockgate.group.readers
-from lockgate.group.readers import Reader, ReaderKey, Readers, effective_watermark
+from lockgate.group.reader import Reader, ReaderKey, effective_watermark
+from lockgate.group.readers import Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReportedWatermarkEvent
 

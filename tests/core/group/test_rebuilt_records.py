@@ -13,7 +13,7 @@ import pytest
 from lockgate.group.commands import _Lowests, _reported, _with_facts
 from lockgate.group.group import create
 from lockgate.group.leases import _excused, _lost, _moved, without_reach
-from lockgate.group.readers import Reader
+from lockgate.group.reader import Arriving, Reader
 from lockgate.wire.events import GroupConfig, ReaderFacts, ReportedWatermarkEvent, SplitReport
 
 REPORT = ReportedWatermarkEvent(
@@ -43,6 +43,7 @@ READER = Reader(
     splits_named=True,
     attempts={"a-0": (11, 1)},
     progress_ignored=4,
+    arriving=Arriving(split="a-1", watermark=4_000),
     unknown={("colour",): "red"},
 )
 

@@ -1,5 +1,7 @@
 """What a reader in a group reports of what its consumer says."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from lockgate.flink.splits import KafkaPartitionSplit
@@ -15,9 +17,15 @@ def split(partition: int, watermark: int = MIN, next_time: int | None = None, **
     return HeldSplit(KafkaPartitionSplit("t", partition, 7), 1, watermark, next_time=next_time, **more)
 
 
-def status(*held: HeldSplit, before: SourceStatus = UNKNOWN, settled: bool = True, **state: object) -> SourceStatus:
+def status(
+    *held: HeldSplit,
+    before: SourceStatus = UNKNOWN,
+    settled: bool = True,
+    returning: Sequence[HeldSplit] = (),
+    **state: object,
+) -> SourceStatus:
     said = Said(ReaderState(**state), held)  # type: ignore[arg-type]
-    return standing(said, before, settled=settled, disorder=5, joint=bool(state))
+    return standing(said, before, settled=settled, disorder=5, joint=bool(state), returning=returning)
 
 
 def test_the_lowest_split_that_is_not_idle_is_the_reader_s_watermark() -> None:
@@ -51,9 +59,19 @@ def test_a_reader_at_its_end_holds_nobody() -> None:
 
 
 def test_an_idle_reader_is_idle_and_still_names_its_splits() -> None:
-    found = status(split(0, 100, idle=True), idle=True)
+    found = status(split(0, 100, idle=True), split(1), idle=True)
     assert found.idle
-    assert list(found.splits) == ["t-0"]
+    assert {name: report.state for name, report in found.splits.items()} == dict.fromkeys(
+        ["t-0", "t-1"], SplitState.IDLE
+    )
+
+
+def test_a_split_is_reported_until_the_coordinator_has_taken_it_back() -> None:
+    gives = [split(1, 100)]
+    assert status(split(0, 900), returning=gives).watermark == 100
+    assert status(returning=gives).watermark == 100
+    idle = status(split(0, 50), returning=gives, idle=True)
+    assert (idle.watermark, idle.idle) == (100, False)
 
 
 def test_a_reach_is_offered_above_the_watermark_and_only_if_every_split_has_shown_something() -> None:

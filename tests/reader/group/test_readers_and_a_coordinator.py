@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 
 import httpx
 import pytest
 
-from lockgate_reader import ReaderMode
+from lockgate_reader import AssignedSplit, ReaderMode
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
@@ -90,6 +90,43 @@ def test_a_sigterm_gives_the_splits_back_at_their_positions_and_another_reader_g
     with Service(kafka, topic, url, topic) as other:
         wait_for(lambda: len(first) + len(other.seen) == 80)
     assert sorted(first + other.seen) == everything(2, 40)
+
+
+def test_a_split_that_its_new_reader_has_not_opened_yet_holds_the_group(
+    kafka: KafkaBroker, topic: str, url: str
+) -> None:
+    """The new reader's program is slow in `on_assigned`. No report has the split meanwhile,
+    and it is the one furthest behind.
+    """
+    filled(kafka, topic, [3_000] * 2)
+    make_group(url, topic, max_drift_ms=100_000)
+    opens, reads = Event(), Event()
+    assigned: list[str] = []
+
+    def on_assigned(splits: Sequence[AssignedSplit]) -> None:
+        assigned.extend(each.split.split_id for each in splits)
+        opens.wait(300)
+
+    def paused() -> list[int]:
+        """The watermarks of the splits that wait at the ceiling."""
+        readers = httpx.get(f"{url}/v1/groups/{topic}/sources/enrich", timeout=60).json()["readers"]
+        splits = [split for reader in readers for split in reader["splits"].values()]
+        return [split["watermark"] for split in splits if split["state"] == "paused"]
+
+    with Service(kafka, topic, url, topic, work=lambda record: reads.wait(0.02)) as old:
+        wait_for(lambda: len(old.seen) > 60)
+        with Service(kafka, topic, url, topic, on_assigned=on_assigned) as new:
+            wait_for(lambda: assigned)
+            wait_for(lambda: splits_of(url, topic)["enumerator"]["assigned"] == 2)
+            reads.set()
+            (moved,) = assigned
+            stood = T0 + 1_000 * positions_of(url, topic)[moved]
+            wait_for(lambda: stood < max(paused(), default=0))
+            (ahead,) = paused()
+            assert ahead <= stood + 100_000
+            opens.set()
+            wait_for(lambda: len(old.seen) + len(new.seen) == 6_000)
+    assert sorted(old.seen + new.seen) == everything(2, 3_000)
 
 
 def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its_program(

@@ -79,8 +79,7 @@ def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
     older message has.
     """
     if claim(work, reader, claimed):
-        held = work.take(reader, claimed.split.split_id)
-        work.put_free(FreeSplit(split=held.split, number=work.number(), last=reader[0]))
+        work.give_up(reader, claimed.split.split_id, work.number())
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:

@@ -31,6 +31,7 @@ the coordinator.
 import json
 from dataclasses import dataclass, replace
 
+from lockgate.enumerator.arrivals import LastReports, arrived, take_over
 from lockgate.enumerator.assigning import assign
 from lockgate.enumerator.claims import claim, finish, give_back, is_of_lost_history
 from lockgate.enumerator.discovery import lose_beginnings, take_list
@@ -49,6 +50,8 @@ from lockgate.group.group import tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, SplitExchange, StoppedSplit
+
+NO_REPORTS = LastReports(None, "")
 
 INTERVALS = 2
 """For so many intervals of reports a new enumerator assigns nothing."""
@@ -76,15 +79,16 @@ def exchange(
     config: GroupConfig,
     now_ms: int,
     hearing: Hearing = ALWAYS,
+    reports: LastReports = NO_REPORTS,
 ) -> Exchanged:
-    """Takes one exchange of a registered reader of `source`. Raises `StaleEpoch`, and
-    `InvalidMessage` for a number from the future.
+    """Takes one exchange of a registered reader of `source`. `reports`: of the source's readers, as
+    the group has them. Raises `StaleEpoch`, and `InvalidMessage` for a number from the future.
     """
     newest = enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
         raise StaleEpoch(source, *reader, newest)
     _check_numbers(event, max(now_ms, enumerator.last_number, enumerator.revision) + AHEAD_MS)
-    work = Work(after_time(enumerator, config, now_ms), now_ms)
+    work = Work(after_time(enumerator, config, now_ms), now_ms, reports.watermark)
     _hear(work, reader, event, config)
     _notice_loss(work, reader, event, config)
     for each in event.finished:
@@ -96,18 +100,20 @@ def exchange(
     if event.discovered is not None and not work.now.static and event.discovery_interval_ms is not None:
         take_list(work, event.discovered, reader[0])
     assign(work)
+    if reader in work.readers:
+        arrived(work, reader, event, reports)
     return Exchanged(
         work.result(), tuple(StoppedSplit(split=each.split.split_id, assignment=each.assignment) for each in stop)
     )
 
 
-def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> Enumerator:
+def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports = NO_REPORTS) -> Enumerator:
     """The reader has stopped: what it held is free at once, at the last snapshot's positions. The
     same object where it held nothing.
     """
     if reader not in enumerator.readers:
         return enumerator
-    work = Work(enumerator, now_ms)
+    work = Work(enumerator, now_ms, reports.watermark)
     work.release(reader)
     assign(work)
     return work.result()
@@ -150,7 +156,8 @@ def _check_numbers(event: SplitExchange, most: int) -> None:
 
 
 def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -> None:
-    old = work.readers.get(id) or SplitOwner(heard_at=0, lease_ms=0, events_from=work.last_number)
+    known = work.readers.get(id)
+    old = known or SplitOwner(heard_at=0, lease_ms=0, events_from=work.last_number)
     work.set_reader(
         id,
         replace(
@@ -164,12 +171,14 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
             excused=False,
         ),
     )
+    if known is None:
+        take_over(work, id)
     work.set(heard_at=work.now_ms)
-    known = {(each.subtask, each.id) for each in work.now.from_readers}
-    new = [each for each in event.source_events if (id[0], each.id) not in known]
+    received = {(each.subtask, each.id) for each in work.now.from_readers}
+    new = [each for each in event.source_events if (id[0], each.id) not in received]
     if new:
-        received = (ReceivedEvent(id=each.id, subtask=id[0], at=work.now_ms, text=text_of(each.event)) for each in new)
-        work.set(from_readers=(*work.now.from_readers, *received)[-SOURCE_EVENTS_KEPT:])
+        more = (ReceivedEvent(id=each.id, subtask=id[0], at=work.now_ms, text=text_of(each.event)) for each in new)
+        work.set(from_readers=(*work.now.from_readers, *more)[-SOURCE_EVENTS_KEPT:])
 
 
 def text_of(event: object) -> str:

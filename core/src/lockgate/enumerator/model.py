@@ -36,19 +36,21 @@ class OwnedSplit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
     """A split in no reader's hands. `number`: of its last assignment, 0 for none; `last`: the
-    subtask that had it.
+    subtask that had it; `watermark`: where it stood there, ms (`arrivals`).
     """
 
     split: KafkaPartitionSplit
     number: int = 0
     last: int | None = None
+    watermark: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOwner:
     """One epoch of a reader. `heard_at` and `lease_ms`: of its last exchange. `excused`: it got an
     outage's silence once. `revoked`: the ids of splits that it is to give back. `events_from`: the
-    highest number that there was when it came.
+    highest number that there was when it came. `arriving`: by id, where splits stood that are on
+    their way to it (`arrivals`).
     """
 
     heard_at: int
@@ -60,6 +62,7 @@ class SplitOwner:
     excused: bool = False
     events_from: int = 0
     revoked: frozenset[str] = frozenset()
+    arriving: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, OwnedSplit] = field(default_factory=dict)
 
 

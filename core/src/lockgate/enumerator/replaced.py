@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.commands import evict
 from lockgate.group.group import Group
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX
 from lockgate.wire.events import OnLostReader
 

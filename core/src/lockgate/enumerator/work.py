@@ -5,22 +5,32 @@ places. Only what is touched is copied, and what is not touched is the same obje
 store writes nothing of it. Used by the modules beside it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner, newest_of
 from lockgate.group.group import tick
 
+Reported = Callable[[int, str], int | None]
+"""Where a subtask's last report saw a split, by the split's id; None: it holds nobody there."""
+
+
+def _nothing(subtask: int, id: str) -> None:
+    return None
+
 
 class Work:
     """The enumerator `before`, and what has become of it at `now_ms`."""
 
-    def __init__(self, before: Enumerator, now_ms: int) -> None:
+    def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
         self.now_ms = now_ms
+        self._reported = reported
         self.readers: dict[ReaderId, SplitOwner] = dict(before.readers)
         self.last_number = before.last_number
         self._before = before
+        self._epochs: dict[int, list[ReaderId]] | None = None
         self._moved = False
         self._number: int | None = None
         self._values: dict[str, Any] = {}
@@ -57,6 +67,8 @@ class Work:
 
     def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
         """A new reader, or other values of one. What it holds is changed by the methods below."""
+        if id not in self.readers:
+            self.epochs(id[0]).append(id)
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
@@ -74,16 +86,28 @@ class Work:
             return
         self._moved = True
         into, free, number, now_ms = self._opened(reader), self._opened_free(), self.number(), self.now_ms
+        arriving = dict[str, int]()
         for id in ids:
-            into[id] = OwnedSplit(split=free.pop(id).split, number=number, since=now_ms)
+            taken = free.pop(id)
+            into[id] = OwnedSplit(split=taken.split, number=number, since=now_ms)
+            if taken.watermark is not None:
+                arriving[id] = taken.watermark
+        self.arrive(reader, arriving)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
         """Takes a split out of a reader's hands. The caller puts it elsewhere."""
         self._moved = True
-        revoked = self.readers[reader].revoked
-        if id in revoked:
-            self.readers[reader] = replace(self.readers[reader], revoked=revoked - {id})
+        owner = self.readers[reader]
+        if id in owner.revoked:
+            self.readers[reader] = replace(owner, revoked=owner.revoked - {id})
+        if id in owner.arriving:
+            self.keep_arriving(reader, owner.arriving.keys() - {id})
         return self._opened(reader).pop(id)
+
+    def give_up(self, reader: ReaderId, id: str, number: int) -> None:
+        """A split of a reader becomes free, under this number."""
+        watermark = self.stood_at(reader[0], id)
+        self.put_free(FreeSplit(split=self.take(reader, id).split, number=number, last=reader[0], watermark=watermark))
 
     def take_free(self, id: str) -> FreeSplit:
         """Takes a free split. The caller puts it elsewhere."""
@@ -103,10 +127,42 @@ class Work:
 
     def release(self, reader: ReaderId) -> None:
         """All splits of a reader become free, and the reader is gone."""
-        for held in self.held(reader).values():
-            self.put_free(FreeSplit(split=held.split, number=held.number, last=reader[0]))
+        for id, each in self.held(reader).items():
+            stood = self.stood_at(reader[0], id)
+            self.put_free(FreeSplit(split=each.split, number=each.number, last=reader[0], watermark=stood), id)
         self._held.pop(reader, None)
-        del self.readers[reader]
+        self.epochs(reader[0]).remove(reader)
+        gone = self.readers.pop(reader)
+        for older in self.epochs(reader[0]) if gone.arriving else ():
+            held = self.held(older)
+            self.arrive(older, {id: at for id, at in gone.arriving.items() if id in held})
+
+    def epochs(self, subtask: int) -> list[ReaderId]:
+        """The epochs of one subtask that there are."""
+        if self._epochs is None:
+            self._epochs = {}
+            for id in self.readers:
+                self._epochs.setdefault(id[0], []).append(id)
+        return self._epochs.setdefault(subtask, [])
+
+    def stood_at(self, subtask: int, id: str) -> int | None:
+        """Where a split in a subtask's hands stands for its group, ms; None: it holds nobody."""
+        for epoch in self.epochs(subtask):
+            if id in self.readers[epoch].arriving:
+                return self.readers[epoch].arriving[id]
+        return self._reported(subtask, id)
+
+    def arrive(self, reader: ReaderId, watermarks: Mapping[str, int]) -> None:
+        """These splits are on their way to the reader, too."""
+        if watermarks:
+            owner = self.readers[reader]
+            self.readers[reader] = replace(owner, arriving={**owner.arriving, **watermarks})
+
+    def keep_arriving(self, reader: ReaderId, ids: AbstractSet[str]) -> None:
+        """Of the splits on their way to the reader only these are."""
+        owner = self.readers[reader]
+        if len(ids) != len(owner.arriving):
+            self.readers[reader] = replace(owner, arriving={id: owner.arriving[id] for id in ids})
 
     def revoke(self, reader: ReaderId, ids: frozenset[str]) -> None:
         """The reader is to give back these, and no others."""

@@ -74,7 +74,7 @@ from lockgate.group.group import Group, tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import after_leases, first_lease_end, in_grace
 from lockgate.group.long_waits import after_long_waits, wait_ends
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX, MIN, add
 from lockgate.wire.events import CatchUp, HeldBy, Mode, OnLostReader, WatermarkAlignmentEvent
 
@@ -172,7 +172,9 @@ def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:
 
 
 def _holder(group: Group, key: ReaderKey, watermark: int) -> HeldBy:
-    reported = group.readers[key].reported
+    reported, arriving = group.readers[key].reported, group.readers[key].arriving
+    if arriving is not None and arriving.watermark == watermark:
+        return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=arriving.split)
     splits = {} if reported is None else reported.splits
     held = ((split.watermark, name) for name, split in splits.items() if split.state not in RESTING)
     return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=min(held, default=(MIN, None))[1])

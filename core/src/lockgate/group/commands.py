@@ -33,7 +33,7 @@ from lockgate.group.group import Group, restored, tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import after_silence, has_finished, in_grace, is_lost, lease_ends, without_reach
 from lockgate.group.long_waits import wait_after
-from lockgate.group.readers import Attempt, Path, Reader, ReaderKey
+from lockgate.group.reader import Arriving, Attempt, Path, Reader, ReaderKey
 from lockgate.watermark import MIN
 from lockgate.wire.events import (
     OnLostReader,
@@ -64,14 +64,16 @@ def register(
     old = group.readers.get(key)
     if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now_ms, hearing):
         raise ReaderBusy(source, event.subtask, old.owner)
+    inherited = None if old is None else _inherited(old, group, now_ms, hearing)
     reader = Reader(
         epoch=tick(group.left_epoch if old is None else old.epoch, now_ms),
         heard_at=now_ms,
         owner=event.owner,
         attributes=dict(event.attributes),
-        reported=None if old is None else _inherited(old, group, now_ms, hearing),
+        reported=inherited,
         progressed_at=None if old is None else old.progressed_at,
         passed_over=old is not None and old.passed_over,
+        arriving=None if old is None or (inherited is None and old.reported is not None) else old.arriving,
         unknown=None if old is None else old.unknown,
     )
     cap = group.cap
@@ -145,6 +147,18 @@ def renew(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> G
     key = (source, subtask)
     group = after_silence(group, now_ms)
     return _with_heard(group, {key: replace(group.readers[key], heard_at=now_ms, excused=False, lost=False)}, now_ms)
+
+
+def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
+    """The group that knows which splits are on their way to readers of a source, by subtask. Those
+    that are not in the group are left out; the same object where nothing changes.
+    """
+    changes = dict[ReaderKey, Reader | None]()
+    for subtask, split in arriving.items():
+        reader = group.readers.get((source, subtask))
+        if reader is not None and reader.arriving != split:
+            changes[source, subtask] = replace(reader, arriving=split)
+    return replace(group, readers=group.readers.updated(changes)) if changes else group
 
 
 def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
@@ -248,6 +262,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
         splits_named=bool(event.splits),
         attempts=_attempts_of(event, old, reader) if reader.attempts else {},
         progress_ignored=reader.progress_ignored,
+        arriving=reader.arriving,
         unknown=reader.unknown and _of_no_report(reader.unknown),
     )
 

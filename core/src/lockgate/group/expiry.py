@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from lockgate.group.group import Group
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import has_finished, lease_ends
-from lockgate.group.readers import Reader, ReaderKey
+from lockgate.group.reader import Reader, ReaderKey
 from lockgate.wire.events import OnLostReader
 
 WEEK_MS = 7 * 24 * 3_600_000

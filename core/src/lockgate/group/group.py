@@ -23,7 +23,8 @@ one job, and is gone with the job. Used by the coordinator service.
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from lockgate.group.readers import Reader, Readers
+from lockgate.group.reader import Reader
+from lockgate.group.readers import Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import GroupConfig, Mode, SourcePause
 

@@ -30,7 +30,7 @@ from math import ceil
 
 from lockgate.group.group import Group
 from lockgate.group.leases import lease_ends
-from lockgate.group.readers import Reader
+from lockgate.group.reader import Reader
 from lockgate.wire.events import GroupConfig
 
 UNNOTICED_MS = 50

@@ -40,7 +40,7 @@ from dataclasses import replace
 
 from lockgate.group.group import Group
 from lockgate.group.hearing import ALWAYS, Hearing
-from lockgate.group.readers import Reader, ReaderKey
+from lockgate.group.reader import Reader, ReaderKey
 from lockgate.steps import Steps, at_once, parts
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 

@@ -29,14 +29,14 @@ from dataclasses import replace
 from lockgate.group.group import Group
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import silent_ms
-from lockgate.group.readers import Reader, ReaderKey, effective_watermark
-from lockgate.watermark import MAX, MIN, add
+from lockgate.group.reader import Reader, ReaderKey, watermark_after, watermark_of
+from lockgate.watermark import MAX, add
 from lockgate.wire.events import Mode, OnLostReader, OnMaxHold, ReportedWatermarkEvent
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
     """`held_since` and `passed_over` of a reader after its report."""
-    watermark, ceiling = effective_watermark(event), group.max_desired_watermark
+    watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX
         and group.group_watermark < watermark
@@ -46,7 +46,7 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
     behind = reader.passed_over and add(watermark, group.config.max_drift_ms) < group.group_watermark < MAX
     if not held:
         return None, behind
-    got_on = reader.reported is not None and watermark > effective_watermark(reader.reported)
+    got_on = reader.reported is not None and watermark > watermark_of(reader)
     return now_ms if reader.held_since is None or got_on else reader.held_since, behind
 
 
@@ -83,14 +83,10 @@ def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
     passed over; the wait for it begins again.
     """
     readers, config = group.readers, group.config
-    ahead = max(_watermark(readers[key]) for key in waiting)
+    ahead = max(watermark_of(readers[key]) for key in waiting)
     holding = readers.up_to(add(ahead, -config.max_drift_ms), with_lost=config.on_lost_reader is OnLostReader.HOLD)
     changes = {key: replace(readers[key], passed_over=True) for key in holding if readers[key].held_since is None}
     changes |= {key: replace(readers[key], held_since=now_ms) for key in waiting}
     return replace(
         group, readers=readers.updated(changes), sources_seen=group.sources_seen | set(config.expected_sources)
     )
-
-
-def _watermark(reader: Reader) -> int:
-    return MIN if reader.reported is None else effective_watermark(reader.reported)

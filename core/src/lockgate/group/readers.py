@@ -17,102 +17,21 @@ and by every module above it.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from lockgate.group.reader import Reader, ReaderKey, watermark_of
 from lockgate.lowest import Lowest
 from lockgate.watermark import MAX
-from lockgate.wire.events import ReportedWatermarkEvent
 
 _MANY, _MOST = 8, 0.4
 """With more changes than both, this many and this part of all readers, ranking all anew is
 cheaper.
 """
 
-ReaderKey = tuple[str, int]
-"""A reader's source and subtask."""
-
-Path = tuple[str, ...]
-"""The place of a field in a record: the names that lead to it."""
-
-Attempt = tuple[int, int]
-"""Batch and attempt: the order of what tasks report about one split."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """One reader. `reported` counts: the last report of this epoch, or of the epoch before; None:
-    the reader does not count.
-
-    The lease runs from `heard_at`. `excused`: an outage was added to it since the last report;
-    `lost`: it has ended (`leases`). `progressed_at`: when a report last showed progress.
-    `held_since`: since when the ceiling holds the reader; `overdue`: for too long by now;
-    `passed_over`: others have waited for this reader for too long (`long_waits`). All times are the
-    store's, in ms.
-
-    `unknown`: fields that a coordinator of a newer release has stored. They are kept as they are.
-    """
-
-    epoch: int
-    heard_at: int
-    owner: str = ""
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    reported: ReportedWatermarkEvent | None = None
-    excused: bool = False
-    lost: bool = False
-    progressed_at: int | None = None
-    held_since: int | None = None
-    overdue: bool = False
-    passed_over: bool = False
-    splits_named: bool = False
-    attempts: Mapping[str, Attempt] = field(default_factory=dict)
-    progress_ignored: int = 0
-    unknown: Mapping[Path, Any] | None = None
-
-    def after_time(
-        self,
-        *,
-        heard_at: int,
-        excused: bool,
-        lost: bool,
-        reported: ReportedWatermarkEvent | None,
-        progressed_at: int | None,
-        held_since: int | None,
-        overdue: bool,
-    ) -> "Reader":
-        """The reader with other values in all fields that time may change. The constructor takes a
-        quarter of the time of `replace`, and this may be for all readers at once.
-        """
-        return Reader(
-            epoch=self.epoch,
-            heard_at=heard_at,
-            owner=self.owner,
-            attributes=self.attributes,
-            reported=reported,
-            excused=excused,
-            lost=lost,
-            progressed_at=progressed_at,
-            held_since=held_since,
-            overdue=overdue,
-            passed_over=self.passed_over,
-            splits_named=self.splits_named,
-            attempts=self.attempts,
-            progress_ignored=self.progress_ignored,
-            unknown=self.unknown,
-        )
-
-
 Moved = tuple[ReaderKey, Reader | None, Reader | None]
 """A reader that has changed: its key, the old value and the new one; None: there was, or is,
 none.
 """
-
-
-def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """The watermark that counts in the group: MAX of an idle or finished reader, else the
-    report's.
-    """
-    return MAX if reported.idle or reported.finished else reported.watermark
 
 
 class Readers(Mapping[ReaderKey, Reader]):
@@ -365,19 +284,22 @@ def _numbers(reader: Reader) -> _Numbers:
     None: the reader has no place in that ranking. A reader at MAX holds no other one, so it has
     none.
     """
-    reported = reader.reported
-    if reported is None:
+    reported, arriving = reader.reported, reader.arriving
+    if reported is None and arriving is None:
         return _UNRANKED
-    watermark = MAX if reader.passed_over else effective_watermark(reported)
+    watermark = MAX if reader.passed_over else watermark_of(reader)
     ranked = None if watermark == MAX else watermark
     if reader.lost:
         return (None, None, None, None, None, ranked)
-    reach = watermark if reported.reach is None else max(watermark, reported.reach)
-    heard = parked = None
-    if not reported.finished:
-        heard, parked = (
-            (reader.heard_at, None) if reported.park_ms is None else (None, reader.heard_at + reported.park_ms)
-        )
+    reach = watermark
+    if reported is not None and reported.reach is not None:
+        reach = max(watermark, reported.reach if arriving is None else min(reported.reach, arriving.watermark))
+    heard: int | None = reader.heard_at
+    parked = None
+    if reported is not None and reported.finished:
+        heard = None
+    elif reported is not None and reported.park_ms is not None:
+        heard, parked = None, reader.heard_at + reported.park_ms
     held = None if reader.overdue else reader.held_since
     return (heard, parked, held, ranked, None if reach == MAX else reach, None)
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from lockgate.errors import UnknownSource
 from lockgate.group.group import Group, tick
 from lockgate.group.leases import without_reach
-from lockgate.group.readers import Reader, ReaderKey
+from lockgate.group.reader import Reader, ReaderKey
 from lockgate.wire.events import SourcePause
 
 

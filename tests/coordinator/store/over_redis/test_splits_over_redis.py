@@ -85,9 +85,9 @@ async def test_a_redis_that_has_gone_back_is_noticed_until_a_commit_acts_upon_it
     assert not (await store.load_splits("g")).lost
 
 
-def test_the_fields_of_format_1_are_these() -> None:
+def test_the_fields_of_format_2_are_these() -> None:
     """Another field raises `FORMAT`."""
-    assert FORMAT == 1
+    assert FORMAT == 2
     assert set(SOURCE_VALUES) == {
         "created_at",
         "revision",
@@ -114,4 +114,5 @@ def test_the_fields_of_format_1_are_these() -> None:
         "excused",
         "events_from",
         "revoked",
+        "arriving",
     }

@@ -111,6 +111,10 @@ class Holdings:
         leaves = bool(self._leaving(said) or self._unopened())
         return leaves or resolves or bool(self._outgoing) or self._discovered(said) is not None
 
+    def returning(self, said: Said) -> list[HeldSplit]:
+        """What the consumer has returned, and the coordinator has not taken back yet."""
+        return [each for each in said.state.returned if self._is_own(each)]
+
     def exchange(self, said: Said, epoch: int) -> SplitExchange:
         """All that there is to say."""
         return SplitExchange(
@@ -120,7 +124,7 @@ class Holdings:
                 for each in said.held
                 if self._is_own(each)
             ),
-            given_back=(*_on_the_wire(self._leaving_back(said)), *self._unopened()),
+            given_back=(*_on_the_wire(self.returning(said)), *self._unopened()),
             finished=_on_the_wire(each for each in said.state.finished if self._is_own(each)),
             capacity=self._wishes.capacity,
             request_split=said.state.wants_splits,
@@ -183,9 +187,6 @@ class Holdings:
 
     def _leaving(self, said: Said) -> bool:
         return any(self._is_own(each) for each in (*said.state.returned, *said.state.finished))
-
-    def _leaving_back(self, said: Said) -> list[HeldSplit]:
-        return [each for each in said.state.returned if self._is_own(each)]
 
     def _unopened(self) -> list[wire.NumberedSplit]:
         """What is to be given back, and was never offered to the consumer."""

@@ -174,6 +174,7 @@ class JoinedPlace:
         self._status = standing(
             said,
             self._status,
+            returning=holdings.returning(said),
             settled=holdings.settled,
             disorder=self._agreement.disorder,
             joint=self._membership.joint,

@@ -4,6 +4,9 @@
 higher: a split that waits at the ceiling with its next record behind a gap would else hold the
 group for ever. A split that has shown nothing yet is left out as long as another one has.
 
+**A split on its way** to another reader is reported until the coordinator has taken it back. From
+then on that reader counts with it. **An idle reader** has idle splits alone.
+
 **The watermark of the reader** is the lowest of its splits that are not idle. It may fall, when a
 split comes from further behind: then the group waits for it, as it should.
 
@@ -13,6 +16,8 @@ reader with a split that has shown nothing offers none. It is never below the wa
 **Without splits** a reader holds nobody: it is idle. Before the coordinator has assigned anything
 it has no watermark yet, so it does not count.
 """
+
+from collections.abc import Sequence
 
 from lockgate.watermark import MIN, add
 from lockgate.wire.events import SplitReport, SplitState
@@ -27,16 +32,27 @@ NOBODY_HELD = SourceStatus(MIN, None, idle=True)
 """Of a reader without splits, and of one that has read all of them to their end."""
 
 
-def standing(said: Said, before: SourceStatus, *, settled: bool, disorder: int, joint: bool) -> SourceStatus:
+def standing(
+    said: Said,
+    before: SourceStatus,
+    *,
+    settled: bool,
+    disorder: int,
+    joint: bool,
+    returning: Sequence[HeldSplit] = (),
+) -> SourceStatus:
     """The status to report. `before`: the last one. `settled`: the coordinator has assigned what
-    there is. `disorder`: ms. `joint`: the group makes use of a reach.
+    there is. `disorder`: ms. `joint`: the group makes use of a reach. `returning`: what is held no
+    more, and was not taken back yet.
     """
-    if said.state.ended or not said.held:
+    if said.state.ended or not (said.held or returning):
         return NOBODY_HELD if settled or said.state.ended else before
-    splits = {each.split.split_id: _report(each, disorder) for each in said.held}
+    idle = said.state.idle
+    splits = {each.split.split_id: _report(each, disorder, idle=idle or each.idle) for each in said.held}
+    splits |= {each.split.split_id: _report(each, disorder, idle=each.idle) for each in returning}
     holding = [report.watermark for report in splits.values() if report.state is not SplitState.IDLE]
     shown = [watermark for watermark in holding if watermark > MIN]
-    if said.state.idle or not holding:
+    if not holding:
         return SourceStatus(MIN, None, splits, idle=True)
     if not shown:
         return SourceStatus(before.watermark, None, splits, idle=before.idle)
@@ -50,8 +66,8 @@ def watermark_of(split: HeldSplit, disorder: int) -> int:
     return split.watermark if split.next_time is None else max(split.watermark, add(split.next_time, -1 - disorder))
 
 
-def _report(split: HeldSplit, disorder: int) -> SplitReport:
-    state = SplitState.IDLE if split.idle else SplitState.PAUSED if split.paused else SplitState.ACTIVE
+def _report(split: HeldSplit, disorder: int, *, idle: bool) -> SplitReport:
+    state = SplitState.IDLE if idle else SplitState.PAUSED if split.paused else SplitState.ACTIVE
     position = split.split.starting_offset
     return SplitReport(
         watermark=watermark_of(split, disorder), state=state, position=position if position >= 0 else None

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 
 from lockgate.errors import UnknownGroup, UnknownSource
 from lockgate.group.group import Group
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.fields import Json

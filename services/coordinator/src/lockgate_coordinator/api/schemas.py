@@ -146,6 +146,7 @@ _READER = record(
         "progress_age_ms": or_null(COUNT),
         "waiting_ms": or_null(COUNT),
         "overdue": FLAG,
+        "arriving": or_null(ref("ArrivingSplit")),
         "progress_ignored": COUNT,
         "facts": or_null(ref("InspectedFacts")),
     },
@@ -160,6 +161,7 @@ _COUNTED: Json = {
 }
 
 SCHEMAS: dict[str, Json] = {
+    "ArrivingSplit": record({"split": TEXT, **_with_iso("watermark")}),
     "GroupConfig": _CONFIG,
     "SplitReport": _SPLIT,
     "ReaderFacts": record({}, _FACTS),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lockgate.group.group import Group
 from lockgate.group.leases import is_lost, is_parked
-from lockgate.group.readers import Reader, ReaderKey
+from lockgate.group.reader import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent
 

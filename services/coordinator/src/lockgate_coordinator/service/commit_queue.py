@@ -29,7 +29,7 @@ from lockgate.group.group import Group, not_below
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leaps import after_leaps
 from lockgate.group.leases import after_leases_in_steps, after_silence_in_steps, first_lease_end, silent_ms
-from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate.wire.events import ProgressEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.fast.claims import Claims
 from lockgate_coordinator.fast.gathering import Gathering
 from lockgate_coordinator.fast.switches import Fast
@@ -298,3 +298,11 @@ def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[_O
         which = bisect_right(ends, index)
         shares[which][index - ends[which] + len(commands[which].items)] = refusal
     return list[_Own](shares)
+
+
+def in_parts(event: ProgressEvent) -> list[ProgressEvent]:
+    """The event, or several with `AT_ONCE` of its splits each."""
+    if len(event.splits) <= AT_ONCE:
+        return [event]
+    splits = list(event.splits.items())
+    return [replace(event, splits=dict(splits[first : first + AT_ONCE])) for first in range(0, len(splits), AT_ONCE)]

@@ -6,7 +6,7 @@ any number of processes over one store, and no process holds anything that the o
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
 
@@ -16,7 +16,7 @@ from lockgate.errors import InvalidMessage, LimitReached, Refused, UnknownGroup
 from lockgate.group import commands, source_pauses
 from lockgate.group.expiry import Expiry, expired_readers, has_expired, without_readers
 from lockgate.group.group import Act, Group, configured, create
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import ReaderKey
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -31,8 +31,16 @@ from lockgate.wire.split_events import DiscoveredSplits, SplitAnswer, SplitExcha
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
-from lockgate_coordinator.service.commit_queue import AT_ONCE, CommitQueue, Committed, Look, PreconditionFailed, Reports
-from lockgate_coordinator.service.enumerators import Enumerators, Listed
+from lockgate_coordinator.service.commit_queue import (
+    AT_ONCE,
+    CommitQueue,
+    Committed,
+    Look,
+    PreconditionFailed,
+    Reports,
+    in_parts,
+)
+from lockgate_coordinator.service.enumerators import Arrivals, Enumerators, Listed
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.service.sampler import Sampler
 from lockgate_coordinator.service.split_news import EnumeratorNews
@@ -219,7 +227,7 @@ class Coordinator:
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
         """Of very many splits so many at a time as make one commit; what they say only rises."""
-        first, *others = _in_parts(event)
+        first, *others = in_parts(event)
         change = partial(self._progressed, source=source, named=event.splits)
         answer = await self._change(name, partial(change, event=first))
         for part in others:
@@ -227,8 +235,12 @@ class Coordinator:
         return answer
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str | None = None) -> None:
-        await self._once(name, partial(_leave, source=source, subtask=subtask, epoch=epoch), act)
-        await self.enumerators.leave(name, source, subtask, epoch)
+        """Its splits go on first: as long as it is there, the group knows where they stand."""
+        group = (await self.look(name)).group
+        reader = group.readers.get((source, subtask))
+        if reader is not None and reader.epoch == epoch:
+            await self._arrive(name, source, await self.enumerators.leave(group, source, (subtask, epoch)))
+        await self._once(name, lambda group, now_ms: commands.leave(group, source, subtask, epoch, now_ms), act)
 
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
         """One exchange of a reader about its splits, with its report or without."""
@@ -240,7 +252,9 @@ class Coordinator:
             committed = await self._queue.submit(name, Reports([(source, report)]))
             for refusal in committed.refusals.values():
                 raise refusal
-        answer = await self.enumerators.exchange(committed, source, subtask, event)
+        answered = await self.enumerators.exchange(committed, source, subtask, event)
+        answer = answered.answer
+        await self._arrive(name, source, answered.arrivals)
         # Where nothing is added its reports have all of its splits.
         if not answer.add_splits and (gone := await self.enumerators.replaced(committed.group, source)):
             await self._change(name, lambda group, _: without_replaced(group, gone))
@@ -280,7 +294,7 @@ class Coordinator:
         return (await self._once(name, change, act)).pause_of(source)
 
     async def resume(self, name: str, source: str, act: str | None = None) -> None:
-        await self._once(name, partial(_resume, source=source), act)
+        await self._once(name, lambda group, now_ms: source_pauses.resume(group, source, now_ms), act)
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
         """The event once its revision is above `after`; None when the time ran out."""
@@ -338,6 +352,10 @@ class Coordinator:
 
         return await self._change(name, once)
 
+    async def _arrive(self, name: str, source: str, arrivals: Arrivals) -> None:
+        if arrivals:
+            await self._change(name, lambda group, _: commands.arrive(group, source, arrivals))
+
     def _progressed(
         self, group: Group, now_ms: int, *, source: str, named: Mapping[str, SplitProgress], event: ProgressEvent
     ) -> Group:
@@ -376,23 +394,7 @@ class Coordinator:
         return (await self._queue.submit(name, command)).event
 
 
-def _in_parts(event: ProgressEvent) -> list[ProgressEvent]:
-    """The event, or several with `AT_ONCE` of its splits each."""
-    if len(event.splits) <= AT_ONCE:
-        return [event]
-    splits = list(event.splits.items())
-    return [replace(event, splits=dict(splits[first : first + AT_ONCE])) for first in range(0, len(splits), AT_ONCE)]
-
-
 def _renew(loaded: Loaded, group: Group | None, *, source: str, subtask: int, event: SplitExchange) -> Group:
     if group is None:
         raise UnknownGroup(loaded.name)
     return commands.renew(group, source, subtask, event.epoch, loaded.now_ms)
-
-
-def _resume(group: Group, now_ms: int, *, source: str) -> Group:
-    return source_pauses.resume(group, source, now_ms)
-
-
-def _leave(group: Group, now_ms: int, *, source: str, subtask: int, epoch: int) -> Group:
-    return commands.leave(group, source, subtask, epoch, now_ms)

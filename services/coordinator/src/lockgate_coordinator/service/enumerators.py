@@ -16,19 +16,23 @@ from dataclasses import dataclass
 
 from lockgate.enumerator import exchange as rule
 from lockgate.enumerator.answers import wishes
+from lockgate.enumerator.arrivals import LastReports, arriving
 from lockgate.enumerator.discovery import with_static_list
 from lockgate.enumerator.leases import after_leaps
-from lockgate.enumerator.model import Enumerator
+from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.enumerator.replaced import is_replaced, lost_readers
 from lockgate.errors import UnknownSource
 from lockgate.group.group import Group
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import Arriving, ReaderKey
 from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.commit_queue import ATTEMPTS, Committed
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Store, StoreUnavailable
 from lockgate_coordinator.store.base import LoadedSplits
+
+Arrivals = Mapping[int, Arriving | None]
+"""By subtask the split on its way to it that is furthest behind."""
 
 Change = Callable[[LoadedSplits, Enumerator | None], Enumerator | None]
 """What an act makes of a source's enumerator. None, or the same object: nothing is committed."""
@@ -45,6 +49,14 @@ class Listed:
     missing: int
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to an exchange, and what the group is to know of splits on their way."""
+
+    answer: SplitAnswer
+    arrivals: Arrivals
+
+
 class Enumerators:
     """All methods raise `Refused` for what the rules refuse, and `StoreUnavailable`. `changed` is
     called with the name of a group whose enumerators this process has changed.
@@ -58,20 +70,22 @@ class Enumerators:
         self._changed = changed
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    async def exchange(self, committed: Committed, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
+    async def exchange(self, committed: Committed, source: str, subtask: int, event: SplitExchange) -> Answered:
         """Takes the exchange of a reader whose epoch the group has just confirmed (`committed`)."""
-        group, reader = committed.group, (subtask, event.epoch)
+        group, reader, reports = committed.group, (subtask, event.epoch), LastReports(committed.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
         stop: tuple[StoppedSplit, ...] = ()
+        was: Enumerator | None = None
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
-            nonlocal stop
-            now_ms = loaded.now_ms
+            nonlocal stop, was
+            now_ms, was = loaded.now_ms, before
             if before is None:
                 before = rule.create(group.config, now_ms)
             if loaded.lost:
                 before = rule.careful(before, group.config, now_ms)
-            done = rule.exchange(before, reader, source, event, group.config, now_ms, self._pulse.hearing(now_ms))
+            hearing = self._pulse.hearing(now_ms)
+            done = rule.exchange(before, reader, source, event, group.config, now_ms, hearing, reports)
             self._limits.check_source_splits(source, done.enumerator.count(), before.count())
             stop = done.stop
             return done.enumerator
@@ -79,7 +93,7 @@ class Enumerators:
         after, now_ms = await self._commit(group.name, source, change)
         self.exchanges += 1
         wish = wishes(after, reader, event, now_ms)
-        return SplitAnswer(
+        answer = SplitAnswer(
             group=group.name,
             source=source,
             subtask=subtask,
@@ -97,6 +111,7 @@ class Enumerators:
             source_events=wish.source_events,
             assigning_in_ms=wish.assigning_in_ms,
         )
+        return Answered(answer, _news(group, source, arriving(was, after, reader)))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
         """The lost readers of the source that hold the group, and whose splits others have."""
@@ -104,9 +119,17 @@ class Enumerators:
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
         return [key for key in lost if enumerator is not None and is_replaced(enumerator, key[1])]
 
-    async def leave(self, name: str, source: str, subtask: int, epoch: int) -> None:
-        """The reader has left the group: what it held is free at once."""
-        await self._commit(name, source, lambda loaded, before: _left(before, (subtask, epoch), loaded.now_ms))
+    async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
+        """The reader leaves the group: what it held is free at once."""
+        was: Enumerator | None = None
+
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator | None:
+            nonlocal was
+            was = before
+            return None if before is None else rule.leave(before, reader, loaded.now_ms, LastReports(group, source))
+
+        after, _ = await self._commit(group.name, source, change)
+        return _news(group, source, arriving(was, after, reader))
 
     async def put_list(self, committed: Committed, source: str, found: DiscoveredSplits) -> Listed:
         """An operator's list of the source's splits."""
@@ -177,8 +200,14 @@ class Enumerators:
 _NONE = Enumerator(created_at=0, revision=0, assigning_at=0)
 
 
-def _left(before: Enumerator | None, reader: tuple[int, int], now_ms: int) -> Enumerator | None:
-    return None if before is None else rule.leave(before, reader, now_ms)
+def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
+    """Of these the ones that the group does not know."""
+    news = dict[int, Arriving | None]()
+    for subtask, split in found.items():
+        reader = group.readers.get((source, subtask))
+        if reader is not None and reader.arriving != split:
+            news[subtask] = split
+    return news
 
 
 def _after_leaps(loaded: LoadedSplits) -> Mapping[str, Enumerator]:

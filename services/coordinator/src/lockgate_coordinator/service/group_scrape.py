@@ -8,7 +8,7 @@ group are therefore from several moments, but each reader's own are from one.
 import asyncio
 
 from lockgate.errors import Refused
-from lockgate.group.readers import Reader, ReaderKey
+from lockgate.group.reader import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
 from lockgate_coordinator.service.census import state_of

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
-from lockgate.group.readers import Reader, ReaderKey, effective_watermark
+from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
@@ -193,7 +193,7 @@ def _splits(group: Group, key: ReaderKey) -> Steps[Json]:
 def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
     reader = group.readers[key]
     reported = reader.reported
-    watermark = MIN if reported is None else effective_watermark(reported)
+    watermark = MIN if reported is None and reader.arriving is None else watermark_of(reader)
     state = state_of(group, reader, now_ms)
     parked_until = add(lease_ends(reader, group.config), 0) if is_parked(reader) and state != "lost" else None
     return {
@@ -212,9 +212,15 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
         "progress_age_ms": _age(reader.progressed_at, now_ms),
         "waiting_ms": _age(reader.held_since, now_ms),
         "overdue": reader.overdue,
+        "arriving": None if reader.arriving is None else _arriving(reader.arriving),
         "progress_ignored": reader.progress_ignored,
         "facts": None if reported is None or reported.facts is None else _facts(reported.facts, now_ms),
     }
+
+
+def _arriving(arriving: Arriving) -> Json:
+    """The split on its way to the reader that is furthest behind."""
+    return {"split": arriving.split, **_time("watermark", arriving.watermark)}
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:

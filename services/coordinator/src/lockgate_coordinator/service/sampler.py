@@ -11,7 +11,7 @@ import logging
 from itertools import groupby
 from typing import Any
 
-from lockgate.group.readers import effective_watermark
+from lockgate.group.reader import watermark_of
 from lockgate.steps import AT_ONCE
 from lockgate.watermark import MAX
 from lockgate.wire.codec import alignment_to_json
@@ -102,9 +102,9 @@ class _Source:
         state = state_of(committed.group, reader, committed.now_ms)
         self._readers += 1
         self._states.add("waiting" if state == "active" and reader.held_since is not None else state)
+        self._watermark = min(self._watermark, watermark_of(reader))
         if reader.reported is None:
             return
-        self._watermark = min(self._watermark, effective_watermark(reader.reported))
         facts = reader.reported.facts
         if facts is None:
             return

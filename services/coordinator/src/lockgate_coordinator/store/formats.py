@@ -20,11 +20,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from lockgate.group.group import Group
-from lockgate.group.readers import Path, Reader
+from lockgate.group.reader import Arriving, Path, Reader
 from lockgate.wire.events import GroupConfig, ReaderFacts, ReportedWatermarkEvent, SplitReport
 from lockgate_coordinator.store.base import UnreadableGroup
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The format of this release's records: raised with each field that is added."""
 
 NEEDS: Final = 0
@@ -40,6 +40,7 @@ _RECORDS: Final[Mapping[tuple[str, ...], type]] = {
     ("head",): Group,
     ("head", "config"): GroupConfig,
     ("reader",): Reader,
+    ("reader", "arriving"): Arriving,
     ("reader", "reported"): ReportedWatermarkEvent,
     ("reader", "reported", "facts"): ReaderFacts,
     ("reader", "reported", "splits", EACH): SplitReport,

@@ -27,7 +27,7 @@ lockgate:{<group>}:samples:<level>
 lockgate:ready               written by the readiness check, expires at once
 """
 
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import ReaderKey
 from lockgate_coordinator.store.base import SAMPLE_LEVELS
 
 GROUPS = "lockgate:groups"

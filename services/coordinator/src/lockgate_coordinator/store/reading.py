@@ -18,7 +18,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from lockgate.group.group import Group
-from lockgate.group.readers import Reader, ReaderKey, Readers
+from lockgate.group.reader import Reader, ReaderKey
+from lockgate.group.readers import Readers
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.base import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.store.formats import Newer

@@ -13,7 +13,8 @@ from typing import Any, Final, get_type_hints
 import msgspec
 
 from lockgate.group.group import Group
-from lockgate.group.readers import Reader, Readers
+from lockgate.group.reader import Reader
+from lockgate.group.readers import Readers
 from lockgate_coordinator.store.formats import FORMAT, Newer, check, needs_of, put_back, unknown
 
 

@@ -22,7 +22,7 @@ from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.steps import AT_ONCE, Steps
 from lockgate_coordinator.store.base import UnreadableGroup
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of the records of splits: raised with each change."""
 
 _SERIALIZER: Final = KafkaPartitionSplitSerializer()
@@ -34,7 +34,6 @@ Sources = Mapping[str, Enumerator]
 """The enumerators of a group, by source."""
 
 _Held = tuple[str, int, int]
-_Free = tuple[str, int, int | None]
 
 
 def _values(kind: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
@@ -45,6 +44,15 @@ SOURCE_VALUES: Final = _values(Enumerator, ("readers", "free", "finished"))
 READER_VALUES: Final = _values(SplitOwner, ("held",))
 _source_values: Final = attrgetter(*SOURCE_VALUES)
 _reader_values: Final = attrgetter(*READER_VALUES)
+
+
+class _Free(msgspec.Struct, array_like=True):
+    """A split that nobody holds. Format 1 has no watermark."""
+
+    split: str
+    number: int
+    last: int | None
+    watermark: int | None = None
 
 
 class _Lists(msgspec.Struct):
@@ -182,7 +190,7 @@ def _text(value: Any) -> Steps[str]:
 def _free_texts(splits: Mapping[str, FreeSplit]) -> Steps[list[_Free]]:
     texts = list[_Free]()
     for each in splits.values():
-        texts.append((_bytes(each.split), each.number, each.last))
+        texts.append(_Free(_bytes(each.split), each.number, each.last, each.watermark))
         if not len(texts) % AT_ONCE:
             yield
     return texts
@@ -215,7 +223,10 @@ def _lists(text: str) -> tuple[dict[str, FreeSplit], dict[str, FreeSplit]]:
 
 
 def _free(items: list[_Free]) -> dict[str, FreeSplit]:
-    splits = (FreeSplit(split=_split(data), number=number, last=last) for data, number, last in items)
+    splits = (
+        FreeSplit(split=_split(each.split), number=each.number, last=each.last, watermark=each.watermark)
+        for each in items
+    )
     return {each.split.split_id: each for each in splits}
 
 

@@ -13,7 +13,8 @@ from enum import Enum
 
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked
-from lockgate.group.readers import Moved, Reader, ReaderKey, Readers
+from lockgate.group.reader import Reader, ReaderKey
+from lockgate.group.readers import Moved, Readers
 from lockgate.wire.events import GroupConfig, OnLostReader, OnMaxHold, ReportedWatermarkEvent
 
 HOLD_MS = 10_000

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
-from lockgate.group.readers import ReaderKey
+from lockgate.group.reader import ReaderKey
 from lockgate.steps import AT_ONCE, Steps, at_once, parts
 from lockgate_coordinator.store.base import Loaded, LoadedSplits
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from lockgate.group.readers import Moved, Reader
+from lockgate.group.reader import Reader
+from lockgate.group.readers import Moved
 
 MOST_SOURCES = 10_000
 """How many sources have totals of their own. The totals of the others are added up under OTHER,

@@ -1,0 +1,112 @@
+"""Arrivals: a split that goes from one reader to another holds the group on its way.
+
+A split that its old reader has given back is in nobody's report until its new reader has opened it
+and read of it. If it was the one furthest behind, the group would run ahead meanwhile, and the
+split's records would be late for all that joins the readers' outputs.
+
+The rule. When a split leaves a reader's hands, the enumerator notes where that reader's last report
+saw it. The split is then *arriving* at its next reader, and that one counts in the group as if it
+had reported the split there (`Reader.arriving`). It has arrived once the reader holds it under its
+number, and has reported it: with a watermark of its own, or as idle. A report that names no splits,
+and comes along with the exchange, speaks for those that the reader holds.
+
+    A holds it        A gives it back            B holds it, and has read of it
+    ──────────────────┬──────────────────────────┬─────────────────────────────
+    A's report has it │ B counts as if it had it │ B's report has it
+
+No gap is between: A reports the split until the exchange that gives it back is answered; by then B
+counts. A reader that begins anew under its own number counts with what its older epoch still holds.
+
+What bounds the wait. A split that no reader can get, since a list no longer names it, holds nobody.
+One that is on its way to a reader that is lost goes to the next one; where no reader lives it holds
+nobody, as the group's configuration says of lost readers. An idle split, and one of which nothing
+was known, hold nobody on their way either.
+
+Flink has no such state: when splits move there, the job restarts, and until a subtask reports anew
+its last watermark stands in the `WatermarkAggregator`. Used by `exchange`, and by the coordinator.
+"""
+
+from lockgate.enumerator.model import Enumerator, ReaderId
+from lockgate.enumerator.work import Work
+from lockgate.group.commands import RESTING
+from lockgate.group.group import Group
+from lockgate.group.reader import Arriving, Reader
+from lockgate.watermark import MIN
+from lockgate.wire.split_events import SplitExchange
+
+
+class LastReports:
+    """What the readers of one source have reported of their splits. `group`: None knows nothing."""
+
+    def __init__(self, group: Group | None, source: str) -> None:
+        self._group, self._source = group, source
+
+    def watermark(self, subtask: int, id: str) -> int | None:
+        """Where the reader's last report saw the split, ms; None: nowhere, or it holds nobody."""
+        reader = self._reader(subtask)
+        if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
+            return None
+        split = reader.reported.splits.get(id)
+        if split is None or split.state in RESTING or split.watermark == MIN:
+            return None
+        return split.watermark
+
+    def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
+        """Whether the last report of this epoch speaks for the split. `reports_now`: it came along
+        with what the reader says of its splits.
+        """
+        known = self._reader(reader[0])
+        if known is None or known.reported is None or known.reported.epoch != reader[1]:
+            return False
+        split = known.reported.splits.get(id)
+        if split is None:
+            return reports_now and not known.reported.splits
+        return split.watermark > MIN or split.state in RESTING
+
+    def _reader(self, subtask: int) -> Reader | None:
+        return None if self._group is None else self._group.readers.get((self._source, subtask))
+
+
+def take_over(work: Work, reader: ReaderId) -> None:
+    """A new epoch of a reader counts with what its older epochs hold."""
+    stood = {id: work.stood_at(reader[0], id) for older in _older(work, reader) for id in work.held(older)}
+    work.arrive(reader, {id: at for id, at in stood.items() if at is not None})
+
+
+def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> None:
+    """Forgets what is on its way to this reader no longer: it has come, or will not come."""
+    arriving = work.readers[reader].arriving
+    if not arriving:
+        return
+    named = {each.split.split_id: each.assignment for each in event.held}
+    reports_now = event.report is not None
+    own, older, missing = work.held(reader), _older(work, reader), work.now.missing
+
+    def comes(id: str) -> bool:
+        if id in missing:
+            return False
+        if id not in own:
+            return any(id in work.held(other) for other in older)
+        return named.get(id) != own[id].number or not reports.shows(reader, id, reports_now=reports_now)
+
+    work.keep_arriving(reader, frozenset(id for id in arriving if comes(id)))
+
+
+def _older(work: Work, reader: ReaderId) -> list[ReaderId]:
+    return [id for id in work.epochs(reader[0]) if id[1] < reader[1]]
+
+
+def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
+    """For `reader`, and for each one where it has changed: the split on its way to it that is
+    furthest behind. None: there is none.
+    """
+    was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
+    now = {id: each.arriving for id, each in after.readers.items() if each.arriving}
+    changed = {id[0] for id in was.keys() | now.keys() if was.get(id) is not now.get(id)} | {reader[0]}
+    newest = after.newest()
+    found = dict[int, Arriving | None]()
+    for subtask in changed:
+        splits = now.get((subtask, newest.get(subtask, 0)), {})
+        lowest = min(((at, id) for id, at in splits.items()), default=None)
+        found[subtask] = None if lowest is None else Arriving(split=lowest[1], watermark=lowest[0])
+    return found

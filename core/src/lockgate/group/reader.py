@@ -1,0 +1,120 @@
+"""One reader of a group: what it has reported, and what is on its way to it.
+
+Used by `readers`, and by every module above it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lockgate.watermark import MAX
+from lockgate.wire.events import ReportedWatermarkEvent
+
+ReaderKey = tuple[str, int]
+"""A reader's source and subtask."""
+
+Path = tuple[str, ...]
+"""The place of a field in a record: the names that lead to it."""
+
+Attempt = tuple[int, int]
+"""Batch and attempt: the order of what tasks report about one split."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arriving:
+    """A split that comes to a reader from another one, which stood at `watermark` (ms) there."""
+
+    split: str
+    watermark: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """One reader. `reported` counts: the last report of this epoch, or of the epoch before; None:
+    the reader does not count.
+
+    The lease runs from `heard_at`. `excused`: an outage was added to it since the last report;
+    `lost`: it has ended (`leases`). `progressed_at`: when a report last showed progress.
+    `held_since`: since when the ceiling holds the reader; `overdue`: for too long by now;
+    `passed_over`: others have waited for this reader for too long (`long_waits`). All times are the
+    store's, in ms.
+
+    `arriving`: of the splits that the reader was assigned and has not shown yet, the one furthest
+    behind. It counts as if the reader had reported it (`lockgate.enumerator.arrivals`).
+
+    `unknown`: fields that a coordinator of a newer release has stored. They are kept as they are.
+    """
+
+    epoch: int
+    heard_at: int
+    owner: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    reported: ReportedWatermarkEvent | None = None
+    excused: bool = False
+    lost: bool = False
+    progressed_at: int | None = None
+    held_since: int | None = None
+    overdue: bool = False
+    passed_over: bool = False
+    splits_named: bool = False
+    attempts: Mapping[str, Attempt] = field(default_factory=dict)
+    progress_ignored: int = 0
+    arriving: Arriving | None = None
+    unknown: Mapping[Path, Any] | None = None
+
+    def after_time(
+        self,
+        *,
+        heard_at: int,
+        excused: bool,
+        lost: bool,
+        reported: ReportedWatermarkEvent | None,
+        progressed_at: int | None,
+        held_since: int | None,
+        overdue: bool,
+    ) -> "Reader":
+        """The reader with other values in all fields that time may change. The constructor takes a
+        quarter of the time of `replace`, and this may be for all readers at once.
+        """
+        return Reader(
+            epoch=self.epoch,
+            heard_at=heard_at,
+            owner=self.owner,
+            attributes=self.attributes,
+            reported=reported,
+            excused=excused,
+            lost=lost,
+            progressed_at=progressed_at,
+            held_since=held_since,
+            overdue=overdue,
+            passed_over=self.passed_over,
+            splits_named=self.splits_named,
+            attempts=self.attempts,
+            progress_ignored=self.progress_ignored,
+            arriving=self.arriving,
+            unknown=self.unknown,
+        )
+
+
+def effective_watermark(reported: ReportedWatermarkEvent) -> int:
+    """The watermark that counts in the group: MAX of an idle or finished reader, else the
+    report's.
+    """
+    return MAX if reported.idle or reported.finished else reported.watermark
+
+
+def watermark_of(reader: Reader) -> int:
+    """The watermark with which the reader counts, unless it is passed over. MAX where it does
+    not.
+    """
+    return watermark_after(reader.reported, reader)
+
+
+def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
+    """The watermark with which the reader counts after this report: the report's, or that of a
+    split on its way to the reader, whichever is lower.
+    """
+    watermark = MAX if reported is None else effective_watermark(reported)
+    if reader.arriving is None or (reported is not None and reported.finished):
+        return watermark
+    return min(watermark, reader.arriving.watermark)
