@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields, replace
 from lockgate.group.alignment import decide, next_deadline
 from lockgate.group.commands import evict, progress, register, report
 from lockgate.group.group import Act, Group, create
+from lockgate.group.reader import Arriving
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
@@ -63,6 +64,7 @@ def full(group: Group, now_ms: int) -> Group:
         passed_over=True,
         splits_named=True,
         progress_ignored=3,
+        arriving=Arriving(split="a-2", watermark=2**62),
     )
     return replace(
         group,

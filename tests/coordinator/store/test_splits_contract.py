@@ -50,6 +50,7 @@ def full() -> Enumerator:
         excused=True,
         events_from=6,
         revoked=frozenset({f"{TOPIC}-1"}),
+        arriving={f"{TOPIC}-1": -(2**62)},
         held={f"{TOPIC}-1": held},
     )
     return Enumerator(
@@ -68,7 +69,7 @@ def full() -> Enumerator:
         to_readers=(MailedEvent(number=7, text='{"ü":1}', subtask=8, id="i"),),
         from_readers=(ReceivedEvent(id="e", subtask=9, at=10, text="{}"),),
         readers={(0, 2**60): reader, (1, 2): SplitOwner(heard_at=1, lease_ms=2)},
-        free={f"{TOPIC}-2": FreeSplit(split=split(2, EARLIEST_OFFSET), number=11, last=0)},
+        free={f"{TOPIC}-2": FreeSplit(split=split(2, EARLIEST_OFFSET), number=11, last=0, watermark=2**62)},
         finished={f"{TOPIC}-3": FreeSplit(split=split(3), number=12)},
     )
 

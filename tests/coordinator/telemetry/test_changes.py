@@ -275,6 +275,7 @@ MOVES = {
     "splits_named",
     "attempts",
     "progress_ignored",
+    "arriving",
     "unknown",
 }
 """Fields of a reader that are no change of state by themselves: an ordinary commit may change them.
