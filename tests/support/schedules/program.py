@@ -141,8 +141,6 @@ def main(settings: dict[str, Any]) -> None:
             at, reading = now_s(), consumer._reading
             assert reading is not None
             split, orders = reading.holding.by_key[record.topic(), record.partition()], reading.orders
-            if sink is not None:
-                sink.take(split.name, record.offset(), split.number)
             lines.write(
                 "R",
                 f"{at:.6f}",
@@ -153,6 +151,8 @@ def main(settings: dict[str, Any]) -> None:
                 split.number,
                 f"{orders.until:.6f}",
             )
+            if sink is not None:  # after the line: what the table has never comes again
+                sink.take(split.name, record.offset(), split.number)
             time.sleep(settings["work_s"])
     lines.write("E", f"{now_s():.6f}")
 
