@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from core.enumerator.arrivals_fleet import CONFIG, MembersOfOneGroup
 from lockgate.group.alignment import evaluate
+from lockgate.group.commands import register, renew
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import GroupConfig, HeldBy, OnLostReader
+from lockgate.wire.events import GroupConfig, HeldBy, OnLostReader, ReaderRegistrationEvent
 
 EXCLUDE = replace(CONFIG, on_lost_reader=OnLostReader.EXCLUDE)
 
@@ -118,6 +119,17 @@ def test_without_any_reader_nothing_is_on_its_way() -> None:
     fleet.start(5)
     fleet.all_exchange(3)
     assert fleet.watermark() == 7, "it holds for whoever comes"
+
+
+def test_a_registration_alone_does_not_make_a_lost_reader_wait_for_its_split_again() -> None:
+    fleet = one_with_all(EXCLUDE)
+    given_on(fleet)
+    group, now = fleet.group, fleet.now
+    for now in range(fleet.now, fleet.now + 2 * CONFIG.lease_ms, 100):
+        group, _ = evaluate(renew(group, "s", 0, fleet.members[0].epoch, now), now)
+    assert group.readers["s", 1].lost
+    again = register(group, "s", ReaderRegistrationEvent(subtask=1, takeover=True), now)
+    assert evaluate(again, now)[0].group_watermark == 1_000
 
 
 def test_a_reader_that_has_finished_waits_for_nothing() -> None:

@@ -75,11 +75,10 @@ class Enumerators:
         group, reader, reports = committed.group, (subtask, event.epoch), LastReports(committed.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
         stop: tuple[StoppedSplit, ...] = ()
-        was: Enumerator | None = None
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
-            nonlocal stop, was
-            now_ms, was = loaded.now_ms, before
+            nonlocal stop
+            now_ms = loaded.now_ms
             if before is None:
                 before = rule.create(group.config, now_ms)
             if loaded.lost:
@@ -90,7 +89,7 @@ class Enumerators:
             stop = done.stop
             return done.enumerator
 
-        after, now_ms = await self._commit(group.name, source, change)
+        before, after, now_ms = await self._commit(group.name, source, change)
         self.exchanges += 1
         wish = wishes(after, reader, event, now_ms)
         answer = SplitAnswer(
@@ -111,7 +110,7 @@ class Enumerators:
             source_events=wish.source_events,
             assigning_in_ms=wish.assigning_in_ms,
         )
-        return Answered(answer, _news(group, source, arriving(was, after, reader)))
+        return Answered(answer, _news(group, source, arriving(before, after, reader)))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
         """The lost readers of the source that hold the group, and whose splits others have."""
@@ -121,15 +120,12 @@ class Enumerators:
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
         """The reader leaves the group: what it held is free at once."""
-        was: Enumerator | None = None
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator | None:
-            nonlocal was
-            was = before
             return None if before is None else rule.leave(before, reader, loaded.now_ms, LastReports(group, source))
 
-        after, _ = await self._commit(group.name, source, change)
-        return _news(group, source, arriving(was, after, reader))
+        before, after, _ = await self._commit(group.name, source, change)
+        return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, committed: Committed, source: str, found: DiscoveredSplits) -> Listed:
         """An operator's list of the source's splits."""
@@ -143,7 +139,7 @@ class Enumerators:
             self._limits.check_source_splits(source, after.count(), before.count())
             return after
 
-        after, _ = await self._commit(committed.group.name, source, change)
+        _, after, _ = await self._commit(committed.group.name, source, change)
         return Listed(after, new, len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
@@ -157,15 +153,15 @@ class Enumerators:
             return rule.mail(before, text, event.subtask, loaded.now_ms, event.id)
 
         text = rule.text_of(event.event)
-        after, _ = await self._commit(name, source, change)
+        _, after, _ = await self._commit(name, source, change)
         return next(each.number for each in reversed(after.to_readers) if not event.id or each.id == event.id)
 
     async def loaded(self, name: str) -> LoadedSplits:
         """The enumerators of the group's sources as the store has them now."""
         return await self._store.load_splits(name)
 
-    async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator, int]:
-        """The enumerator after the change, and the store's time."""
+    async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator | None, Enumerator, int]:
+        """The enumerator before the change and after it, and the store's time."""
         async with self._turn(name):
             for _ in range(ATTEMPTS):
                 loaded = await self._store.load_splits(name)
@@ -175,10 +171,10 @@ class Enumerators:
                 if before is None and after is not None:
                     self._limits.check_enumerators(name, len(sources))
                 if after is None or after is before:
-                    return before or _NONE, loaded.now_ms
+                    return before, before or _NONE, loaded.now_ms
                 if await self._store.commit_splits(loaded, {**sources, source: after}):
                     self._changed(name)
-                    return after, loaded.now_ms
+                    return before, after, loaded.now_ms
         raise StoreUnavailable(f"the splits of group {name!r} were changed by others {ATTEMPTS} times: send again")
 
     @asynccontextmanager
