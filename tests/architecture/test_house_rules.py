@@ -48,7 +48,7 @@ def files() -> list[Path]:
     found: list[Path] = []
     for folder, below, names in os.walk(CHECKOUT):
         below[:] = [name for name in below if _ours(Path(folder, name))]
-        found += [path for name in names if (path := Path(folder, name)).suffix in TEXT]
+        found += [path for name in names if (path := Path(folder, name)).suffix in TEXT and name != ".git"]
     return sorted(found)
 
 
