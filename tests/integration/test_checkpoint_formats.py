@@ -4,7 +4,8 @@ name.
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
 from lockgate_client.calls.client import CoordinatorClient
-from lockgate_spark import Alignment, Coordinator, align
+from lockgate_spark import Alignment, BatchSlice, Coordinator, align, gate, slice_of
+from lockgate_spark.gates.foreach_batch import Work
 from lockgate_spark.jvm.watermarks import source_index
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -53,21 +55,77 @@ class Exact:
         assert all((plan is not None) == aligned for plan in rows.plans)
         self.rows.update(rows.all)
 
+    def run_through(self, stream: DataFrame, gated: Callable[[Work], Work]) -> None:
+        """A run whose foreachBatch function is behind a gate."""
+        rows = Rows(stream)
+        rows.start(self._checkpoint, handler=gated(rows.take)).finish()
+        self.rows.update(rows.all)
+
+    def run_live(self, stream: DataFrame, records: int) -> None:
+        """A run that does not end by itself; it is stopped once it has read so many records."""
+        rows = Rows(stream).start(self._checkpoint, available_now=False)
+        rows.wait_until(lambda so_far: len(so_far.all) >= records)
+        rows.stop()
+        self.rows.update(rows.all)
+
+    def fail_and_go_on(self, stream: DataFrame) -> None:
+        """A run of slices whose second batch fails, and one that repeats that batch."""
+        cut: list[list[BatchSlice | None]] = [[], []]
+        first = Rows(stream, lambda batch, n: cut[0].append(slice_of(batch)) or fail_second(cut[0]))
+        with pytest.raises(StreamingQueryException, match="ZeroDivisionError"):
+            first.start(self._checkpoint).finish()
+        second = Rows(stream, lambda batch, n: cut[1].append(slice_of(batch))).start(self._checkpoint).finish()
+        assert (second.batches[0], cut[1][0]) == (first.batches[1], cut[0][1])
+        assert None not in cut[0] + cut[1]
+        self.rows.update([*first.batches[0], *second.all])
+
+
+def fail_second(batches: Sequence[object]) -> None:
+    """Fails in a query's second batch."""
+    if len(batches) == 2:
+        raise ZeroDivisionError
+
+
+Turn = Callable[[Exact, DataFrame, Coordinator, Path], None]
+SLICED = Alignment(slice="5 seconds", late_rows="count", event_time="timestamp")
+TURNS: dict[str, Turn] = {
+    "native": lambda exact, stream, *_: exact.run(stream, aligned=False),
+    "aligned": lambda exact, stream, *_: exact.run(align(stream, Alignment(late_rows="count")), aligned=True),
+    "slices on an old checkpoint": lambda exact, stream, *_: exact.run(align(stream, SLICED), aligned=True),
+    "slices again, over a failure": lambda exact, stream, *_: exact.fail_and_go_on(align(stream, SLICED)),
+    "native again": lambda exact, stream, *_: exact.run(stream, aligned=False),
+    "in a group": lambda exact, stream, group, _: exact.run(
+        align(stream, replace(SLICED, coordinator=group)), aligned=True
+    ),
+    "behind a gate": lambda exact, stream, group, _: exact.run_through(
+        stream, lambda fn: gate(fn, "timestamp", Alignment(coordinator=replace(group, source="gated")))
+    ),
+    "observed": lambda exact, stream, _, folder: exact.run(
+        align(stream, Alignment(mode="observe", report=str(folder))), aligned=True
+    ),
+    "live": lambda exact, stream, *_: exact.run_live(align(stream), RECORDS),
+    "live, with the lags it kept": lambda exact, stream, *_: exact.run_live(align(stream), RECORDS),
+}
+"""Runs of one query, each over the checkpoint of the one before it."""
+
+RECORDS = 30  # new ones, each turn
+
 
 @pytest.mark.parametrize("version", ["1", "2"])
-def test_a_checkpoint_of_several_sources_goes_from_native_to_aligned_and_back_in_each_format(
+def test_every_feature_restarts_on_a_checkpoint_of_each_format(
     conf: SparkSession, kafka: KafkaBroker, tmp_path: Path, version: str
 ) -> None:
     conf.conf.set(FORMAT, version)
-    exact, wanted = Exact(tmp_path), Counter[Row]()
-    for turn, aligned in enumerate((False, True, True, False, True)):
-        a, b = (f"format-{version}{which}" for which in "ab")
-        wanted.update([*2 * load(kafka, a, 10, 10 * turn), *load(kafka, b, 10, 10 * turn)])
-        twice, once = (kafka_stream(conf, kafka.bootstrap, name, maxOffsetsPerTrigger=3) for name in (a, b))
-        # in the log the one that is used twice has two places
-        stream = twice.union(twice).union(once)
-        exact.run(align(stream, Alignment(late_rows="count")) if aligned else stream, aligned)
-    assert exact.rows == wanted
+    exact, wanted = Exact(tmp_path / "checkpoint"), Counter[Row]()
+    with CoordinatorProcess() as coordinator:
+        group = Coordinator(coordinator.url, group=f"format-{version}", source="shop", park="1 hour")
+        for number, (turn, run) in enumerate(TURNS.items()):
+            a, b = (f"format-{version}{which}" for which in "ab")
+            wanted.update([*2 * load(kafka, a, 10, 10 * number), *load(kafka, b, 10, 10 * number)])
+            twice, once = (kafka_stream(conf, kafka.bootstrap, name, maxOffsetsPerTrigger=3) for name in (a, b))
+            # in the log the one that is used twice has two places
+            run(exact, twice.union(twice).union(once), group, tmp_path / "reports")
+            assert exact.rows == wanted, turn
 
 
 def named(spark: SparkSession, kafka: KafkaBroker, name: str, topic: str) -> DataFrame:

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from lockgate_spark import BatchAlignment, alignment_of
+from lockgate_spark.gates.foreach_batch import Work
 from support.answers import wait_for
 from support.queries import PATIENCE_S
 
@@ -31,8 +32,9 @@ class Rows:
         self.plans: list[BatchAlignment | None] = []
         self.query: StreamingQuery | None = None
 
-    def start(self, checkpoint: Path, available_now: bool = True) -> "Rows":
-        writer = self._df.writeStream.foreachBatch(self._take).option("checkpointLocation", str(checkpoint))
+    def start(self, checkpoint: Path, available_now: bool = True, handler: Work | None = None) -> "Rows":
+        """`handler`: the foreachBatch function, if it is to be another than `take`."""
+        writer = self._df.writeStream.foreachBatch(handler or self.take).option("checkpointLocation", str(checkpoint))
         self.query = (
             writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime="0 seconds")
         ).start()
@@ -60,7 +62,7 @@ class Rows:
     def all(self) -> list[Row]:
         return [row for batch in self.batches for row in batch]
 
-    def _take(self, batch: DataFrame, batch_id: int) -> None:
+    def take(self, batch: DataFrame, batch_id: int) -> None:
         rows = [Row(*row) for row in batch.select("topic", "partition", "offset").collect()]
         self.plans.append(alignment_of(batch))
         self.batches.append(sorted(rows))

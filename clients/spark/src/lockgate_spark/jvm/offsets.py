@@ -5,6 +5,8 @@ evolution, from 4.2 on), it uses the names. The log has two formats:
 
 * format 1 has offsets by place in the plan; a source that is used twice has two places;
 * format 2 (`OffsetMap`) has offsets by an id: the source's name, else one of its places.
+
+Both hold a Scala `Option` for each source, empty where it had no offset.
 """
 
 from functools import cached_property
@@ -38,8 +40,8 @@ class SourceOffsets:
         logged = entry._2()
         if class_name(logged) == "OffsetMap":
             by_id = logged.offsetsMap()
-            offsets_of_stream = [option(by_id.get(each)) for each in self._ids(stream) if by_id.contains(each)]
-            return offsets_of_stream[0] if offsets_of_stream else None
+            logged_ids = [each for each in self._ids(stream) if by_id.contains(each)]
+            return option(by_id.apply(logged_ids[0])) if logged_ids else None
         offsets, place = logged.offsets(), self._places(stream)[0]
         return option(offsets.apply(place)) if place < offsets.size() else None
 
