@@ -1,5 +1,11 @@
 """lockgate: watermark alignment, the theory. Pure: no I/O, no clock of its own, no thread."""
 
+import logging
 from importlib.metadata import version
 
+from lockgate.printable import Printable
+
 __version__ = version("lockgate")
+
+# All packages log as "lockgate", so one filter here serves every handler that an application adds.
+logging.getLogger("lockgate").addFilter(Printable())

@@ -93,3 +93,9 @@ def test_a_denied_access_names_the_url_and_the_role_that_is_needed(status: int) 
 
 def test_a_long_story_is_cut_off() -> None:
     assert len(str(refusal(Problem(422, "", "no " * 100_000), "http://c", "g"))) < 700
+
+
+def test_what_a_server_says_steers_no_terminal_in_any_error() -> None:
+    for status in range(300, 600):
+        error = refusal(Problem(status, "urn:lockgate:stale-epoch", "a\x1b[2J\n\u202e"), "http://c", "g")
+        assert str(error).isprintable()

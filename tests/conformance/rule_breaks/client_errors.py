@@ -69,4 +69,18 @@ ERRORS: tuple[Break, ...] = (
         "return False",
         ("test_stream.py",),
     ),
+    Shared(
+        "an error that quotes another query steers no terminal",
+        "errors.py",
+        "return printable(super().__str__())",
+        "return super().__str__()",
+        ("test_answers.py",),
+    ),
+    Client(
+        "an operator's reason in a status steers no terminal",
+        "telemetry/waits.py",
+        'printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")',
+        'f"{name} waits for {wait.what}{lasts}: {wait.why}."',
+        ("test_waits.py",),
+    ),
 )

@@ -13,6 +13,7 @@ LOST = ("test_lost_answers.py",)
 RESTORED = ("test_restored_configuration.py",)
 AUDIT = ("test_audit.py",)
 TRANSFER = ("test_transfer.py",)
+HOSTILE_TEXTS = ("test_hostile_texts.py",)
 
 OPERATING: tuple[Break, ...] = (
     _Break(
@@ -119,6 +120,48 @@ OPERATING: tuple[Break, ...] = (
         "PASSING = (Unreachable, NotFound)",
         "PASSING = (Unreachable,)",
         ("test_watching.py",),
+    ),
+    _Core(
+        "text of others has no character that steers a terminal",
+        "printable.py",
+        "if text.isprintable():",
+        "if True:",
+        HOSTILE_TEXTS,
+    ),
+    _Core(
+        "a logged record has no character that steers a terminal",
+        "printable.py",
+        "if not message.isprintable():",
+        "if False:",
+        ("test_printable.py",),
+    ),
+    _Break(
+        "a command's line has no character that steers a terminal",
+        "operate/output.py",
+        "typer.echo(printable(line), err=err)",
+        "typer.echo(line, err=err)",
+        HOSTILE_TEXTS,
+    ),
+    _Break(
+        "a command's table has no character that steers a terminal",
+        "operate/output.py",
+        "super().render_str(printable(text), **options)",
+        "super().render_str(text, **options)",
+        HOSTILE_TEXTS,
+    ),
+    _Break(
+        "a sentence above a table has no character that steers a terminal",
+        "operate/output.py",
+        "if isinstance(renderable, Text) and not renderable.plain.isprintable():",
+        "if False:",
+        HOSTILE_TEXTS,
+    ),
+    _Break(
+        "an owner's brackets are no markup",
+        "operate/output.py",
+        "markup=False",
+        "markup=True",
+        HOSTILE_TEXTS,
     ),
     _Break(
         "SIGTERM leaves the terminal of a watched group as it was",

@@ -218,3 +218,8 @@ def test_a_query_that_an_operator_has_paused_says_who_since_when_and_how_it_goes
     pause: SourcePause, said: str
 ) -> None:
     assert sentence("orders", for_operator("g", pause), 0.0) == said
+
+
+def test_an_operator_s_reason_steers_no_terminal() -> None:
+    pause = SourcePause(source="a", at=0, reason="\x1b]52;c;eA==\x07\n")
+    assert sentence("orders", for_operator("g", pause), 0.0).isprintable()

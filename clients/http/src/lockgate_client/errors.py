@@ -16,10 +16,16 @@ An unreachable coordinator alone is no error: the reader holds (see `group.outag
 """
 
 from lockgate.errors import LockgateError
+from lockgate.printable import printable
 
 
 class AlignmentError(LockgateError):
-    """Base of the clients' errors."""
+    """Base of the clients' errors. Its text may quote a server or another query, so it is
+    printable.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ConfigurationError(AlignmentError, ValueError):

@@ -16,6 +16,7 @@ from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, dige
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.operate import acts, advising, commands, looks, transfer
+from lockgate_coordinator.operate.output import say, say_lines
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.telemetry import logs
 from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
@@ -35,7 +36,7 @@ cli = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"lockgate {__version__}")
+        say(f"lockgate {__version__}")
         raise typer.Exit
 
 
@@ -274,8 +275,8 @@ def token_command(
     if not valid_groups(group or ()):
         raise _fault("--group must be a group's name (A-Z a-z 0-9 . _ : -), or the beginning of names and *")
     token = new_token()
-    typer.echo(f"the token of {name}, which is kept nowhere: {token}", err=True)
-    typer.echo(stanza(Token(name, digest_of(token.encode()), ROLES[role], tuple(group) if group else None)) + "\n")
+    say(f"the token of {name}, which is kept nowhere: {token}", err=True)
+    say_lines(stanza(Token(name, digest_of(token.encode()), ROLES[role], tuple(group) if group else None)) + "\n")
 
 
 cli.command("groups")(commands.groups)
@@ -337,7 +338,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _fault(text: str) -> typer.Exit:
-    typer.echo(f"lockgate: {text}", err=True)
+    say(f"lockgate: {text}", err=True)
     return typer.Exit(1)
 
 

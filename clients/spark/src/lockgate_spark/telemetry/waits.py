@@ -15,6 +15,7 @@ from enum import Enum
 
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
+from lockgate.printable import printable
 from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
 
 log = logging.getLogger("lockgate")
@@ -192,7 +193,7 @@ class Waits:
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
     """The present wait for a person, at the moment."""
     lasts = f", for {spoken_s(lasted_s)} now" if lasted_s >= 1 else ""
-    return f"{name} waits for {wait.what}{lasts}: {wait.why}."
+    return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
 
 def _ceiling(event: WatermarkAlignmentEvent) -> str:

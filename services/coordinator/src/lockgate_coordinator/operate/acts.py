@@ -24,7 +24,7 @@ from lockgate_coordinator.operate.options import (
     Yes,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
+from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, say
 from lockgate_coordinator.operate.trust import Trust
 
 Reason = Annotated[str, typer.Option("--reason", help="Why, for those who look at the group and at the query.")]
@@ -84,7 +84,7 @@ def get(
         print_answer(found, output)
         return
     for key, value in found.items():
-        typer.echo(f"{key:<19} {_said(key, value)}")
+        say(f"{key:<19} {_said(key, value)}")
 
 
 @config.command("set")
@@ -125,14 +125,14 @@ def set_(
         after = config_to_json(_checked({**before, **wanted}))
         changed = [key for key in after if before[key] != after[key]]
         if not changed:
-            typer.echo(f"group {group} has that configuration already")
+            say(f"group {group} has that configuration already")
             return
         for key in changed:
-            typer.echo(f"{key}: {_said(key, before[key])} -> {_said(key, after[key])}")
+            say(f"{key}: {_said(key, before[key])} -> {_said(key, after[key])}")
         if not yes:
             typer.confirm(f"change group {group} at {url}?", abort=True)
         client.configure(group, after, found.etag)
-        typer.echo(f"group {group} is changed; its queries learn of it with their next report")
+        say(f"group {group} is changed; its queries learn of it with their next report")
 
 
 def _checked(wanted: Json) -> Any:

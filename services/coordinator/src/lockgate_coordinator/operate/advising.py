@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -31,7 +30,7 @@ from lockgate_coordinator.operate.options import (
     Url,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
+from lockgate_coordinator.operate.output import Output, OutputOption, Terminal, print_answer, say
 from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.operate.workloads import read_observed, read_workload
 
@@ -68,7 +67,7 @@ def simulate(
     try:
         _tell(read_observed(workload, milliseconds(window)) if observed else read_workload(workload), max_drift, output)
     except Fault as fault:
-        typer.echo(f"lockgate: {fault}", err=True)
+        say(f"lockgate: {fault}", err=True)
         raise typer.Exit(1) from fault
 
 
@@ -153,7 +152,7 @@ def _tell(
         }
         print_answer(answer, output)
         return
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(_table(workload, found))
     for sentence in sentences:
         console.print(sentence)
@@ -215,7 +214,7 @@ def _name(outcome: RunOutcome) -> str:
 @contextmanager
 def _progress(title: str, output: Output) -> Iterator[Callable[[float], None]]:
     """A bar on standard error, where that is a terminal."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     shown = console.is_terminal and output is Output.TABLE
     with Progress(*columns, console=console, transient=True, disable=not shown) as progress:

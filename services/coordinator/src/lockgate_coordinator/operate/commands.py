@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import NotFound
@@ -23,7 +23,7 @@ from lockgate_coordinator.operate.options import (
     Watch,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, print_answer
+from lockgate_coordinator.operate.output import Output, OutputOption, Terminal, print_answer, say
 from lockgate_coordinator.operate.tables import group_view, groups_table
 from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.operate.watching import follow, live
@@ -101,7 +101,7 @@ def watch(
     """Show one group as it changes, until Ctrl-C or SIGTERM. Without a terminal, or as json or
     yaml, print the group whenever its alignment changes. An outage is shown, and ends by itself.
     """
-    console = _console()
+    console = Terminal()
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         try:
             if console.is_terminal and output is Output.TABLE:
@@ -195,7 +195,7 @@ def _described(
 
 
 def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
-    console = _console()
+    console = Terminal()
     if not watch:
         console.print(view(console.width))
         return
@@ -204,17 +204,13 @@ def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
     live(console, view)
 
 
-def _console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
-
-
 def done(client: CoordinatorClient, act: Callable[[], None], message: str, group: str, source: str | None) -> None:
     """Does an act and says so. An unknown name is refused with the names that are there."""
     try:
         act()
     except NotFound as fault:
         raise client.with_near_names(fault, group, source) from fault
-    typer.echo(message)
+    say(message)
 
 
 def _not_both(output: Output, watch: bool) -> None:

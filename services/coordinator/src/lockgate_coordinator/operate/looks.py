@@ -20,7 +20,7 @@ from lockgate_coordinator.operate.options import (
     Url,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, print_item
+from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, print_item, say
 from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.sentences import holder, moment
 
@@ -59,7 +59,7 @@ def journal(
         try:
             while True:
                 for item in items:
-                    typer.echo(line(item)) if output is Output.TABLE else print_item(item, output)
+                    say(line(item)) if output is Output.TABLE else print_item(item, output)
                 after = items[-1]["id"] if items else after
                 if not follow:
                     return
@@ -107,9 +107,10 @@ def check(
     if output is not Output.TABLE:
         print_answer({"group": group, "well": not reasons, "reasons": reasons, "readers": len(readers)}, output)
     elif reasons:
-        typer.echo("\n".join(f"{group}: {reason}" for reason in reasons))
+        for reason in reasons:
+            say(f"{group}: {reason}")
     else:
-        typer.echo(f"{group} is well: {len(readers)} readers")
+        say(f"{group} is well: {len(readers)} readers")
     if reasons:
         raise typer.Exit(NOT_WELL)
 

@@ -14,6 +14,7 @@ import typer
 from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import Fault
+from lockgate_coordinator.operate.output import say
 from lockgate_coordinator.operate.trust import Trust
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -105,7 +106,7 @@ def asking(url: str, token_file: Path | None, tls: Trust) -> Iterator[Coordinato
         with CoordinatorClient(url, _read(token_file), tls) as client:
             yield client
     except Fault as fault:
-        typer.echo(f"lockgate: {fault}", err=True)
+        say(f"lockgate: {fault}", err=True)
         raise typer.Exit(1) from fault
 
 

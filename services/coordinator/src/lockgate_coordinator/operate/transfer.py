@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lockgate.wire.codec import config_to_json
@@ -25,6 +24,7 @@ from lockgate_coordinator.operate.backup import Saved, read, written
 from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import Fault, NotFound
 from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, Cert, CertKey, Patterns, TokenFile, Url, asking
+from lockgate_coordinator.operate.output import Terminal, say, say_lines
 from lockgate_coordinator.operate.trust import Trust
 
 NAMES_SHOWN = 10
@@ -71,10 +71,10 @@ def export_command(
                 saved.append(Saved(name, client.configuration(name).config))
         text = written(saved, datetime.now(timezone.utc))
         if output is None:
-            typer.echo(text, nl=False)
+            say_lines(text.removesuffix("\n"))
         else:
             _replace(output, text)
-            typer.echo(f"{_groups(len(saved))} written to {output}", err=True)
+            say(f"{_groups(len(saved))} written to {output}", err=True)
 
 
 def import_command(
@@ -105,7 +105,7 @@ def import_command(
         if not dry_run:
             _write(client, steps)
         new = len(steps) - len(there)
-        typer.echo(
+        say(
             f"{'would be' if dry_run else 'imported'}: {new} new, {len(there)} replaced, "
             f"{len(saved) - len(steps)} already as in the file"
         )
@@ -149,7 +149,7 @@ def _fits(pattern: str, name: str) -> bool:
 
 def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
     """The items, with a progress bar on a terminal."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
         transient=True, disable=not console.is_terminal,

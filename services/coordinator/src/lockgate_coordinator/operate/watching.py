@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from lockgate_coordinator.operate.client import Json
 from lockgate_coordinator.operate.faults import NotFound, Unreachable
-from lockgate_coordinator.operate.output import Output, print_item
+from lockgate_coordinator.operate.output import Output, print_item, say
 from lockgate_coordinator.sentences import moment, span, who_holds
 
 EVERY_S = 2.0
@@ -56,18 +55,18 @@ def follow(look: Callable[[], Json], output: Output) -> None:
             if (news := line(found)) != told:
                 told = news
                 if output is Output.TABLE:
-                    typer.echo(f"{moment(found['now'])} {news}")
+                    say(f"{moment(found['now'])} {news}")
                 else:
                     print_item(found, output)
             time.sleep(EVERY_S)
             try:
                 found = look()
                 if away:
-                    typer.echo("lockgate: the coordinator shows the group again", err=True)
+                    say("lockgate: the coordinator shows the group again", err=True)
                 away = False
             except PASSING as fault:
                 if not away:
-                    typer.echo(f"lockgate: {fault}; lockgate asks again", err=True)
+                    say(f"lockgate: {fault}; lockgate asks again", err=True)
                 away = True
 
 

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TextIO
 
 from lockgate.duration import spoken
+from lockgate.printable import printable
 from lockgate.watermark import instant
 
 LONGEST_TEXT = 256
@@ -26,7 +27,6 @@ AUDIT = "lockgate.audit"
 """The logger of the audit lines, which are written at every level."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:/+-]+\Z")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class LogFormat(str, Enum):
@@ -84,9 +84,9 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, and a traceback's."""
         fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _for_a_person(record) if key != "event")
-        line = f"{_time(record)} {record.levelname} {_escaped(record.getMessage())}{fields}"
+        line = f"{_time(record)} {record.levelname} {printable(record.getMessage())}{fields}"
         if record.exc_info:
-            line += "".join(f"\n  | {_escaped(each)}" for each in self.formatException(record.exc_info).splitlines())
+            line += "".join(f"\n  | {printable(each)}" for each in self.formatException(record.exc_info).splitlines())
         return line
 
 
@@ -126,7 +126,3 @@ def _cut(value: object) -> object:
 
 def _value(value: object) -> str:
     return value if isinstance(value, str) and _PLAIN.match(value) else json.dumps(value, default=str)
-
-
-def _escaped(text: str) -> str:
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
