@@ -28,14 +28,16 @@ def main() -> None:
     """Called from the command line."""
     if not list(DIST.glob("lockgate_spark-*.whl")):
         raise SystemExit(f"no wheels in {DIST}: call `make dist` first")
-    blocks = dict(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    install = next(text for language, text in blocks if language == "bash" and "build/dist" in text)
+    job = [text for language, text in blocks if language == "python"][-1]
     with tempfile.TemporaryDirectory() as folder, KafkaBroker() as kafka:
         fill(kafka.bootstrap)
         conf = Path(folder, "conf")
         conf.mkdir()
         (conf / "spark-defaults.conf").write_text(f"spark.jars.ivy {folder}/ivy\n", encoding="utf-8")
         for caches in ("cold", "warm"):
-            steps = try_it(Path(folder, caches), blocks, kafka.bootstrap, Path(folder))
+            steps = try_it(Path(folder, caches), install, job, kafka.bootstrap, Path(folder))
             whole = sum(seconds for _, seconds in steps)
             for step, seconds in [*steps, ("in all", whole)]:
                 print(f"{caches} caches: {step}: {seconds:.0f} s", flush=True)
@@ -51,10 +53,10 @@ def fill(bootstrap: str) -> None:
     topics.produce(bootstrap, "orders", ((partition, at, None, b"{}") for partition, at in times))
 
 
-def try_it(home: Path, blocks: dict[str, str], bootstrap: str, caches: Path) -> list[tuple[str, float]]:
+def try_it(home: Path, install: str, job: str, bootstrap: str, caches: Path) -> list[tuple[str, float]]:
     """The steps with their seconds, in a new environment in `home`."""
     home.mkdir()
-    (home / "first_aligned.py").write_text(blocks["python"].replace("localhost:9092", bootstrap), encoding="utf-8")
+    (home / "first_aligned.py").write_text(job.replace("localhost:9092", bootstrap), encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     environment = {
         **kept,
@@ -62,7 +64,7 @@ def try_it(home: Path, blocks: dict[str, str], bootstrap: str, caches: Path) -> 
         "PIP_CACHE_DIR": str(caches / "pip"),
         "SPARK_CONF_DIR": str(caches / "conf"),
     }
-    install = blocks["bash"].replace("build/dist", str(DIST))
+    install = install.replace("build/dist", str(DIST))
     return [
         ("python3 -m venv", timed(lambda: called([sys.executable, "-m", "venv", "venv"], home, environment))),
         ("pip install", timed(lambda: called(["sh", "-ec", install], home, environment))),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from website.pages import between, place
 
-LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+LINK = re.compile(r"""(?:(?<=\]\()|(?<=src=")|(?<=srcset="))([^)\s"]+)(?=[)"])""")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 COMMENT = re.compile(r"<!-- .* -->")
 FENCE = re.compile(r"\s*(```|~~~)")

@@ -31,7 +31,7 @@ def split_chart(topic: SkewedTopic, run: Run) -> go.Figure:
     figure = go.Figure(_late_zone(topic, run.batches, rows))
     figure.add_traces(list(_splits(topic, run.batches, rows)))
     figure.update_layout(_layout(topic))
-    figure.update_xaxes(title_text="records read", range=[0, rows[-1]])
+    figure.update_xaxes(title_text="records read so far", range=[0, rows[-1]])
     return figure
 
 
@@ -171,13 +171,14 @@ def _layout(topic: SkewedTopic) -> dict[str, object]:
         "range": [0, topic.span_hours],
         "tickvals": hours,
         "ticktext": [f"{hour:02d}:00" for hour in hours],
+        "title": {"text": "event time read up to"},
         "zeroline": False,
     }
     return {
         "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "margin": {"l": 52, "r": 14, "t": 10, "b": 46},
+        "margin": {"l": 72, "r": 14, "t": 10, "b": 46},
         "hovermode": "x unified",
         "showlegend": False,
         "font": {"family": "inherit", "size": 13},

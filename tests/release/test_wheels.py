@@ -1,5 +1,5 @@
-"""What is released, installed by a user who has no checkout: README's first job, the quick start
-and the Python reader align real topics.
+"""What is released, installed by a user who has no checkout: both jobs of the quick start and
+the Python reader align real topics.
 """
 
 import json
@@ -122,8 +122,8 @@ def test_all_distributions_are_there_at_this_version_and_none_is_the_checkouts(i
     assert said(installed / "lockgate", "--version", cwd=tmp_path).strip() == f"lockgate {wanted}"
 
 
-def test_readmes_first_job_runs_in_an_empty_environment(installed: Path, kafka: KafkaBroker, tmp_path: Path) -> None:
-    page = blocks(CHECKOUT / "README.md")
+def test_the_first_job_runs_in_an_empty_environment(installed: Path, kafka: KafkaBroker, tmp_path: Path) -> None:
+    page = blocks(CHECKOUT / "docs/quickstart.md")
     job = next(block for block in page if block.language == "python")
     printed = page[page.index(job) + 1]
     # No registry of Maven's is asked: the connector's own files are there.
@@ -138,7 +138,7 @@ def test_readmes_first_job_runs_in_an_empty_environment(installed: Path, kafka: 
 def test_the_quick_start_aligns_a_topic_of_ones_own(
     installed: Path, kafka: KafkaBroker, skewed: str, tmp_path: Path
 ) -> None:
-    (job,) = [block for block in blocks(CHECKOUT / "docs/quickstart.md") if block.language == "python"]
+    _, job = [block for block in blocks(CHECKOUT / "docs/quickstart.md") if block.language == "python"]
     connector = ",".join(str(jar) for jar in jars.kafka_connector())
     text = CONNECTOR.sub(f'"spark.jars", "{connector}"', job.text)
     text = text.replace("localhost:9092", kafka.bootstrap).replace('"orders"', f'"{skewed}"')

@@ -18,10 +18,10 @@ from lockgate_testbed.spark import session
 
 def main(given: Path, results: Path) -> None:
     """Run them all."""
-    # The page's own getOrCreate() takes this session: with the connector on its classpath, as
-    # `spark.jars.packages` would put it there.
+    # The page's `spark`; its own getOrCreate() takes this session, too. The connector is on its
+    # classpath, as `spark.jars.packages` would put it there.
     spark = session("a page")
-    names: dict[str, object] = {"__name__": "__main__"}
+    names: dict[str, object] = {"__name__": "__main__", "spark": spark}
     said: list[tuple[str, str]] = []
     for place, language, text in json.loads(given.read_text(encoding="utf-8")):
         print(f"runs {place}", flush=True)
