@@ -2,13 +2,28 @@
 description says.
 """
 
+from random import Random
+
 import pytest
+from seeded.beside import RETURNS, TASKS, Beside
 from seeded.drawing import draw
 from seeded.judging import out_of_order
 from seeded.played import Record, Split
-from seeded.scenario import Append, Create, Kind, Operator, Scenario, Start, Widen
+from seeded.scenario import (
+    ADVERSE,
+    FIRST_ADVERSE_SEED,
+    PLAIN,
+    Append,
+    Create,
+    Kind,
+    Operator,
+    Scenario,
+    Source,
+    Start,
+    Widen,
+)
 
-SEEDS = range(240)
+SEEDS = (*range(240), *range(FIRST_ADVERSE_SEED, FIRST_ADVERSE_SEED + 240))
 ALL = [draw(seed) for seed in SEEDS]
 
 
@@ -24,10 +39,23 @@ def test_other_seeds_draw_other_scenarios() -> None:
     assert len({scenario.acts for scenario in ALL}) > 0.95 * len(ALL)
 
 
-@pytest.mark.parametrize("first", [0, 1, 40])
-def test_two_hundred_seeds_in_a_row_cover_all_classes_evenly(first: int) -> None:
+@pytest.mark.parametrize(("first", "kinds"), [(0, PLAIN), (1, PLAIN), (40, PLAIN), (1_000, ADVERSE), (1_007, ADVERSE)])
+def test_two_hundred_seeds_in_a_row_cover_all_classes_evenly(first: int, kinds: tuple[Kind, ...]) -> None:
     drawn = [draw(seed).kind for seed in range(first, first + 200)]
-    assert {drawn.count(kind) for kind in Kind} == {200 // len(Kind)}
+    assert {drawn.count(kind) for kind in kinds} == {200 // len(kinds)}
+
+
+def test_each_adverse_class_comes_back_in_each_way_with_each_number_of_tasks() -> None:
+    ways = {(returns, str(tasks)) for returns in RETURNS for tasks in TASKS}
+    for kind in ADVERSE:
+        drawn = [(scenario.seed, scenario.query.sources[0]) for scenario in of(kind)]
+        found = [(Beside.of(seed, Random(seed)).returns, _tasks(source)) for seed, source in drawn]
+        assert set(found) == ways, kind
+        assert {scenario.query.log_format for scenario in of(kind)} == {1, 2}, kind
+
+
+def _tasks(source: Source) -> str:
+    return str({name: value for name, value in source.options.items() if name.endswith(("Partitions", "Partition"))})
 
 
 def test_every_operator_is_drawn() -> None:

@@ -7,14 +7,16 @@ build/scenarios/results.jsonl), a line each.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from seeded.drawing import draw
-from seeded.playing import Plant
+from seeded.playing import Brokers, Plant
 from seeded.results import RESULTS, append, code, line
-from seeded.scenario import Kind
+from seeded.scenario import ADVERSE, FIRST_ADVERSE_SEED, PLAIN
 
 from lockgate_testbed.kafka import KafkaBroker
 
@@ -24,13 +26,14 @@ if TYPE_CHECKING:
 COUNT = int(os.environ.get("LOCKGATE_SCENARIOS", "40"))
 FIRST_SEED = int(os.environ.get("LOCKGATE_SCENARIO_SEED", "0"))
 OUT = Path(os.environ.get("LOCKGATE_SCENARIO_RESULTS", str(RESULTS)))
-SMOKE = range(len(Kind))  # one of each class
+SMOKE = (*range(len(PLAIN)), *range(FIRST_ADVERSE_SEED, FIRST_ADVERSE_SEED + len(ADVERSE)))  # one of each class
 
 
 @pytest.fixture(scope="module")
-def here(spark: "SparkSession", kafka: KafkaBroker) -> Plant:
+def here(spark: "SparkSession", kafka: KafkaBroker) -> Iterator[Plant]:
     """Where scenarios are played."""
-    return Plant(spark, kafka.bootstrap)
+    with ExitStack() as stack:
+        yield Plant(spark, Brokers(stack, kafka.bootstrap))
 
 
 @pytest.mark.long

@@ -31,6 +31,13 @@ def batch(ends: Mapping[Split, int], *rows: tuple[object, ...], number: int = 0,
     return Batch(number, 0, 0, watermark, ends, rows)
 
 
+def test_a_record_without_a_time_is_read_and_is_in_no_result() -> None:
+    untimed = replace(record(9, B, 1, 0), timed=False)
+    read = readings(Lane([batch({A: 3, B: 2})], ()), [*FOUR, untimed])
+    assert read.batch(untimed).number == 0
+    assert untimed not in read.records
+
+
 def lost(found: Tally) -> list[int]:
     return sorted(record.n for record in found.lost)
 

@@ -134,10 +134,48 @@ def test_a_row_that_is_missing_though_no_batch_made_it_late_is_inside_the_claim(
 
 def test_a_row_that_came_after_a_run_under_available_now_had_begun_is_outside_the_claim() -> None:
     drifted = lane(batch(0, NOW + 100, 2, 0, 0, 1), batch(1, NOW + 500, 2, 2, 3))
-    later = replace(LOGS[2], visible_at=NOW + 50)
+    later = replace(LOGS[2], sent_at=NOW + 50, visible_at=NOW + 50)
     for available_now, inside in ((True, 0), (False, 1)):
         runs = (replace(drifted.runs[0], available_now=available_now),)
         assert judge(scenario(), Played((*LOGS[:2], later, LOGS[3]), replace(drifted, runs=runs))).inside == inside
+
+
+def test_a_row_in_a_transaction_open_under_available_now_is_inside_the_claim() -> None:
+    drifted = lane(batch(0, NOW + 100, 2, 0, 0, 1), batch(1, NOW + 500, 2, 2, 3))
+    hidden = replace(LOGS[2], sent_at=NOW - 50, visible_at=NOW + 50_000)
+    assert judge(scenario(), Played((*LOGS[:2], hidden, LOGS[3]), drifted)).inside == 1
+
+
+def test_a_row_that_an_observed_query_loses_is_outside_the_claim() -> None:
+    drifted = lane(batch(0, NOW + 100, 2, 0, 0, 1), batch(1, NOW + 500, 2, 2, 3))
+    observed = replace(QUERY, alignment={"mode": "observe"})
+    assert judge(scenario(observed), Played(LOGS, drifted)).inside == 0
+
+
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("shown_before", "lag", "inside"),
+    [
+        (30_000, HOUR // 2, 1),
+        (2 * HOUR, HOUR // 2, 0),  # no longer remembered
+        (30_000, 3 * HOUR, 1),
+        (90_000, 3 * HOUR, 0),  # it is silent, and so is waited for an hour at most
+        (30_000, 25 * HOUR, 0),  # so far behind, a producer holds nobody
+    ],
+)
+def test_a_shown_lag_counts_while_it_is_remembered(shown_before: int, lag: float, inside: int) -> None:
+    found, played = live(NOW - shown_before, lag)
+    runs = (replace(played.aligned.runs[0], began_at=NOW - 3 * HOUR),)
+    assert judge(found, replace(played, aligned=replace(played.aligned, runs=runs))).inside == inside
+
+
+@pytest.mark.parametrize(("began", "inside"), [(NOW - 1_000, 1), (NOW - 5_000, 0)])
+def test_a_producer_that_appends_as_a_run_begins_is_watched(began: float, inside: int) -> None:
+    found, played = live(None, lag=25_000)
+    runs = (replace(played.aligned.runs[0], began_at=began),)
+    assert judge(found, replace(played, aligned=replace(played.aligned, runs=runs))).inside == inside
 
 
 def test_a_row_within_the_drift_is_inside_the_claim_whatever_was_shown() -> None:

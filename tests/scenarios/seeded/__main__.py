@@ -4,12 +4,12 @@
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
-from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.spark import session
 from seeded.drawing import draw
-from seeded.playing import Plant
+from seeded.playing import Brokers, Plant
 from seeded.results import RESULTS, append, code, line, read, table
 
 
@@ -30,9 +30,9 @@ def main() -> int:
     seeds = chosen.seeds or range(chosen.seed, chosen.seed + chosen.scenarios)
     done = {found.seed for found in read(chosen.out) if found.code == version} if chosen.resume else set()
     failed = 0
-    with KafkaBroker() as broker:
+    with ExitStack() as stack:
         spark = session("scenarios", cores=2)
-        here = Plant(spark, broker.bootstrap)
+        here = Plant(spark, Brokers(stack))
         for seed in seeds:
             if seed not in done:
                 verdict = here.verdict(draw(seed), version)

@@ -9,7 +9,10 @@ planned:
 * The row was in the log.
 * The row's producer had shown that it may be so far behind. That is within `idle_timeout` where
   that is set. Else it is within `max_drift`, or within the lag of a record that the producer had
-  brought, `LEARNS_WITHIN_MS` before, while the query ran.
+  brought, `LEARNS_WITHIN_MS` before, while the query ran (`shown_ms`).
+* The row's partition is one that the run watches at its beginning, and it appended then.
+* The run is under `availableNow`, and the row was in the log when it began, be it in a transaction
+  that was open.
 
 A loss whose culprit was read natively is none of ours. A row that a split brings further behind
 than it ever was before is outside the claim, and counted apart.
@@ -20,11 +23,18 @@ from dataclasses import dataclass, field
 from statistics import quantiles
 
 from lockgate_spark.planning.care import CARE_S
-from seeded.played import Batch, Lane, Look, Played, Record, Split
-from seeded.scenario import Query, Scenario
+from seeded.figures import misstated
+from seeded.played import Batch, Lane, Look, Played, Record, Run, Split
+from seeded.scenario import HOUR_MS, MINUTE_MS, SECOND_MS, Query, Scenario
 from seeded.truth import Readings, late_from, readings, tally
 
+INF = float("inf")
 LEARNS_WITHIN_MS = 2_000.0
+MOST_LAG_MS = HOUR_MS  # the default of `max_lag`: beyond it a producer is waited for while it appends
+ACTIVE_MS = MINUTE_MS  # it does so if it has for so long
+NEVER_HELD_MS = 24 * HOUR_MS  # a producer that is further behind holds nobody
+REMEMBERED_MS = HOUR_MS  # a lag, in full
+WATCHED_MS = 3.5 * SECOND_MS  # a new run sees whether a partition appends, that has shown nothing for longer
 # a new query watches for so long whether a split that has shown nothing appends
 RUN_S = 5.0 + CARE_S
 # beyond native's own; or native's own once more, on a machine that is busy
@@ -93,6 +103,7 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
         *([f"{rows} rows that were there left unread by {what}" for what, rows in unread.items()]),
         *_worse(native_lost, len(found.lost), found.due),
         *(too_late(played, behind[0], behind[1], allowed) if allowed is not None else []),
+        *misstated(scenario, lane, read, [record for record in found.lost if record not in inside]),
         *wrongly_complete(query, played),
         *_nothing_complete(scenario, played),
     ]
@@ -148,17 +159,21 @@ def _worse(native: int | None, aligned: int, due: int) -> list[str]:
 
 def is_claimed(query: Query, played: Played, read: Readings, record: Record) -> bool:
     """Whether the promise would have kept a row that was lost."""
-    if out_of_order(played.records, record) > query.disorder_ms:
+    if query.observes or out_of_order(played.records, record) > query.disorder_ms:
         return False
     culprit = culprit_of(query, played.aligned, read, record)
     if culprit is None:
         return True
     if not played.aligned.aligned_at(culprit.number):
         return False
-    planned = culprit.planned_at
-    if record.visible_at is not None and record.visible_at <= min(planned, _fixed_at(played.aligned, culprit)):
+    planned, run = culprit.planned_at, run_of(played.aligned, culprit)
+    there = record.visible_at
+    if run is not None and run.available_now:
+        there, planned = record.sent_at, min(planned, run.began_at)
+    if there is not None and there <= planned:
         return True
-    return record.lag_ms <= bound_ms(query, played, record.split, planned)
+    watched = 0.0 if run is None else watched_ms(played, record.split, run)
+    return record.lag_ms <= max(bound_ms(query, played, record.split, culprit.planned_at), watched)
 
 
 def culprit_of(query: Query, lane: Lane, read: Readings, record: Record) -> Batch | None:
@@ -170,10 +185,9 @@ def culprit_of(query: Query, lane: Lane, read: Readings, record: Record) -> Batc
     return min(above, key=lambda batch: batch.number, default=None)
 
 
-def _fixed_at(lane: Lane, batch: Batch) -> float:
-    """Under `availableNow` a run reads the records that were there at its beginning."""
-    run = next((run for run in reversed(lane.runs) if run.first <= batch.number), None)
-    return run.began_at if run is not None and run.available_now else float("inf")
+def run_of(lane: Lane, batch: Batch) -> Run | None:
+    """The run that has read a batch."""
+    return next((run for run in reversed(lane.runs) if run.first <= batch.number), None)
 
 
 def bound_ms(query: Query, played: Played, split: Split, at: float) -> float:
@@ -186,19 +200,36 @@ def bound_ms(query: Query, played: Played, split: Split, at: float) -> float:
 
 
 def shown_ms(played: Played, split: Split, by: float) -> float:
-    """The most that a producer had shown by a wall clock (ms) while the query ran, 0 where
-    nothing.
+    """The most that a producer had shown by a wall clock (ms) while the query ran and within the
+    time that is remembered, 0 where nothing. A producer that is silent is waited for less long.
+    """
+    shown = [(at, lag) for at, lag in _shown(played, split) if by - REMEMBERED_MS <= at <= by or at <= by == INF]
+    active = by == INF or any(at >= by - ACTIVE_MS for at, _ in shown)
+    return max((lag for _, lag in shown if active or lag <= MOST_LAG_MS), default=0.0)
+
+
+def watched_ms(played: Played, split: Split, run: Run) -> float:
+    """The most that a producer has shown at the beginning of a run, which waits for that where it
+    remembers nothing.
+    """
+    shown = _shown(played, split)
+    if any(run.began_at - REMEMBERED_MS <= at < run.began_at for at, _ in shown):
+        return 0.0
+    return max((lag for at, lag in shown if 0 <= at - run.began_at <= WATCHED_MS), default=0.0)
+
+
+def _shown(played: Played, split: Split) -> list[tuple[float, float]]:
+    """When (wall clock in ms) the records of a split came while the query ran, and with which
+    lag.
     """
     ran = [(run.began_at, run.ended_at) for run in played.aligned.runs]
-    return max(
-        (
-            record.shows_ms
-            for record in played.records
-            if record.split == split and record.visible_at is not None and record.visible_at <= by
-            if any(began <= record.visible_at <= ended for began, ended in ran)
-        ),
-        default=0.0,
-    )
+    return [
+        (record.visible_at, record.shows_ms)
+        for record in played.records
+        if record.split == split and record.timed and record.visible_at is not None
+        if record.shows_ms <= NEVER_HELD_MS
+        if any(began <= record.visible_at <= ended for began, ended in ran)
+    ]
 
 
 def out_of_order(records: Iterable[Record], record: Record) -> int:
@@ -206,7 +237,7 @@ def out_of_order(records: Iterable[Record], record: Record) -> int:
     before = (
         r.event_time
         for r in records
-        if r.split == record.split and r.offset < record.offset and r.visible_at is not None
+        if r.split == record.split and r.offset < record.offset and r.visible_at is not None and r.timed
     )
     return max(0, max(before, default=record.event_time) - record.event_time)
 
@@ -244,7 +275,7 @@ def allowed_s(scenario: Scenario, played: Played) -> float:
     drift.
     """
     query, splits = scenario.query, {record.split for record in played.records}
-    bound = max((bound_ms(query, played, split, float("inf")) for split in splits), default=0.0)
+    bound = max((bound_ms(query, played, split, INF) for split in splits), default=0.0)
     return max(0.0, bound - query.max_drift_ms) / 1000
 
 
@@ -295,7 +326,11 @@ def wrongly_complete(query: Query, played: Played) -> list[str]:
     for made in played.aligned.slices:
         if not made.complete:
             continue
-        there = {r.n for r in played.records if r.visible_at is not None and made.start <= r.event_time < made.end}
+        there = {
+            r.n
+            for r in played.records
+            if r.visible_at is not None and r.timed and made.start <= r.event_time < made.end
+        }
         if missing := there - set(made.rows):
             found.append(f"a slice that was called complete lacks {len(missing)} of {len(there)} rows")
     return found

@@ -2,18 +2,23 @@
 account of what each batch gave.
 """
 
+import json
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from lockgate_spark import alignment_of, slice_of
 from seeded import checkpoints
-from seeded.played import Batch, BatchWindows, Look, Run, Split
+from seeded.clocks import Clocks
+from seeded.figures import figures_of
+from seeded.played import Batch, BatchWindows, Figures, Look, Run, Split
 from seeded.played import Lane as Told
 from seeded.queries import result
 from seeded.scenario import Query, Start
@@ -28,18 +33,30 @@ class AsAsked(Exception):
 
 
 class Lane:
-    """`splits`: Kafka's names to the scenario's. `aligns`: whether acts may have it aligned."""
+    """`brokers`: the address of each cluster. `prefix`: before the names of topics. `aligns`:
+    whether acts may have it aligned.
+    """
 
     def __init__(
-        self, spark: SparkSession, query: Query, bootstrap: str, prefix: str, folder: Path, *, aligns: bool
+        self,
+        spark: SparkSession,
+        query: Query,
+        brokers: Callable[[int], str],
+        prefix: str,
+        folder: Path,
+        *,
+        clocks: Clocks,
+        aligns: bool,
     ) -> None:
-        self._spark, self._query, self._bootstrap, self._prefix = spark, query, bootstrap, prefix
-        self._checkpoint, self._aligns = folder, aligns
+        self._spark, self._query, self._brokers, self._prefix = spark, query, brokers, prefix
+        self._checkpoint, self._clocks, self._aligns = folder, clocks, aligns
+        self._reports = folder.with_name(f"{folder.name}-reports")
         self._rows: dict[int, tuple[float, tuple[tuple[object, ...], ...]]] = {}
         self._planned: dict[int, float] = {}
         self._slices: dict[int, BatchWindows] = {}
         self._runs: list[Run] = []
         self._looks: list[Look] = []
+        self._figures: list[Figures] = []
         self._running: StreamingQuery | None = None
         self._begun: tuple[float, int, bool, bool] | None = None
         # in which batch, and whether it has written by then
@@ -52,11 +69,14 @@ class Lane:
         """Begins a run; an error is kept."""
         aligned = self._aligns and act.aligned
         first = checkpoints.next_number(self._checkpoint)
-        self._begun = (time.time() * 1000, first, aligned, act.interval_ms is None)
+        plans = aligned and not self._query.observes
+        self._begun = (self._clocks.now(), first, plans, act.interval_ms is None)
         self._fails = None if act.fails_in is None else (first + act.fails_in - 1, act.wrote)
 
         def begin() -> None:
-            frame, mode = result(self._spark, self._query, self._bootstrap, self._prefix, aligned)
+            frame, mode = result(
+                self._spark, self._query, self._brokers, self._prefix, self._alignment() if aligned else None
+            )
             writer = (
                 frame.writeStream.outputMode(mode)
                 .foreachBatch(self._take)
@@ -73,7 +93,12 @@ class Lane:
         if act.interval_ms is not None:
             # What comes from here on comes while the query runs: its sources know where they begin.
             self.wait(self._has_begun, PATIENCE_S)
-            self._begun = (time.time() * 1000, *self._begun[1:])
+            self._begun = (self._clocks.now(), *self._begun[1:])
+
+    def _alignment(self) -> dict[str, Any]:
+        """With a folder of its own for the report of each run in mode observe."""
+        own = {"report": str(self._reports / str(len(self._runs)))} if self._query.observes else {}
+        return {**self._query.alignment, **own}
 
     def _has_begun(self) -> bool:
         begun = (self._checkpoint / "sources").exists() and "nitializing" not in str(
@@ -93,24 +118,24 @@ class Lane:
 
         self._kept(end)
         if reads_all:
-            self._looks.append(Look("a run under availableNow", begun[0], time.time() * 1000))
+            self._looks.append(Look("a run under availableNow", begun[0], self._clocks.now()))
         self.stop()
 
     def process_all(self, reads_all: bool) -> None:
         """`processAllAvailable()`."""
-        query, began = self._running, time.time() * 1000
+        query, began = self._running, self._clocks.now()
         if query is None:
             return
         self._kept(query.processAllAvailable)
         if reads_all and self.failure is None:
-            self._looks.append(Look("processAllAvailable()", began, time.time() * 1000))
+            self._looks.append(Look("processAllAvailable()", began, self._clocks.now()))
 
     def settle(self, read: Callable[["Lane"], bool], within_s: float, reads_all: bool = False) -> None:
         """Until `read`, for so long at most."""
-        began = time.time() * 1000
+        began = self._clocks.now()
         self.wait(lambda: read(self), within_s)
         if reads_all:
-            self._looks.append(Look("a live run", began, time.time() * 1000))
+            self._looks.append(Look("a live run", began, self._clocks.now()))
 
     def wait(self, fulfilled: Callable[[], bool], within_s: float) -> bool:
         """Until then, or until the run is over; whether it is fulfilled. Looks again and again, for
@@ -125,13 +150,22 @@ class Lane:
         """Whether this run has committed so many."""
         return self._begun is not None and checkpoints.next_number(self._checkpoint) >= self._begun[1] + count
 
-    def stop(self) -> None:
-        """Ends the run, if there is one."""
+    def stop(self, killed: bool = False) -> None:
+        """Ends the run, if there is one. `killed`: as in the act."""
         query, begun = self._running, self._begun
         if begun is None:
             return
         if query is not None:
+            kept, before = self._checkpoint / "lockgate", self._checkpoint.with_name(f"{self._checkpoint.name}-before")
+            if killed and kept.exists():
+                shutil.copytree(kept, before, dirs_exist_ok=True)
             self._kept(query.stop)
+            if killed and kept.exists():
+                shutil.rmtree(kept)
+                shutil.move(before, kept)
+            if self._aligns and begun[2] | self._query.observes:
+                progress = [json.loads(each.json) for each in query.recentProgress]
+                self._figures.append(figures_of(progress, self._reports / str(len(self._runs)), self._split))
             error = query.exception()
             if (
                 error is not None
@@ -139,7 +173,7 @@ class Lane:
                 and not (self._fails is not None and AsAsked.__name__ in str(error))
             ):
                 self.failure = _short(error)
-        self._runs.append(Run(begun[0], time.time() * 1000, *begun[1:]))
+        self._runs.append(Run(begun[0], self._clocks.now(), *begun[1:]))
         self._running = self._begun = None
 
     @property
@@ -162,8 +196,8 @@ class Lane:
         batches = tuple(
             Batch(
                 each.number,
-                self._planned.get(each.number, each.logged_at - PLAN_TAKES_MS),
-                self._rows.get(each.number, nothing)[0] or each.logged_at,
+                self._planned.get(each.number, self._clocks.of(each.logged_at) - PLAN_TAKES_MS),
+                self._rows.get(each.number, nothing)[0] or self._clocks.of(each.logged_at),
                 each.watermark,
                 each.ends,
                 self._rows.get(each.number, nothing)[1],
@@ -173,7 +207,8 @@ class Lane:
         committed = {batch.number for batch in batches}
         slices = tuple(made for number, made in sorted(self._slices.items()) if number in committed)
         begins = checkpoints.begins(self._checkpoint, self._split)
-        return Told(batches, tuple(self._runs), begins, tuple(self._looks), slices, self.failure)
+        looks, figures = tuple(self._looks), tuple(self._figures)
+        return Told(batches, tuple(self._runs), begins, looks, slices, figures, self.failure)
 
     def _take(self, batch: DataFrame, number: int) -> None:
         if self._fails == (number, False):
@@ -183,16 +218,19 @@ class Lane:
             raise AsAsked(f"batch {number} is to fail when it has been written")
 
     def _write(self, batch: DataFrame, number: int) -> None:
-        if (plan := alignment_of(batch)) is not None:
+        if (plan := alignment_of(batch)) is not None and self._clocks.driver_is_right:
             self._planned[number] = (plan.planned_at - plan.seconds) * 1000
+        for _ in range(1, self._query.actions):
+            batch.count()
         rows = tuple(tuple(row) for row in batch.drop("at").collect())
         if self._query.slice_ms is not None and (made := slice_of(batch)) is not None:
             own = tuple(row[0] for row in made.rows(batch, "at").select("n").collect())
             self._slices[number] = BatchWindows(number, made.start, made.end, made.complete, own)
-        self._rows[number] = time.time() * 1000, rows  # a batch that is tried again replaces itself
+        self._rows[number] = self._clocks.now(), rows  # a batch that is tried again replaces itself
 
-    def _split(self, topic: str, partition: str) -> Split:
-        return Split(topic.removeprefix(f"{self._prefix}-"), int(partition))
+    def _split(self, source: int, topic: str, partition: str) -> Split:
+        cluster = self._query.sources[source].cluster
+        return Split(topic.removeprefix(f"{self._prefix}-") + (f"@{cluster}" if cluster else ""), int(partition))
 
     def _kept(self, call: Callable[[], object]) -> None:
         try:

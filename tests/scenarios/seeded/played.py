@@ -19,7 +19,7 @@ class Record:
     """A record in a log. Event time in ms. `sent_at`, `visible_at`: wall clock in ms of the
     producer, and of the moment a reader could have it at the earliest, None where it never can.
     `surely_at`: at the latest, where a commit took its time. `live`: its producer kept to the
-    clock.
+    clock. `timed`: it has an event time.
     """
 
     n: int
@@ -31,6 +31,7 @@ class Record:
     visible_at: float | None
     live: bool = False
     surely_at: float | None = None
+    timed: bool = True
 
     @property
     def shows_ms(self) -> float:
@@ -96,9 +97,23 @@ class BatchWindows:
 
 
 @dataclass(frozen=True, slots=True)
+class Figures:
+    """What lockgate said of one run. `late`: rows behind the watermark, by split; None where it
+    did not count them. `least`, `most`: of the rows that were lost, by a report; `most` is None
+    without one. `too_late`: `alignmentRowsTooLate`; `behind_ms`: the most of `alignmentBehindMs`.
+    """
+
+    late: Mapping[Split, int] | None = None
+    least: int = 0
+    most: int | None = None
+    too_late: int = 0
+    behind_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
-    """A query over all its runs. `begins`: where its splits began. `failure`: the error that ended
-    it, where nobody had stopped it.
+    """A query over all its runs. `begins`: where its splits began. `figures`: of its aligned runs.
+    `failure`: the error that ended it, where nobody had stopped it.
     """
 
     batches: Sequence[Batch]
@@ -106,6 +121,7 @@ class Lane:
     begins: Mapping[Split, int] = field(default_factory=dict)
     looks: Sequence[Look] = ()
     slices: Sequence[BatchWindows] = ()
+    figures: Sequence[Figures] = ()
     failure: str | None = None
 
     def aligned_at(self, number: int) -> bool:

@@ -3,6 +3,8 @@
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +12,8 @@ from threading import Event
 
 from pyspark.sql import SparkSession
 
+from lockgate_testbed.kafka import KafkaBroker
+from seeded.clocks import Clocks, driven_by
 from seeded.judging import Verdict, judge, unplayed
 from seeded.lanes import PATIENCE_S, Lane, in_both
 from seeded.played import Played, Split
@@ -18,8 +22,10 @@ from seeded.queries import session
 from seeded.scenario import (
     Act,
     Append,
+    Away,
     Batches,
     Create,
+    DriverClock,
     Drop,
     Finish,
     Pass,
@@ -41,16 +47,16 @@ CONF = {
     ),
     # the offset log is what a lane is judged by
     "spark.sql.streaming.minBatchesToRetain": "100000",
-    "spark.sql.streaming.numRecentProgressUpdates": "5",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",  # all of a run
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """Scenarios share a session, beside which each takes one of its own, and a broker."""
+    """Scenarios share a session, beside which each takes one of its own, and the brokers."""
 
     spark: SparkSession
-    bootstrap: str
+    brokers: Callable[[int], str]
 
     def play(self, scenario: Scenario) -> Played:
         """Raises Kafka's errors; those of Spark are part of the outcome."""
@@ -73,20 +79,39 @@ class Plant:
         return replace(found, took_s=round(time.monotonic() - began, 1), code=code)
 
 
+class Brokers:
+    """The address of each cluster by its number; a broker is started when it is first asked for.
+    `first`: one that runs already.
+    """
+
+    def __init__(self, stack: ExitStack, first: str | None = None) -> None:
+        self._stack, self._addresses = stack, [] if first is None else [first]
+
+    def __call__(self, cluster: int) -> str:
+        while len(self._addresses) <= cluster:
+            self._addresses.append(self._stack.enter_context(KafkaBroker()).bootstrap)
+        return self._addresses[cluster]
+
+
 class _Play:
     def __init__(self, plant: Plant, scenario: Scenario, folder: Path) -> None:
         query, prefix = scenario.query, f"s{scenario.seed}-{time.time_ns() % 10**12}"
         isolation = {source.options.get("kafka.isolation.level") for source in query.sources}
         self._scenario = scenario
+        self._clocks = Clocks(
+            sum(act.lasts_ms for act in scenario.acts if isinstance(act, Away)),
+            driver_is_right=not any(isinstance(act, DriverClock) for act in scenario.acts),
+        )
         self._producers = Producers(
-            plant.bootstrap,
+            plant.brokers,
             prefix,
+            self._clocks.now,
             scenario.origin_ms,
             committed="read_committed" in isolation,
             in_payload=query.in_payload,
             ordered=query.disorder_ms == 0,
         )
-        lane = partial(Lane, session(plant.spark, query, CONF), query, plant.bootstrap, prefix)
+        lane = partial(Lane, session(plant.spark, query, CONF), query, plant.brokers, prefix, clocks=self._clocks)
         self._aligned = lane(folder / "aligned", aligns=True)
         self._native = None if query.slice_ms is not None else lane(folder / "native", aligns=False)
         self._deleted: dict[Split, int] = {}
@@ -98,12 +123,13 @@ class _Play:
         return [lane for lane in (self._native, self._aligned) if lane is not None]
 
     def run(self) -> Played:
-        try:
-            for act in self._scenario.acts:
-                self._do(act)
-        finally:
-            in_both(self._lanes, Lane.stop)
-            self._producers.close()
+        with driven_by(self._clocks):
+            try:
+                for act in self._scenario.acts:
+                    self._do(act)
+            finally:
+                in_both(self._lanes, Lane.stop)
+                self._producers.close()
         native = None if self._native is None else self._native.told()
         return Played(tuple(self._producers.records), self._aligned.told(), native, self._deleted)
 
@@ -139,8 +165,12 @@ class _Play:
                 in_both(self._lanes, lambda lane: self._get_on(lane, count))
             case Pass(lasts_s):
                 self._never.wait(lasts_s)
-            case Stop():
-                in_both(self._lanes, Lane.stop)
+            case Stop(killed):
+                in_both(self._lanes, lambda lane: lane.stop(killed))
+            case Away(lasts_ms):
+                self._clocks.move_on(lasts_ms)
+            case DriverClock(off_ms):
+                self._clocks.driver_off_ms = off_ms
 
     def _get_on(self, lane: Lane, count: int) -> None:
         lane.wait(lambda: lane.has_batches(count) or self._has_read_all(lane), PATIENCE_S)

@@ -3,7 +3,7 @@ row of the result.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyspark.sql.functions as F
@@ -14,18 +14,33 @@ from lockgate_spark import Alignment, align_all
 from seeded.scenario import Operator, Query, Source
 
 ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-EVENT_TIME = "CAST(split(CAST(value AS STRING), ',')[2] AS BIGINT)"
+OFFSET_LOG = "spark.sql.streaming.offsetLog.formatVersion"
+_TEXT = "split(CAST(value AS STRING), ',')[2]"
+EVENT_TIMES = {  # as users write them
+    "cast": f"CAST({_TEXT} AS BIGINT)",
+    "try_cast": f"TRY_CAST({_TEXT} AS BIGINT)",
+    "timestamp": f"timestamp_millis(TRY_CAST({_TEXT} AS BIGINT))",
+}
+# of the query itself, which reads any payload
+_MS = f"TRY_CAST({_TEXT} AS BIGINT)"
+OWN_TIME = f"timestamp_millis(CASE WHEN {_MS} BETWEEN -1e15 AND 1e15 THEN {_MS} END)"
 
 
-def result(spark: SparkSession, query: Query, bootstrap: str, prefix: str, aligned: bool) -> tuple[DataFrame, str]:
-    """The streaming result, and its output mode."""
-    streams = [_stream(spark, source, bootstrap, prefix) for source in query.sources]
-    if aligned:
-        chosen: dict[str, Any] = dict(query.alignment)
-        if query.in_payload:
-            chosen["event_time"] = EVENT_TIME
-        streams = align_all(streams, Alignment(**chosen))
-    rows = [_fields(stream, query, prefix) for stream in streams]
+def result(
+    spark: SparkSession,
+    query: Query,
+    brokers: Callable[[int], str],
+    prefix: str,
+    alignment: Mapping[str, Any] | None,
+) -> tuple[DataFrame, str]:
+    """The streaming result, and its output mode. `brokers`: the address of each cluster.
+    `alignment`: the arguments of `Alignment`; None natively.
+    """
+    streams = [_stream(spark, source, brokers(source.cluster), prefix) for source in query.sources]
+    if alignment is not None:
+        expression = {"event_time": EVENT_TIMES[query.event_time]} if query.in_payload else {}
+        streams = align_all(streams, Alignment(**alignment, **expression))
+    rows = [_fields(stream, query, source, prefix) for stream, source in zip(streams, query.sources, strict=True)]
     mode = "update" if query.operator is Operator.COUNT else "append"
     return _operate(rows, query), mode
 
@@ -34,7 +49,7 @@ def session(spark: SparkSession, query: Query, conf: Mapping[str, str]) -> Spark
     """One for the query alone, with this conf; `transformWithState` asks for a store of its own."""
     own = spark.newSession()
     store = {"spark.sql.streaming.stateStore.providerClass": ROCKS_DB} if query.operator is Operator.PROCESSOR else {}
-    for key, value in {**conf, **store}.items():
+    for key, value in {**conf, **store, OFFSET_LOG: str(query.log_format)}.items():
         own.conf.set(key, value)
     return own
 
@@ -64,7 +79,8 @@ def _stream(spark: SparkSession, source: Source, bootstrap: str, prefix: str) ->
     if source.pattern is not None:
         reader = reader.option("subscribePattern", f"{prefix}-{source.pattern}")
     else:
-        reader = reader.option("subscribe", ",".join(f"{prefix}-{topic}" for topic in source.topics))
+        names = [topic.partition("@")[0] for topic in source.topics]
+        reader = reader.option("subscribe", ",".join(f"{prefix}-{name}" for name in names))
     options: Mapping[str, Any] = {"startingOffsets": "earliest", **source.options}
     for name, value in options.items():
         if isinstance(value, Mapping):  # by topic
@@ -74,16 +90,19 @@ def _stream(spark: SparkSession, source: Source, bootstrap: str, prefix: str) ->
     return reader.load()
 
 
-def _fields(stream: DataFrame, query: Query, prefix: str) -> DataFrame:
-    at = f"timestamp_millis({EVENT_TIME})" if query.in_payload else "timestamp"
+def _fields(stream: DataFrame, query: Query, source: Source, prefix: str) -> DataFrame:
+    at = OWN_TIME if query.in_payload else "timestamp"
     value = "split(CAST(value AS STRING), ',')"
+    cluster = f"@{source.cluster}" if source.cluster else ""
     found = stream.selectExpr(
-        f"substring(topic, {len(prefix) + 2}) AS topic",
+        f"concat(substring(topic, {len(prefix) + 2}), '{cluster}') AS topic",
         "partition",
         f"CAST({value}[0] AS INT) AS n",
         f"CAST({value}[1] AS INT) AS k",
         f"{at} AS at",
     )
+    if query.in_payload and query.operator is not Operator.COUNT:  # which leaves out rows without a time itself
+        found = found.where("at IS NOT NULL")
     return found if query.slice_ms is not None else found.withWatermark("at", f"{query.delay_ms} milliseconds")
 
 

@@ -16,10 +16,11 @@ SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 DEFAULT_MAX_DRIFT_MS = 5 * MINUTE_MS
+FIRST_ADVERSE_SEED = 1_000
 
 
 class Kind(str, Enum):
-    """The classes of scenarios, in the order of `seed % len(Kind)`."""
+    """The classes of scenarios: first the plain ones, then the adverse ones."""
 
     REPLAY = "replay"
     ON_TIME = "live, on time, one silent"
@@ -29,11 +30,31 @@ class Kind(str, Enum):
     PATTERNS = "topics that come and go"
     RESTARTS = "restarts"
     JOINED = "several sources"
+    PAYLOADS = "payloads without a time"
+    SECONDS = "seconds for milliseconds"
+    DRIVER = "the driver's clock is off"
+    AHEAD = "a producer's clock leaps"
+    CLUSTERS = "two clusters, one topic name"
+    FIGURES = "losses that are counted"
+    SLOW = "a slow producer far behind"
+    GROWING = "a lag that grows"
+    OPEN = "availableNow, a transaction open"
+    SLICED = "slices over restarts"
+
+
+PLAIN, ADVERSE = tuple(Kind)[:8], tuple(Kind)[8:]
+
+
+def kind_of(seed: int) -> Kind:
+    """The class of a seed: plain below `FIRST_ADVERSE_SEED`, adverse from there on, in turn."""
+    kinds = PLAIN if seed < FIRST_ADVERSE_SEED else ADVERSE
+    return kinds[seed % len(kinds)]
 
 
 def in_turn(seed: int, ways: Sequence[T]) -> T:
     """One of them, each as often as any other over the seeds of a class."""
-    return ways[seed // len(Kind) % len(ways)]
+    kinds, first = (PLAIN, 0) if seed < FIRST_ADVERSE_SEED else (ADVERSE, FIRST_ADVERSE_SEED)
+    return ways[(seed - first) // len(kinds) % len(ways)]
 
 
 class Operator(str, Enum):
@@ -52,12 +73,13 @@ class Operator(str, Enum):
 class Stamp:
     """A record to be sent. `when`: ms, in a replay the event time after its origin, live how far
     behind the clock when it is sent. Two stamps with one `n` are one record that its producer
-    repeats.
+    repeats. `text`: stands in the payload in place of the event time, and is none.
     """
 
     n: int
     when: int
     key: int = 0
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,21 +211,65 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Both lanes are stopped from outside."""
+    """Both lanes are stopped from outside. `killed`: what lockgate keeps beside the checkpoint is
+    as it was before, as after `kill -9`.
+    """
+
+    killed: bool = False
 
 
-Act = Create | Widen | Drop | Append | Trim | Start | Finish | ProcessAll | Warm | Batches | Pass | Settle | Stop
+@dataclass(frozen=True, slots=True)
+class Away:
+    """All clocks move on at once, those of the drivers and of the producers."""
+
+    lasts_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DriverClock:
+    """From now on the driver's wall clock is off by so much; its monotonic clock is right."""
+
+    off_ms: int
+
+
+Act = (
+    Create
+    | Widen
+    | Drop
+    | Append
+    | Trim
+    | Start
+    | Finish
+    | ProcessAll
+    | Warm
+    | Batches
+    | Pass
+    | Settle
+    | Stop
+    | Away
+    | DriverClock
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A Kafka source. `topics`: by name, or `pattern` behind the prefix of the run. `options`:
-    Spark's, beside the subscription.
+    Spark's, beside the subscription. A topic `a@1` is called `a` on the second cluster.
     """
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> int:
+        """The number of its cluster."""
+        return cluster_of(self.topics[0]) if self.topics else 0
+
+
+def cluster_of(topic: str) -> int:
+    """The number of the cluster that has a topic."""
+    return int(topic.partition("@")[2] or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +278,9 @@ class Query:
     partners of a join may be.
 
     `alignment`: arguments of `Alignment` by name, durations in ms. `in_payload`: event time is in
-    the value, not Kafka's timestamp.
+    the value, not Kafka's timestamp. `event_time`: by which of `queries.EVENT_TIMES` alignment
+    reads it there. `log_format`: of Spark's offset log. `actions`: of foreachBatch, each of which
+    computes the batch.
     """
 
     operator: Operator
@@ -221,6 +289,14 @@ class Query:
     sources: tuple[Source, ...]
     alignment: Mapping[str, Any] = field(default_factory=dict)
     in_payload: bool = False
+    event_time: str = "cast"
+    log_format: int = 1
+    actions: int = 1
+
+    @property
+    def observes(self) -> bool:
+        """Whether lockgate only watches."""
+        return self.alignment.get("mode") == "observe"
 
     @property
     def max_drift_ms(self) -> int:

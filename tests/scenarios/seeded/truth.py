@@ -23,8 +23,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """The records that a lane has read, in order. `by`: the batch of each record, by its place in
-    the log.
+    """The records with an event time that a lane has read, in order. `by`: the batch of each
+    record, by its place in the log.
     """
 
     records: tuple[Record, ...]
@@ -47,8 +47,9 @@ def readings(lane: Lane, records: Iterable[Record]) -> Readings:
         for split, end in batch.ends.items():
             for offset in range(position.get(split, 0), end):
                 if (found := at.get((split, offset))) is not None:
-                    read.append(found)
                     by[split, offset] = batch
+                    if found.timed:
+                        read.append(found)
             position[split] = max(end, position.get(split, 0))
     return Readings(tuple(read), by)
 
