@@ -5,7 +5,7 @@ or all changes are logged. Such work is a generator, which yields after each par
 result. `at_once` runs it to its end; the coordinator serves other requests at each yield.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -14,7 +14,7 @@ Steps = Generator[None, None, T]
 """Work that yields between its steps, and returns its result."""
 
 AT_ONCE = 500
-"""How many readers are one step: some milliseconds."""
+"""How many readers, or splits, are one step: some milliseconds."""
 
 
 def at_once(steps: Steps[T]) -> T:
@@ -25,6 +25,14 @@ def at_once(steps: Steps[T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+def for_each(items: Iterable[T], act: Callable[[T], object]) -> Steps[None]:
+    """Acts on the items in their order, with a pause after each `AT_ONCE` of them."""
+    for number, item in enumerate(items, 1):
+        act(item)
+        if not number % AT_ONCE:
+            yield
 
 
 def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:

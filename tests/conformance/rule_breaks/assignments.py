@@ -6,6 +6,7 @@ MODEL = ("test_enumerator_model.py",)
 CLAIMS = ("test_claims.py",)
 EXCHANGES = ("test_exchanges.py",)
 ARRIVALS = ("test_arrivals.py",)
+LARGE = ("test_large_exchanges.py",)
 
 ASSIGNMENTS: tuple[Break, ...] = (
     Break(
@@ -88,29 +89,29 @@ ASSIGNMENTS: tuple[Break, ...] = (
     Break(
         "a lost reader holds its group while a split that it had waits for a reader",
         "enumerator/replaced.py",
-        "all(last not in (subtask, None) for last in waiting)",
-        "True",
+        "waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}",
+        "waiting = set[int | None]()",
         ("test_replaced.py",),
     ),
     Break(
         "a lost reader holds its group while its splits are its own",
         "enumerator/replaced.py",
-        "enumerator.listed and not holds and",
-        "enumerator.listed and",
+        "    waiting.update(subtask for subtask, _ in enumerator.readers)\n",
+        "",
         ("test_replaced.py",),
     ),
     Break(
         "a lost reader that has come back stays in its group",
         "enumerator/replaced.py",
-        "if reader is not None and reader.lost:",
-        "if reader is not None:",
+        "if reader is not None and reader.lost]",
+        "if reader is not None]",
         ("test_replaced.py",),
     ),
     Break(
         "a split on its way holds the group where it stood",
         "enumerator/work.py",
-        "        self.arrive(reader, arriving)\n",
-        "",
+        "self._opened_arriving(reader)[id] = taken.watermark",
+        "pass",
         ARRIVALS,
     ),
     Break(
@@ -137,22 +138,22 @@ ASSIGNMENTS: tuple[Break, ...] = (
     Break(
         "a process that begins anew counts with what its older epoch holds",
         "enumerator/exchange.py",
-        "    if known is None:\n        take_over(work, id)\n",
+        "    if known is None:\n        yield from take_over(work, id)\n",
         "",
         ARRIVALS,
     ),
     Break(
         "a split that was never opened takes its watermark along",
         "enumerator/work.py",
-        "if id in self.readers[epoch].arriving:",
-        "if id == '':",
+        "return self._reported(subtask, id) if at is None else at",
+        "return self._reported(subtask, id)",
         ARRIVALS,
     ),
     Break(
         "a split of a reader that leaves holds the group",
         "enumerator/work.py",
-        "last=reader[0], watermark=stood), id)",
-        "last=reader[0]), id)",
+        "last=subtask, watermark=stood), id)",
+        "last=subtask), id)",
         ARRIVALS,
     ),
     Break(
@@ -161,5 +162,33 @@ ASSIGNMENTS: tuple[Break, ...] = (
         "if reader.arriving is None or (reported is not None and reported.finished):",
         "if reader.arriving is None:",
         ARRIVALS,
+    ),
+    Break(
+        "no split is looked for among all readers",
+        "enumerator/claims.py",
+        "    holder = work.holder(id)\n    if holder",
+        "    holder = next((other for other in work.readers if id in work.held(other)), None)\n    if holder",
+        LARGE,
+    ),
+    Break(
+        "what is on its way to a reader is copied once in an exchange",
+        "enumerator/work.py",
+        "            del self._opened_arriving(reader)[id]\n",
+        "            self.keep_arriving(reader, self.arriving(reader).keys() - {id})\n",
+        LARGE,
+    ),
+    Break(
+        "the missing splits are not looked through for each reader",
+        "enumerator/assigning.py",
+        "len(missing.intersection(held))",
+        "len(held.keys() & missing)",
+        LARGE,
+    ),
+    Break(
+        "an exchange of thousands of splits has pauses",
+        "enumerator/exchange.py",
+        "    yield from for_each(event.given_back, lambda each: give_back(work, reader, each))\n",
+        "    for each in event.given_back:\n        give_back(work, reader, each)\n",
+        LARGE,
     ),
 )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from lockgate.enumerator.model import Enumerator, OwnedSplit, SplitOwner
 from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.steps import at_once
 from lockgate_coordinator.api.split_stream import Levels
 
 ME, OTHER = (0, 1), (1, 1)
@@ -19,7 +20,7 @@ def owner(*splits: OwnedSplit, revoked: frozenset[str] = frozenset()) -> SplitOw
 
 
 def said(levels: Levels, enumerator: Enumerator) -> list[str]:
-    return [event for event, _ in levels.changed(enumerator)]
+    return [event for event, _ in at_once(levels.changed(enumerator))]
 
 
 def test_a_reader_hears_of_its_own_splits_and_not_of_those_that_others_get_or_give_back() -> None:
@@ -44,7 +45,9 @@ def test_a_reader_hears_of_another_number_of_splits_to_give_back_and_of_its_lost
     ]
     for revision, own in enumerate(changes):
         readers = {} if own is None else {ME: own}
-        found = dict(levels.changed(Enumerator(created_at=0, revision=revision, assigning_at=0, readers=readers)))
+        found = dict(
+            at_once(levels.changed(Enumerator(created_at=0, revision=revision, assigning_at=0, readers=readers)))
+        )
         news = found["add-splits"]
         assert isinstance(news, dict)
         assert news["revision"] == revision

@@ -4,6 +4,7 @@ from core.enumerator.fleet import CONFIG, Fleet
 from core.enumerator.test_exchanges import settled
 from lockgate.enumerator.exchange import careful
 from lockgate.enumerator.model import Enumerator
+from lockgate.steps import at_once
 from lockgate_coordinator.telemetry.split_changes import split_changes
 
 
@@ -55,7 +56,7 @@ def test_a_handover_is_two_changes_and_a_lost_reader_another() -> None:
 
 def test_a_lost_history_is_a_warning_once() -> None:
     fleet = settled()
-    lost = careful(fleet.enumerator, CONFIG, fleet.now)
+    lost = at_once(careful(fleet.enumerator, CONFIG, fleet.now))
 
     assert [kind for kind, _, _ in said(fleet.enumerator, lost)][:1] == ["splits_history_lost"]
     assert said(lost, lost) == []

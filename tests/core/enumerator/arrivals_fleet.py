@@ -11,11 +11,12 @@ from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.arrivals import LastReports, arriving
 from lockgate.enumerator.exchange import create, exchange, leave
 from lockgate.enumerator.model import Enumerator
-from lockgate.enumerator.replaced import is_replaced, lost_readers, without_replaced
+from lockgate.enumerator.replaced import lost_readers, replaced, without_replaced
 from lockgate.group import commands
 from lockgate.group.alignment import decide, evaluate
 from lockgate.group.group import Group
 from lockgate.group.group import create as create_group
+from lockgate.steps import at_once
 from lockgate.watermark import MIN
 from lockgate.wire.events import (
     GroupConfig,
@@ -92,7 +93,7 @@ class MembersOfOneGroup:
         self._follow(before, done.enumerator, reader)
         wish = wishes(done.enumerator, reader, message, self.now)
         if not wish.add_splits:
-            gone = [key for key in lost_readers(self.group, "s") if is_replaced(self.enumerator, key[1])]
+            gone = replaced(self.enumerator, lost_readers(self.group, "s"))
             self.group = without_replaced(self.group, gone)
         if answered:
             member.asked, member.settled = wish.discover, member.settled or not wish.assigning_in_ms
@@ -112,7 +113,7 @@ class MembersOfOneGroup:
         member.held.clear()
         self.members.remove(member)
         reader, before = (member.subtask, member.epoch), self.enumerator
-        self._follow(before, leave(before, reader, self.now, LastReports(self.group, "s")), reader)
+        self._follow(before, at_once(leave(before, reader, self.now, LastReports(self.group, "s"))), reader)
         self.left[member.subtask] = member.epoch
         self.group = commands.leave(self.group, "s", member.subtask, member.epoch, self.now)
 

@@ -11,6 +11,7 @@ from lockgate.enumerator.exchange import careful, create, exchange, leave
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
 
@@ -144,11 +145,11 @@ class Fleet:
 
     def leave(self, process: Process) -> None:
         self.processes.remove(process)
-        self.enumerator = leave(self.enumerator, (process.subtask, process.epoch), self.now)
+        self.enumerator = at_once(leave(self.enumerator, (process.subtask, process.epoch), self.now))
 
     def lose_last_commits(self) -> None:
         """The store goes back in time, and the coordinator notices."""
-        self.enumerator = careful(self.past[0], CONFIG, self.now)
+        self.enumerator = at_once(careful(self.past[0], CONFIG, self.now))
 
     def lose_everything(self) -> None:
         """The store is empty. All survivors that can come do so within two intervals."""

@@ -6,6 +6,7 @@ from lockgate.enumerator.discovery import is_asked, with_static_list
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.steps import at_once
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 
 NOW = 1_000_000
@@ -74,7 +75,7 @@ def test_a_list_that_is_asked_for_once_is_asked_for_until_it_has_come() -> None:
 
 def test_an_operators_list_replaces_discovery() -> None:
     fleet = settled(partitions=1)
-    fleet.enumerator = with_static_list(fleet.enumerator, DiscoveredSplits(splits=(split(7, 70),)), fleet.now)
+    fleet.enumerator = at_once(with_static_list(fleet.enumerator, DiscoveredSplits(splits=(split(7, 70),)), fleet.now))
     listed(fleet, split(8))
 
     assert set(fleet.enumerator.ids()) == {"orders-0", "orders-7"}

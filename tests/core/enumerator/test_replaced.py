@@ -7,7 +7,7 @@ import pytest
 from core.enumerator.fleet import CONFIG
 from core.enumerator.test_discovery import listed
 from core.enumerator.test_exchanges import held_by, settled
-from lockgate.enumerator.replaced import is_replaced, lost_readers, without_replaced
+from lockgate.enumerator.replaced import lost_readers, replaced, without_replaced
 from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
 from lockgate.group.leases import after_leases
@@ -42,12 +42,12 @@ def test_the_lost_readers_of_the_source_alone_are_asked_for_and_only_under_hold(
 
 def test_a_reader_is_replaced_once_others_have_all_that_it_had() -> None:
     fleet = settled(partitions=4, readers=2)
-    assert not is_replaced(fleet.enumerator, 1), "its splits are its own"
+    assert not replaced(fleet.enumerator, [("s", 1)]), "its splits are its own"
     fleet.processes = fleet.processes[:1]
     for _ in range(2 * CONFIG.lease_ms // 100):
         fleet.exchange(fleet.processes[0])
         fleet.now += 100
-    assert is_replaced(fleet.enumerator, 1)
+    assert replaced(fleet.enumerator, [("s", 1)])
 
 
 def test_a_split_that_waits_for_a_reader_keeps_its_last_one_in_the_group() -> None:
@@ -58,8 +58,8 @@ def test_a_split_that_waits_for_a_reader_keeps_its_last_one_in_the_group() -> No
         fleet.exchange(fleet.processes[0])
         fleet.now += 100
     assert len(fleet.enumerator.free) == 4
-    assert not is_replaced(fleet.enumerator, 1)
-    assert not is_replaced(replace(fleet.enumerator, free={}, listed=False), 1), "after a loss nobody knows"
+    assert not replaced(fleet.enumerator, [("s", 1)])
+    assert not replaced(replace(fleet.enumerator, free={}, listed=False), [("s", 1)]), "after a loss nobody knows"
 
 
 def test_a_split_that_no_list_names_any_more_keeps_nobody_in_the_group() -> None:
@@ -68,7 +68,7 @@ def test_a_split_that_no_list_names_any_more_keeps_nobody_in_the_group() -> None
     listed(fleet, *(each for each in fleet.splits() if each.partition not in gone))
     fleet.leave(fleet.processes[1])
     assert fleet.enumerator.free.keys() == fleet.enumerator.missing
-    assert is_replaced(fleet.enumerator, 1)
+    assert replaced(fleet.enumerator, [("s", 1)])
 
 
 def test_a_replaced_reader_leaves_unless_it_has_come_back(group: Group) -> None:

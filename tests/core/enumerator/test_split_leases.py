@@ -8,6 +8,7 @@ from lockgate.enumerator.leases import after_leaps, after_time, end_leases, is_o
 from lockgate.enumerator.work import Work
 from lockgate.group.hearing import Hearing
 from lockgate.group.leaps import Leap
+from lockgate.steps import at_once
 
 
 def test_the_lease_is_the_one_that_the_reader_was_told_last() -> None:
@@ -31,8 +32,8 @@ def test_time_in_which_the_process_was_deaf_counts_against_no_lease() -> None:
 def test_the_silence_of_all_is_added_to_each_lease_once() -> None:
     fleet = settled()
     heard_at = fleet.enumerator.heard_at or 0
-    after = after_time(fleet.enumerator, CONFIG, heard_at + 5_000)
-    again = after_time(replace(after, heard_at=heard_at), CONFIG, heard_at + 5_000)
+    after = at_once(after_time(fleet.enumerator, CONFIG, heard_at + 5_000))
+    again = at_once(after_time(replace(after, heard_at=heard_at), CONFIG, heard_at + 5_000))
 
     assert {reader.heard_at for reader in after.readers.values()} <= set(range(heard_at + 4_000, heard_at + 5_001))
     assert again.readers == after.readers
@@ -42,13 +43,13 @@ def test_a_silence_within_the_tolerance_is_none() -> None:
     fleet = settled()
     heard_at = fleet.enumerator.heard_at or 0
 
-    assert after_time(fleet.enumerator, CONFIG, heard_at + CONFIG.lease_ms // 3) is fleet.enumerator
+    assert at_once(after_time(fleet.enumerator, CONFIG, heard_at + CONFIG.lease_ms // 3)) is fleet.enumerator
 
 
 def test_a_clock_that_is_put_back_leaves_one_lease_at_most() -> None:
     fleet = settled()
     earlier = fleet.now - 100_000
-    after = after_time(fleet.enumerator, CONFIG, earlier)
+    after = at_once(after_time(fleet.enumerator, CONFIG, earlier))
 
     assert {reader.heard_at for reader in after.readers.values()} == {earlier}
 
@@ -58,5 +59,9 @@ def test_a_leap_of_the_stores_clock_ends_no_lease() -> None:
     later = fleet.now + 10_000
     leapt = after_leaps(fleet.enumerator, [Leap(number=1, by_ms=10_000, noticed_ms=later)])
 
-    assert end_leases(Work(leapt, later)) == []
-    assert len(end_leases(Work(fleet.enumerator, later))) == 2
+    work = Work(leapt, later)
+    at_once(end_leases(work))
+    assert len(work.readers) == 2
+    work = Work(fleet.enumerator, later)
+    at_once(end_leases(work))
+    assert not work.readers

@@ -12,10 +12,11 @@ Used by the coordinator.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lockgate.enumerator.discovery import is_asked
-from lockgate.enumerator.model import Enumerator, ReaderId
+from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
 from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, SplitExchange
 
 
@@ -39,9 +40,9 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
     own = enumerator.readers.get(reader)
     if own is None:  # its lease has ended in the very exchange: it is heard too late
         return Wishes(assigning_in_ms=assigning_in_ms)
-    add = assigned_to(enumerator, reader)
+    add = {} if assigning_in_ms else {id: each for id, each in own.held.items() if named.get(id) != each.number}
     return Wishes(
-        add_splits=() if assigning_in_ms else tuple(e for e in add if named.get(e.split.split_id) != e.assignment),
+        add_splits=_numbered(add),
         give_back=tuple(sorted(own.revoked)),
         no_more_splits=has_no_more(enumerator, reader),
         discover=is_asked(enumerator, reader, now_ms),
@@ -53,8 +54,7 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
 
 def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit, ...]:
     """All splits of a reader, each from its last snapshot on."""
-    held = enumerator.readers[reader].held if reader in enumerator.readers else {}
-    return tuple(NumberedSplit(split=each.split, assignment=each.number) for each in held.values())
+    return _numbered(enumerator.readers[reader].held if reader in enumerator.readers else {})
 
 
 def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:
@@ -80,3 +80,7 @@ def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[Num
         for each in enumerator.to_readers
         if each.number > after and each.subtask in (None, reader[0])
     )
+
+
+def _numbered(held: Mapping[str, OwnedSplit]) -> tuple[NumberedSplit, ...]:
+    return tuple(NumberedSplit(split=each.split, assignment=each.number) for each in held.values())

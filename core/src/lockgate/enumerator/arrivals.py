@@ -26,11 +26,14 @@ Flink has no such state: when splits move there, the job restarts, and until a s
 its last watermark stands in the `WatermarkAggregator`. Used by `exchange`, and by the coordinator.
 """
 
+from itertools import chain
+
 from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.enumerator.work import Work
 from lockgate.group.commands import RESTING
 from lockgate.group.group import Group
 from lockgate.group.reader import Arriving, Reader
+from lockgate.steps import Steps, for_each
 from lockgate.watermark import MIN
 from lockgate.wire.split_events import SplitExchange
 
@@ -67,33 +70,44 @@ class LastReports:
         return None if self._group is None else self._group.readers.get((self._source, subtask))
 
 
-def take_over(work: Work, reader: ReaderId) -> None:
-    """A new epoch of a reader counts with what its older epochs hold."""
-    stood = {id: work.stood_at(reader[0], id) for older in _older(work, reader) for id in work.held(older)}
-    work.arrive(reader, {id: at for id, at in stood.items() if at is not None})
+def take_over(work: Work, reader: ReaderId) -> Steps[None]:
+    """A new epoch of a reader counts with what its older epochs hold, and what is on its way there.
+    An older one that holds nothing is gone: it has nothing to give back.
+    """
+    older = [each for each in work.epochs(reader[0]) if each != reader]
+    if not older:
+        return
+    work.arrive(reader, work.arriving(older[-1]))
+    work.keep_arriving(older[-1], ())
+
+    def note(id: str) -> None:
+        stood = work.stood_at(reader[0], id)
+        if stood is not None:
+            work.arrive(reader, {id: stood})
+
+    yield from for_each(chain.from_iterable(map(work.held, older)), note)
+    yield from work.release([each for each in older if not work.held(each)])
 
 
-def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> None:
+def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
     """Forgets what is on its way to this reader no longer: it has come, or will not come."""
-    arriving = work.readers[reader].arriving
+    arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
     named = {each.split.split_id: each.assignment for each in event.held}
     reports_now = event.report is not None
-    own, older, missing = work.held(reader), _older(work, reader), work.now.missing
+    own, missing = work.held(reader), work.now.missing
 
     def comes(id: str) -> bool:
         if id in missing:
             return False
         if id not in own:
-            return any(id in work.held(other) for other in older)
+            holder = work.holder(id)
+            return holder is not None and holder[0] == reader[0]
         return named.get(id) != own[id].number or not reports.shows(reader, id, reports_now=reports_now)
 
-    work.keep_arriving(reader, frozenset(id for id in arriving if comes(id)))
-
-
-def _older(work: Work, reader: ReaderId) -> list[ReaderId]:
-    return [id for id in work.epochs(reader[0]) if id[1] < reader[1]]
+    yield from for_each(arriving, lambda id: coming.append(id) if comes(id) else None)
+    work.keep_arriving(reader, coming)
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:

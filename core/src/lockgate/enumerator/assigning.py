@@ -23,9 +23,10 @@ from heapq import heapify, heappop, heapreplace
 from lockgate.enumerator.model import ReaderId
 from lockgate.enumerator.shares import shares
 from lockgate.enumerator.work import Work
+from lockgate.steps import Steps, for_each
 
 
-def assign(work: Work) -> None:
+def assign(work: Work) -> Steps[None]:
     """Gives free splits to readers, and says which splits are to be given back. O(readers + splits
     that move).
     """
@@ -44,57 +45,59 @@ def assign(work: Work) -> None:
     total = sum(own.values()) + sum(kept_for.values()) + len(free)
     capacities = {subtask: work.readers[subtask, epoch].capacity for subtask, epoch in living.items()}
     share = shares(total, capacities, {subtask: own[subtask] + kept_for[subtask] for subtask in own})
-    for subtask, epoch in living.items():
-        _revoke(work, (subtask, epoch), own[subtask] - share[subtask])
+    yield from for_each(living.items(), lambda reader: _revoke(work, reader, own[reader[0]] - share[reader[0]]))
     if free and any(capacities.values()):
         room = {subtask: share[subtask] - own[subtask] - kept_for[subtask] for subtask in living}
-        _deal(work, free, living, room, capacities)
+        yield from _deal(work, free, living, room, capacities)
 
 
 def _counted(work: Work, reader: ReaderId) -> int:
     """How many splits the reader holds that are not missing."""
     held, missing = work.held(reader), work.now.missing
-    return len(held) - len(held.keys() & missing) if missing else len(held)
+    return len(held) - len(missing.intersection(held)) if missing else len(held)
 
 
 def _revoke(work: Work, reader: ReaderId, surplus: int) -> None:
     if surplus <= 0:
-        if work.readers[reader].revoked:
-            work.revoke(reader, frozenset())
+        work.revoke(reader, frozenset())
         return
-    revoked, held, missing = work.readers[reader].revoked, work.held(reader), work.now.missing
+    revoked, held, missing = work.revoked(reader), work.held(reader), work.now.missing
     if work.readers[reader].capacity == 0:
-        work.revoke(reader, frozenset(held))
+        work.revoke(reader, held.keys())
         return
     if len(revoked) == surplus and not missing:
         return
     candidates = [(id in revoked, each.number, id) for id, each in held.items() if id not in missing]
-    work.revoke(reader, frozenset(id for _, _, id in sorted(candidates, reverse=True)[:surplus]))
+    work.revoke(reader, {id for _, _, id in sorted(candidates, reverse=True)[:surplus]})
 
 
 def _deal(
     work: Work, free: list[str], living: dict[int, int], room: dict[int, int], capacities: dict[int, int]
-) -> None:
-    dealt: dict[int, list[str]] = {subtask: [] for subtask in living}
-    others = list[str]()
-    for id in free:
+) -> Steps[None]:
+    dealt, others = list[tuple[ReaderId, str]](), list[str]()
+
+    def to_last(id: str) -> None:
         last = work.free[id].last
         if last is not None and room.get(last, 0) > 0:
             room[last] -= 1
-            dealt[last].append(id)
+            dealt.append(((last, living[last]), id))
         else:
             others.append(id)
+
+    yield from for_each(free, to_last)
     others.sort(key=lambda id: work.free[id].split.partition)
     others.sort(key=lambda id: work.free[id].split.topic)  # and of one topic by partition, still
     emptiest = [(-left / capacities[subtask], subtask) for subtask, left in room.items() if left > 0]
     heapify(emptiest)
-    for id in others:
+
+    def to_emptiest(id: str) -> None:
         subtask = emptiest[0][1]
-        dealt[subtask].append(id)
+        dealt.append(((subtask, living[subtask]), id))
         left = room[subtask] = room[subtask] - 1
         if left:
             heapreplace(emptiest, (-left / capacities[subtask], subtask))
         else:
             heappop(emptiest)
-    for subtask, ids in dealt.items():
-        work.assign((subtask, living[subtask]), ids)
+
+    yield from for_each(others, to_emptiest)
+    yield from work.assign(dealt)

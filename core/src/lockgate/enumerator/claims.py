@@ -44,7 +44,7 @@ def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> bool:
         work.take_free(id)
         _renew(work, reader, free.split, claimed, work.now_ms)
         return True
-    holder = next((other for other in work.readers if id in work.held(other)), None)
+    holder = work.holder(id)
     if holder is not None:
         held = work.held(holder)[id]
         if number < held.number or (number == held.number and holder[0] != reader[0]):
@@ -70,8 +70,8 @@ def is_of_lost_history(work: Work, reader: ReaderId, claimed: NumberedSplit) -> 
         return claimed.assignment > work.free[id].number
     if id in work.finished:
         return False
-    number = next((work.held(other)[id].number for other in work.readers if id in work.held(other)), 0)
-    return claimed.assignment > number
+    holder = work.holder(id)
+    return claimed.assignment > (0 if holder is None else work.held(holder)[id].number)
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:

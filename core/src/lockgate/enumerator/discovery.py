@@ -25,21 +25,21 @@ from lockgate.enumerator.assigning import assign
 from lockgate.enumerator.model import Enumerator, FreeSplit, ReaderId
 from lockgate.enumerator.work import Work
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.steps import Steps, for_each
 from lockgate.wire.split_events import DiscoveredSplits
 
 BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
-def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> None:
+def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None]:
     """Takes the whole list of the source's splits, from the reader `by`; None: from an operator."""
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
         known.update(work.held(reader))
     now = work.now
-    for id, split in named.items():
-        if id not in known:
-            work.put_free(FreeSplit(split=_started(split, now)), id)
+    new = [(FreeSplit(split=_started(split, now)), id) for id, split in named.items() if id not in known]
+    yield from for_each(new, lambda each: work.put_free(*each))
     work.set(
         missing=frozenset(known - set(work.finished) - set(named)),
         bounded=found.bounded,
@@ -51,12 +51,12 @@ def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> None:
     )
 
 
-def with_static_list(enumerator: Enumerator, found: DiscoveredSplits, now_ms: int) -> Enumerator:
+def with_static_list(enumerator: Enumerator, found: DiscoveredSplits, now_ms: int) -> Steps[Enumerator]:
     """The enumerator with an operator's list, which ends discovery."""
     work = Work(enumerator, now_ms)
-    take_list(work, found, None)
-    assign(work)
-    return work.result()
+    yield from take_list(work, found, None)
+    yield from assign(work)
+    return (yield from work.result())
 
 
 def is_asked(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> bool:
@@ -77,12 +77,15 @@ def is_asked(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> bool:
     return bool(interval) and now_ms - enumerator.discovered_at >= (interval or 0)
 
 
-def lose_beginnings(work: Work) -> None:
+def lose_beginnings(work: Work) -> Steps[None]:
     """After a loss: splits that were never assigned begin at what was committed."""
-    for id, free in list(work.free.items()):
+
+    def lose(one: tuple[str, FreeSplit]) -> None:
+        id, free = one
         if not free.number and free.split.starting_offset in BEGINNING_OR_END:
-            work.take_free(id)
-            work.put_free(replace(free, split=_at(free.split, COMMITTED_OFFSET)))
+            work.put_free(replace(free, split=_at(free.split, COMMITTED_OFFSET)), id)
+
+    yield from for_each(list(work.free.items()), lose)
 
 
 def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit:

@@ -48,8 +48,9 @@ from lockgate.enumerator.work import Work
 from lockgate.errors import InvalidMessage, StaleEpoch
 from lockgate.group.group import tick
 from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.steps import Steps, at_once, for_each
 from lockgate.wire.events import GroupConfig
-from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, SplitExchange, StoppedSplit
+from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, NumberedSplit, SplitExchange, StoppedSplit
 
 NO_REPORTS = LastReports(None, "")
 
@@ -81,51 +82,66 @@ def exchange(
     hearing: Hearing = ALWAYS,
     reports: LastReports = NO_REPORTS,
 ) -> Exchanged:
+    """As `exchange_in_steps`, without a pause."""
+    return at_once(exchange_in_steps(enumerator, reader, source, event, config, now_ms, hearing, reports))
+
+
+def exchange_in_steps(
+    enumerator: Enumerator,
+    reader: ReaderId,
+    source: str,
+    event: SplitExchange,
+    config: GroupConfig,
+    now_ms: int,
+    hearing: Hearing = ALWAYS,
+    reports: LastReports = NO_REPORTS,
+) -> Steps[Exchanged]:
     """Takes one exchange of a registered reader of `source`. `reports`: of the source's readers, as
     the group has them. Raises `StaleEpoch`, and `InvalidMessage` for a number from the future.
+    O(readers + splits).
     """
     newest = enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
         raise StaleEpoch(source, *reader, newest)
     _check_numbers(event, max(now_ms, enumerator.last_number, enumerator.revision) + AHEAD_MS)
-    work = Work(after_time(enumerator, config, now_ms), now_ms, reports.watermark)
-    _hear(work, reader, event, config)
-    _notice_loss(work, reader, event, config)
-    for each in event.finished:
-        finish(work, reader, each)
-    for each in event.given_back:
-        give_back(work, reader, each)
-    stop = [each for each in event.held if not claim(work, reader, each)]
-    end_leases(work, hearing)
+    work = Work((yield from after_time(enumerator, config, now_ms)), now_ms, reports.watermark)
+    yield from _hear(work, reader, event, config)
+    yield from _notice_loss(work, reader, event, config)
+    stop = list[NumberedSplit]()
+    yield from for_each(event.finished, lambda each: finish(work, reader, each))
+    yield from for_each(event.given_back, lambda each: give_back(work, reader, each))
+    yield from for_each(event.held, lambda each: None if claim(work, reader, each) else stop.append(each))
+    yield from end_leases(work, hearing)
     if event.discovered is not None and not work.now.static and event.discovery_interval_ms is not None:
-        take_list(work, event.discovered, reader[0])
-    assign(work)
+        yield from take_list(work, event.discovered, reader[0])
+    yield from assign(work)
     if reader in work.readers:
-        arrived(work, reader, event, reports)
-    return Exchanged(
-        work.result(), tuple(StoppedSplit(split=each.split.split_id, assignment=each.assignment) for each in stop)
-    )
+        yield from arrived(work, reader, event, reports)
+    stopped = tuple(StoppedSplit(split=each.split.split_id, assignment=each.assignment) for each in stop)
+    return Exchanged((yield from work.result()), stopped)
 
 
-def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports = NO_REPORTS) -> Enumerator:
+def leave(
+    enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports = NO_REPORTS
+) -> Steps[Enumerator]:
     """The reader has stopped: what it held is free at once, at the last snapshot's positions. The
     same object where it held nothing.
     """
     if reader not in enumerator.readers:
         return enumerator
     work = Work(enumerator, now_ms, reports.watermark)
-    work.release(reader)
-    assign(work)
-    return work.result()
+    yield from work.release([reader])
+    yield from assign(work)
+    return (yield from work.result())
 
 
-def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Enumerator:
+def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
     """The enumerator after the coordinator itself has noticed that the store lost its last commits:
     nothing is assigned for one lease.
     """
     work = Work(enumerator, now_ms)
-    _wait_for_survivors(work, config)
-    return work.result()
+    yield from _wait_for_survivors(work, config)
+    return (yield from work.result())
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
@@ -155,7 +171,7 @@ def _check_numbers(event: SplitExchange, most: int) -> None:
         )
 
 
-def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -> None:
+def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -> Steps[None]:
     known = work.readers.get(id)
     old = known or SplitOwner(heard_at=0, lease_ms=0, events_from=work.last_number)
     work.set_reader(
@@ -172,7 +188,7 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
         ),
     )
     if known is None:
-        take_over(work, id)
+        yield from take_over(work, id)
     work.set(heard_at=work.now_ms)
     received = {(each.subtask, each.id) for each in work.now.from_readers}
     new = [each for each in event.source_events if (id[0], each.id) not in received]
@@ -186,7 +202,7 @@ def text_of(event: object) -> str:
     return json.dumps(event, separators=(",", ":"))
 
 
-def _notice_loss(work: Work, reader: ReaderId, event: SplitExchange, config: GroupConfig) -> None:
+def _notice_loss(work: Work, reader: ReaderId, event: SplitExchange, config: GroupConfig) -> Steps[None]:
     """Whether the reader knows of something that this history has lost. Then others may, too."""
     now = work.now
     claimed = [*event.held, *event.given_back, *event.finished]
@@ -196,11 +212,11 @@ def _notice_loss(work: Work, reader: ReaderId, event: SplitExchange, config: Gro
         return
     work.number_above(max((each.assignment for each in claimed), default=0))
     work.set(revision=max(now.revision, event.seen or 0))
-    _wait_for_survivors(work, config)
+    yield from _wait_for_survivors(work, config)
 
 
-def _wait_for_survivors(work: Work, config: GroupConfig) -> None:
+def _wait_for_survivors(work: Work, config: GroupConfig) -> Steps[None]:
     """Nothing is assigned for one lease, and the splits are listed anew."""
     assigning_at = max(work.now.assigning_at, work.now_ms + config.lease_ms)
     work.set(lost_history=True, assigning_at=assigning_at, discovered_at=None)
-    lose_beginnings(work)
+    yield from lose_beginnings(work)

@@ -29,6 +29,7 @@ from lockgate.enumerator.work import Work
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leaps import Leap, later
 from lockgate.group.leases import tolerance_ms
+from lockgate.steps import Steps, for_each
 from lockgate.wire.events import GroupConfig
 
 
@@ -42,15 +43,12 @@ def is_over(reader: SplitOwner, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
     return lease_ends(reader) <= hearing.judged_ms(now_ms, reader.lease_ms)
 
 
-def end_leases(work: Work, hearing: Hearing = ALWAYS) -> list[ReaderId]:
-    """Frees the splits of all readers whose lease has ended. Returns these."""
-    lost = [id for id, reader in work.readers.items() if is_over(reader, work.now_ms, hearing)]
-    for id in lost:
-        work.release(id)
-    return lost
+def end_leases(work: Work, hearing: Hearing = ALWAYS) -> Steps[None]:
+    """Frees the splits of all readers whose lease has ended."""
+    yield from work.release([id for id, reader in work.readers.items() if is_over(reader, work.now_ms, hearing)])
 
 
-def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Enumerator:
+def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
     """The enumerator that an exchange finds: leases are longer by a silence of all, and no time is
     still to come.
     """
@@ -62,7 +60,10 @@ def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Enum
     silence = now_ms - heard_at
     if silence <= tolerance_ms(config):
         return enumerator
-    readers = {id: _excused(reader, silence, now_ms) for id, reader in enumerator.readers.items()}
+    readers = dict[ReaderId, SplitOwner]()
+    yield from for_each(
+        enumerator.readers.items(), lambda each: readers.update({each[0]: _excused(each[1], silence, now_ms)})
+    )
     return replace(enumerator, readers=readers)
 
 

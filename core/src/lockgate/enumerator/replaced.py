@@ -16,7 +16,7 @@ the coordinator.
 from collections.abc import Iterable
 
 from lockgate.enumerator.model import Enumerator
-from lockgate.group.commands import evict
+from lockgate.group.expiry import without_readers
 from lockgate.group.group import Group
 from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX
@@ -30,19 +30,18 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
     return [key for key in group.readers.lost_below(MAX) if key[0] == source]
 
 
-def is_replaced(enumerator: Enumerator, subtask: int) -> bool:
-    """Whether nothing that this subtask had is its own, or waits for a reader. After a loss nobody
-    knows that of a split that waits for its first reader.
+def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
+    """Of these the ones of which nothing is their own, or waits for a reader. After a loss nobody
+    knows that of a split that waits for its first reader. O(lost + readers + splits that are free).
     """
-    holds = any(id[0] == subtask for id in enumerator.readers)
-    waiting = (split.last for id, split in enumerator.free.items() if id not in enumerator.missing)
-    return enumerator.listed and not holds and all(last not in (subtask, None) for last in waiting)
+    waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
+    if not enumerator.listed or None in waiting:
+        return []
+    waiting.update(subtask for subtask, _ in enumerator.readers)
+    return [key for key in lost if key[1] not in waiting]
 
 
 def without_replaced(group: Group, replaced: Iterable[ReaderKey]) -> Group:
     """The group without these readers, but for those that have come back meanwhile."""
-    for key in replaced:
-        reader = group.readers.get(key)
-        if reader is not None and reader.lost:
-            group = evict(group, *key)
-    return group
+    known = ((key, group.readers.get(key)) for key in replaced)
+    return without_readers(group, [key for key, reader in known if reader is not None and reader.lost])

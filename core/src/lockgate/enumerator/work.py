@@ -5,13 +5,15 @@ places. Only what is touched is copied, and what is not touched is the same obje
 store writes nothing of it. Used by the modules beside it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Callable, Collection, Mapping, MutableSet, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner, newest_of
 from lockgate.group.group import tick
+from lockgate.steps import Steps, for_each
 
 Reported = Callable[[int, str], int | None]
 """Where a subtask's last report saw a split, by the split's id; None: it holds nobody there."""
@@ -22,40 +24,51 @@ def _nothing(subtask: int, id: str) -> None:
 
 
 class Work:
-    """The enumerator `before`, and what has become of it at `now_ms`."""
+    """The enumerator `before`, and what has become of it at `now_ms`. `now` has its own values, and
+    not yet those of its readers, its splits and its revision.
+    """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
+        self.now = before
         self.now_ms = now_ms
         self._reported = reported
         self.readers: dict[ReaderId, SplitOwner] = dict(before.readers)
         self.last_number = before.last_number
-        self._before = before
         self._epochs: dict[int, list[ReaderId]] | None = None
+        self._holders: dict[str, ReaderId] | None = None
         self._moved = False
         self._number: int | None = None
-        self._values: dict[str, Any] = {}
         self._held: dict[ReaderId, dict[str, OwnedSplit]] = {}
+        self._revoked: dict[ReaderId, MutableSet[str]] = {}
+        self._arriving: dict[ReaderId, dict[str, int]] = {}
         self._free: dict[str, FreeSplit] | None = None
         self._finished: dict[str, FreeSplit] | None = None
 
     @property
-    def now(self) -> Enumerator:
-        """The enumerator as it would be now, but for what readers hold, splits that are free or
-        finished, and its revision.
-        """
-        return replace(self._before, **self._values) if self._values else self._before
-
-    @property
     def free(self) -> Mapping[str, FreeSplit]:
-        return self._before.free if self._free is None else self._free
+        return self.now.free if self._free is None else self._free
 
     @property
     def finished(self) -> Mapping[str, FreeSplit]:
-        return self._before.finished if self._finished is None else self._finished
+        return self.now.finished if self._finished is None else self._finished
 
     def held(self, reader: ReaderId) -> Mapping[str, OwnedSplit]:
         """What a reader holds."""
         return self._held[reader] if reader in self._held else self.readers[reader].held
+
+    def revoked(self, reader: ReaderId) -> AbstractSet[str]:
+        """What a reader is to give back."""
+        return self._revoked[reader] if reader in self._revoked else self.readers[reader].revoked
+
+    def arriving(self, reader: ReaderId) -> Mapping[str, int]:
+        """What is on its way to a reader."""
+        return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
+
+    def holder(self, id: str) -> ReaderId | None:
+        """In whose hands a split is. An index of all splits is made once for all of an exchange."""
+        if self._holders is None:
+            self._holders = {id: reader for reader in self.readers for id in self.held(reader)}
+        return self._holders.get(id)
 
     def newest(self) -> dict[int, int]:
         """The newest epoch of each subtask."""
@@ -63,12 +76,12 @@ class Work:
 
     def set(self, **values: Any) -> None:
         """Other values of the enumerator itself."""
-        self._values |= values
+        self.now = replace(self.now, **values)
 
     def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
-        """A new reader, or other values of one. What it holds is changed by the methods below."""
+        """A new reader, or other values of one. Its splits are changed by the methods below."""
         if id not in self.readers:
-            self.epochs(id[0]).append(id)
+            insort(self.epochs(id[0]), id)
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
@@ -79,29 +92,34 @@ class Work:
         was = into.get(id)
         self._moved |= was is None or was.number != held.number
         into[id] = held
+        if self._holders is not None:
+            self._holders[id] = reader
 
-    def assign(self, reader: ReaderId, ids: Sequence[str]) -> None:
-        """Gives free splits to a reader, under a new number."""
-        if not ids:
+    def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
+        """Gives free splits to readers, under a new number."""
+        if not dealt:
             return
-        self._moved = True
-        into, free, number, now_ms = self._opened(reader), self._opened_free(), self.number(), self.now_ms
-        arriving = dict[str, int]()
-        for id in ids:
+        self._moved, self._holders = True, None
+        free, number, now_ms = self._opened_free(), self.number(), self.now_ms
+
+        def give(one: tuple[ReaderId, str]) -> None:
+            reader, id = one
             taken = free.pop(id)
-            into[id] = OwnedSplit(split=taken.split, number=number, since=now_ms)
+            self._opened(reader)[id] = OwnedSplit(split=taken.split, number=number, since=now_ms)
             if taken.watermark is not None:
-                arriving[id] = taken.watermark
-        self.arrive(reader, arriving)
+                self._opened_arriving(reader)[id] = taken.watermark
+
+        yield from for_each(dealt, give)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
         """Takes a split out of a reader's hands. The caller puts it elsewhere."""
         self._moved = True
-        owner = self.readers[reader]
-        if id in owner.revoked:
-            self.readers[reader] = replace(owner, revoked=owner.revoked - {id})
-        if id in owner.arriving:
-            self.keep_arriving(reader, owner.arriving.keys() - {id})
+        if id in self.revoked(reader):
+            self._opened_revoked(reader).discard(id)
+        if id in self.arriving(reader):
+            del self._opened_arriving(reader)[id]
+        if self._holders is not None:
+            self._holders.pop(id, None)
         return self._opened(reader).pop(id)
 
     def give_up(self, reader: ReaderId, id: str, number: int) -> None:
@@ -122,53 +140,53 @@ class Work:
         """A split that is in no other place is finished."""
         self._moved = True
         if self._finished is None:
-            self._finished = dict(self._before.finished)
+            self._finished = dict(self.now.finished)
         self._finished[finished.split.split_id] = finished
 
-    def release(self, reader: ReaderId) -> None:
-        """All splits of a reader become free, and the reader is gone."""
-        for id, each in self.held(reader).items():
-            stood = self.stood_at(reader[0], id)
-            self.put_free(FreeSplit(split=each.split, number=each.number, last=reader[0], watermark=stood), id)
-        self._held.pop(reader, None)
-        self.epochs(reader[0]).remove(reader)
-        gone = self.readers.pop(reader)
-        for older in self.epochs(reader[0]) if gone.arriving else ():
-            held = self.held(older)
-            self.arrive(older, {id: at for id, at in gone.arriving.items() if id in held})
+    def release(self, readers: Sequence[ReaderId]) -> Steps[None]:
+        """All splits of these readers become free, and the readers are gone."""
+
+        def free(one: tuple[int, str, OwnedSplit]) -> None:
+            subtask, id, each = one
+            stood = self.stood_at(subtask, id)
+            self.put_free(FreeSplit(split=each.split, number=each.number, last=subtask, watermark=stood), id)
+
+        yield from for_each(((reader[0], *item) for reader in readers for item in self.held(reader).items()), free)
+        for reader in readers:
+            self._forget(reader)
 
     def epochs(self, subtask: int) -> list[ReaderId]:
-        """The epochs of one subtask that there are."""
+        """The epochs of one subtask that there are, the newest one last."""
         if self._epochs is None:
             self._epochs = {}
-            for id in self.readers:
+            for id in sorted(self.readers):
                 self._epochs.setdefault(id[0], []).append(id)
         return self._epochs.setdefault(subtask, [])
 
     def stood_at(self, subtask: int, id: str) -> int | None:
-        """Where a split in a subtask's hands stands for its group, ms; None: it holds nobody."""
-        for epoch in self.epochs(subtask):
-            if id in self.readers[epoch].arriving:
-                return self.readers[epoch].arriving[id]
-        return self._reported(subtask, id)
+        """Where a split in a subtask's hands stands for its group, ms; None: it holds nobody. What
+        is on its way to a subtask is noted at its newest epoch.
+        """
+        epochs = self.epochs(subtask)
+        at = self.arriving(epochs[-1]).get(id) if epochs else None
+        return self._reported(subtask, id) if at is None else at
 
     def arrive(self, reader: ReaderId, watermarks: Mapping[str, int]) -> None:
         """These splits are on their way to the reader, too."""
         if watermarks:
-            owner = self.readers[reader]
-            self.readers[reader] = replace(owner, arriving={**owner.arriving, **watermarks})
+            self._opened_arriving(reader).update(watermarks)
 
-    def keep_arriving(self, reader: ReaderId, ids: AbstractSet[str]) -> None:
+    def keep_arriving(self, reader: ReaderId, ids: Collection[str]) -> None:
         """Of the splits on their way to the reader only these are."""
-        owner = self.readers[reader]
-        if len(ids) != len(owner.arriving):
-            self.readers[reader] = replace(owner, arriving={id: owner.arriving[id] for id in ids})
+        arriving = self.arriving(reader)
+        if len(ids) != len(arriving):
+            self._arriving[reader] = {id: arriving[id] for id in ids}
 
-    def revoke(self, reader: ReaderId, ids: frozenset[str]) -> None:
+    def revoke(self, reader: ReaderId, ids: AbstractSet[str]) -> None:
         """The reader is to give back these, and no others."""
-        if self.readers[reader].revoked != ids:
+        if self.revoked(reader) != ids:
             self._moved = True
-            self.readers[reader] = replace(self.readers[reader], revoked=ids)
+            self._revoked[reader] = set(ids)
 
     def number(self) -> int:
         """A number above all before: one for all that is assigned at once, so that numbers keep
@@ -182,26 +200,51 @@ class Work:
         """The next number is above this one."""
         self.last_number = max(self.last_number, number)
 
-    def result(self) -> Enumerator:
+    def result(self) -> Steps[Enumerator]:
         """The next value. Its revision is another one where an assignment has changed."""
-        now = self.now
-        for reader, held in self._held.items():
-            self.readers[reader] = replace(self.readers[reader], held=held)
+        yield from for_each({**self._held, **self._revoked, **self._arriving}, self._close)
         return replace(
-            now,
-            revision=tick(now.revision, self.now_ms) if self._moved else now.revision,
+            self.now,
+            revision=tick(self.now.revision, self.now_ms) if self._moved else self.now.revision,
             last_number=self.last_number,
             readers=self.readers,
             free=self.free,
             finished=self.finished,
         )
 
+    def _forget(self, reader: ReaderId) -> None:
+        """A reader is gone. What is on its way to it is in the hands of an older epoch, or free."""
+        held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
+        self._holders = None
+        for opened in (self._held, self._revoked, self._arriving):
+            opened.pop(reader, None)
+        del self.readers[reader]
+        epochs.remove(reader)
+        if epochs and arriving:
+            self.arrive(epochs[-1], {id: at for id, at in arriving.items() if id not in held})
+
+    def _close(self, reader: ReaderId) -> None:
+        """Puts what has become of a reader's splits into its value."""
+        owner = self.readers[reader]
+        revoked = frozenset(self._revoked[reader]) if reader in self._revoked else owner.revoked
+        self.readers[reader] = replace(owner, held=self.held(reader), revoked=revoked, arriving=self.arriving(reader))
+
     def _opened(self, reader: ReaderId) -> dict[str, OwnedSplit]:
         if reader not in self._held:
             self._held[reader] = dict(self.readers[reader].held)
         return self._held[reader]
 
+    def _opened_revoked(self, reader: ReaderId) -> MutableSet[str]:
+        if reader not in self._revoked:
+            self._revoked[reader] = set(self.readers[reader].revoked)
+        return self._revoked[reader]
+
+    def _opened_arriving(self, reader: ReaderId) -> dict[str, int]:
+        if reader not in self._arriving:
+            self._arriving[reader] = dict(self.readers[reader].arriving)
+        return self._arriving[reader]
+
     def _opened_free(self) -> dict[str, FreeSplit]:
         if self._free is None:
-            self._free = dict(self._before.free)
+            self._free = dict(self.now.free)
         return self._free

@@ -15,7 +15,7 @@ from typing import Any
 from lockgate.errors import InvalidValue
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit
-from lockgate.steps import AT_ONCE, Steps, at_once
+from lockgate.steps import AT_ONCE, Steps, at_once, for_each
 from lockgate.wire.codec import alignment_from_fields, alignment_to_json, report_from_fields, report_to_json
 from lockgate.wire.events import NAME, NAME_RULE
 from lockgate.wire.fields import Fields, Json
@@ -126,7 +126,12 @@ def exchange_in_steps(value: object, subtask: int) -> Steps[SplitExchange]:
 
 
 def answer_to_json(answer: SplitAnswer) -> Json:
+    return at_once(answer_in_steps(answer))
+
+
+def answer_in_steps(answer: SplitAnswer) -> Steps[Json]:
     """All fields are there, those without content too."""
+    added = yield from assigned_in_steps(answer.add_splits)
     return {
         "group": answer.group,
         "source": answer.source,
@@ -134,7 +139,7 @@ def answer_to_json(answer: SplitAnswer) -> Json:
         "epoch": answer.epoch,
         "revision": answer.revision,
         "serializer_version": SERIALIZER.version,
-        "add_splits": [_assigned_to_json(each) for each in answer.add_splits],
+        "add_splits": added,
         "give_back": list(answer.give_back),
         "stop": [{"split": each.split, "assignment": each.assignment} for each in answer.stop],
         "no_more_splits": answer.no_more_splits,
@@ -200,8 +205,10 @@ def source_event_from_json(value: object) -> SourceEventToReaders:
     return event
 
 
-def assigned_to_json(splits: Iterable[NumberedSplit]) -> list[Json]:
-    return [_assigned_to_json(each) for each in splits]
+def assigned_in_steps(splits: Iterable[NumberedSplit]) -> Steps[list[Json]]:
+    found = list[Json]()
+    yield from for_each(splits, lambda each: found.append(_assigned_to_json(each)))
+    return found
 
 
 def numbered_to_json(event: NumberedSourceEvent) -> Json:

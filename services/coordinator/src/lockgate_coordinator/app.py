@@ -30,7 +30,6 @@ from lockgate_coordinator.api import (
 )
 from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_coordinator.fast.lean_reports import LeanReports
-from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing
 from lockgate_coordinator.settings import Settings
@@ -98,7 +97,7 @@ def create_app(
     )
     app.state.coordinator = coordinator
     app.state.settings = settings
-    app.state.in_turn = InTurn()
+    app.state.in_turn = coordinator.in_turn
     app.state.metrics = counted
     problems.install(app)
     document.install(app)

@@ -3,22 +3,24 @@ level has changed.
 """
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from lockgate.enumerator.answers import assigned_to, events_for, has_no_more, is_processing_backlog
 from lockgate.enumerator.model import Enumerator, ReaderId, SplitOwner
+from lockgate.steps import Steps
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
-from lockgate.wire.split_codec import assigned_to_json, numbered_to_json
+from lockgate.wire.split_codec import assigned_in_steps, numbered_to_json
 from lockgate_coordinator.api.stream import HEARTBEAT
+from lockgate_coordinator.pauses import InTurn
 
 
 async def frames(
-    found: AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None], reader: ReaderId
+    found: AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None], reader: ReaderId, in_turn: InTurn
 ) -> AsyncGenerator[bytes, None]:
-    """One frame for each level that has changed; a heartbeat for None."""
+    """One frame for each level that has changed; a heartbeat for None. `in_turn`: of all."""
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:
@@ -27,7 +29,7 @@ async def frames(
             elif isinstance(news, WatermarkAlignmentEvent):
                 yield frame("watermark-alignment", alignment_to_json(news), news.revision)
             else:
-                for event, data in levels.changed(news):
+                for event, data in await in_turn.work(levels.changed(news)):
                     yield frame(event, data)
 
 
@@ -50,24 +52,26 @@ class Levels:
         self._no_more = False
         self._number = 0
 
-    def changed(self, enumerator: Enumerator) -> Iterator[tuple[str, Json]]:
+    def changed(self, enumerator: Enumerator) -> Steps[list[tuple[str, Json]]]:
         """Name and data of each level that is another one than was sent last."""
-        reader = self._reader
+        yield  # one change may concern thousands of streams: each waits for its turn
+        reader, found = self._reader, list[tuple[str, Json]]()
         if self._has_other_splits(enumerator.readers.get(reader)):
-            splits = assigned_to_json(assigned_to(enumerator, reader))
+            splits = yield from assigned_in_steps(assigned_to(enumerator, reader))
             give_back = [] if self._own is None else sorted(self._own.revoked)
-            yield "add-splits", {"revision": enumerator.revision, "splits": splits, "give_back": give_back}
+            found.append(("add-splits", {"revision": enumerator.revision, "splits": splits, "give_back": give_back}))
         no_more = has_no_more(enumerator, reader)
         if no_more and not self._no_more:
-            yield "no-more-splits", {"revision": enumerator.revision}
+            found.append(("no-more-splits", {"revision": enumerator.revision}))
         self._no_more = no_more
         backlog = is_processing_backlog(enumerator)
         if backlog is not self._backlog:
             self._backlog = backlog
-            yield "is-processing-backlog", {"is_processing_backlog": backlog}
+            found.append(("is-processing-backlog", {"is_processing_backlog": backlog}))
         for event in events_for(enumerator, reader, self._number):
             self._number = event.number
-            yield "source-event", numbered_to_json(event)
+            found.append(("source-event", numbered_to_json(event)))
+        return found
 
     def _has_other_splits(self, own: SplitOwner | None) -> bool:
         """Whether its splits, their numbers, or those to give back are others. Positions are not

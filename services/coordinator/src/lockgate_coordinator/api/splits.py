@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.watermark import MAX
-from lockgate.wire.split_codec import answer_to_json, discovered_in_steps, exchange_in_steps, source_event_from_json
+from lockgate.wire.split_codec import answer_in_steps, discovered_in_steps, exchange_in_steps, source_event_from_json
 from lockgate_coordinator.api.audit import REQUEST_ID, audited
 from lockgate_coordinator.api.bodies import Body, ReportBody, TheTurn, written
 from lockgate_coordinator.api.document import Responses, answer, route
@@ -48,7 +48,8 @@ async def exchange(
     """
     event = await in_turn.work(exchange_in_steps(body, subtask))
     done = await coordinator.exchange(group, source, subtask, event)
-    return Response(await in_turn.work(written(answer_to_json(done))), media_type="application/json")
+    answer = await in_turn.work(answer_in_steps(done))
+    return Response(await in_turn.work(written(answer)), media_type="application/json")
 
 
 @router.get("/readers/{subtask}/events", response_class=Response, **route(*READERS, answers=NEWS))
@@ -63,7 +64,7 @@ async def news(
     has changed; a comment at least every 15 s.
     """
     found = await coordinator.follow_splits(group, source, subtask, epoch)
-    return EventStream(frames(found, (subtask, epoch)))
+    return EventStream(frames(found, (subtask, epoch), coordinator.split_news.in_turn))
 
 
 @router.get("/splits", **route("unknown-group", "unknown-source", answers=INSPECTED))

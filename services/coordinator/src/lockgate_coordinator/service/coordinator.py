@@ -30,6 +30,7 @@ from lockgate.wire.events import (
 from lockgate.wire.split_events import DiscoveredSplits, SplitAnswer, SplitExchange
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
 from lockgate_coordinator.service.commit_queue import (
     AT_ONCE,
@@ -73,7 +74,7 @@ def _unrecorded(*_: object) -> AbstractContextManager[None]:
 
 class Coordinator:
     """All methods raise `Refused` for what the core's rules refuse, and `StoreUnavailable` when the
-    store does not answer.
+    store does not answer. `in_turn`: for all work on bodies and splits that may take long.
 
     `evicting` is entered while a reader (group, source, subtask) is evicted, `expiring` while
     readers of a group expire. Afterwards the group does not show why the reader is gone. `pulse` is
@@ -97,15 +98,14 @@ class Coordinator:
     ) -> None:
         self.stopping = False
         self._store = store
-        self._evicting = evicting
-        self._expiring = expiring
+        self._evicting, self._expiring = evicting, expiring
         self._limits = limits
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
-        self._pulse = pulse or Pulse()
+        self._pulse, self.in_turn = pulse or Pulse(), InTurn()
         self._sampler = Sampler(store)
         self._queue = CommitQueue(store, self._committed, fast, self._pulse)
-        self._split_news = EnumeratorNews(store.load_splits, shared=store.shared)
-        self.enumerators = Enumerators(store, limits, self._pulse, self._split_news.changed)
+        self.split_news = EnumeratorNews(store.load_splits, shared=store.shared)
+        self.enumerators = Enumerators(store, limits, self._pulse, self.in_turn, self.split_news.changed)
 
     async def configure(
         self, name: str, config: GroupConfig, precondition: Precondition, act: str | None = None
@@ -275,7 +275,7 @@ class Coordinator:
         commands.check_epoch(committed.group, source, subtask, epoch)
         events = await self.follow(name, BEFORE_ALL)
         interval_s = committed.group.config.update_interval_ms / 2_000
-        return self._split_news.follow(name, source, (subtask, epoch), events, interval_s)
+        return self.split_news.follow(name, source, (subtask, epoch), events, interval_s)
 
     async def evict(self, name: str, source: str, subtask: int, act: str | None = None) -> None:
         with self._evicting(name, source, subtask):

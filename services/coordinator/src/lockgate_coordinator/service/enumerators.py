@@ -20,12 +20,14 @@ from lockgate.enumerator.arrivals import LastReports, arriving
 from lockgate.enumerator.discovery import with_static_list
 from lockgate.enumerator.leases import after_leaps
 from lockgate.enumerator.model import Enumerator, ReaderId
-from lockgate.enumerator.replaced import is_replaced, lost_readers
+from lockgate.enumerator.replaced import lost_readers, replaced
 from lockgate.errors import UnknownSource
 from lockgate.group.group import Group
 from lockgate.group.reader import Arriving, ReaderKey
+from lockgate.steps import Steps
 from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
 from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.commit_queue import ATTEMPTS, Committed
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Store, StoreUnavailable
@@ -34,7 +36,7 @@ from lockgate_coordinator.store.base import LoadedSplits
 Arrivals = Mapping[int, Arriving | None]
 """By subtask the split on its way to it that is furthest behind."""
 
-Change = Callable[[LoadedSplits, Enumerator | None], Enumerator | None]
+Change = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
 """What an act makes of a source's enumerator. None, or the same object: nothing is committed."""
 
 
@@ -62,11 +64,14 @@ class Enumerators:
     called with the name of a group whose enumerators this process has changed.
     """
 
-    def __init__(self, store: Store, limits: Limits, pulse: Pulse, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self, store: Store, limits: Limits, pulse: Pulse, in_turn: InTurn, changed: Callable[[str], None]
+    ) -> None:
         self.exchanges = 0
         self._store = store
         self._limits = limits
         self._pulse = pulse
+        self._in_turn = in_turn
         self._changed = changed
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
@@ -76,15 +81,17 @@ class Enumerators:
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
         stop: tuple[StoppedSplit, ...] = ()
 
-        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             nonlocal stop
             now_ms = loaded.now_ms
             if before is None:
                 before = rule.create(group.config, now_ms)
             if loaded.lost:
-                before = rule.careful(before, group.config, now_ms)
+                before = yield from rule.careful(before, group.config, now_ms)
             hearing = self._pulse.hearing(now_ms)
-            done = rule.exchange(before, reader, source, event, group.config, now_ms, hearing, reports)
+            done = yield from rule.exchange_in_steps(
+                before, reader, source, event, group.config, now_ms, hearing, reports
+            )
             self._limits.check_source_splits(source, done.enumerator.count(), before.count())
             stop = done.stop
             return done.enumerator
@@ -116,13 +123,15 @@ class Enumerators:
         """The lost readers of the source that hold the group, and whose splits others have."""
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
-        return [key for key in lost if enumerator is not None and is_replaced(enumerator, key[1])]
+        return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
         """The reader leaves the group: what it held is free at once."""
 
-        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator | None:
-            return None if before is None else rule.leave(before, reader, loaded.now_ms, LastReports(group, source))
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
+            if before is None:
+                return None
+            return (yield from rule.leave(before, reader, loaded.now_ms, LastReports(group, source)))
 
         before, after, _ = await self._commit(group.name, source, change)
         return _news(group, source, arriving(before, after, reader))
@@ -131,10 +140,10 @@ class Enumerators:
         """An operator's list of the source's splits."""
         new = 0
 
-        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             nonlocal new
             before = before or rule.create(committed.group.config, loaded.now_ms)
-            after = with_static_list(before, found, loaded.now_ms)
+            after = yield from with_static_list(before, found, loaded.now_ms)
             new = after.count() - before.count()
             self._limits.check_source_splits(source, after.count(), before.count())
             return after
@@ -147,9 +156,10 @@ class Enumerators:
         without an enumerator.
         """
 
-        def change(loaded: LoadedSplits, before: Enumerator | None) -> Enumerator:
+        def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             if before is None:
                 raise UnknownSource(name, source)
+            yield from ()
             return rule.mail(before, text, event.subtask, loaded.now_ms, event.id)
 
         text = rule.text_of(event.event)
@@ -167,7 +177,7 @@ class Enumerators:
                 loaded = await self._store.load_splits(name)
                 sources = _after_leaps(loaded)
                 before = sources.get(source)
-                after = change(loaded, before)
+                after = await self._in_turn.work(change(loaded, before))
                 if before is None and after is not None:
                     self._limits.check_enumerators(name, len(sources))
                 if after is None or after is before:

@@ -52,7 +52,7 @@ def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
     """How many splits are in each state. O(readers), where none is missing."""
     living = [each for each in enumerator.readers.values() if not is_over(each, now_ms)]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
-    inside = sum(len(each.held.keys() & enumerator.missing) for each in living if enumerator.missing)
+    inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)
     nobodys = enumerator.count() - held - len(enumerator.finished)
     missing = len(enumerator.missing) - inside
     return {

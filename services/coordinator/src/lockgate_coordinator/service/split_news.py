@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 
 from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.errors import Refused
+from lockgate.steps import parts
 from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.store.base import LoadedSplits
 
@@ -36,23 +38,25 @@ class _Stream:
 
 @dataclass(eq=False)
 class _Watch:
-    """A group whose splits are followed."""
+    """A group whose splits are followed. `epochs`: the newest ones in `newest`, of each source."""
 
     streams: set[_Stream] = field(default_factory=set)
     newest: LoadedSplits | None = None
+    epochs: dict[str, dict[int, int]] = field(default_factory=dict)
     look_now: asyncio.Event = field(default_factory=asyncio.Event)
     follower: "asyncio.Task[None] | None" = None
 
 
 class EnumeratorNews:
-    """`load` asks the store for a group's enumerators. `shared`: other processes may change
-    them.
+    """`load` asks the store for a group's enumerators. `shared`: other processes may change them.
+    `in_turn`: for what the streams make of their news.
     """
 
     def __init__(self, load: Callable[[str], Awaitable[LoadedSplits]], *, shared: bool) -> None:
         self._load = load
         self._shared = shared
         self._watches: dict[str, _Watch] = {}
+        self.in_turn = InTurn()
 
     def changed(self, name: str) -> None:
         """To be called when this process has changed an enumerator of the group."""
@@ -78,7 +82,10 @@ class EnumeratorNews:
                     yield event
                 enumerator = None if watch.newest is None else watch.newest.sources.get(source)
                 if enumerator is not None and enumerator is not sent:
-                    if enumerator.newest().get(reader[0], 0) > reader[1]:
+                    epochs = watch.epochs.get(source)
+                    if epochs is None:
+                        epochs = watch.epochs[source] = enumerator.newest()
+                    if epochs.get(reader[0], 0) > reader[1]:
                         return
                     sent = enumerator
                     yield enumerator
@@ -113,9 +120,11 @@ class EnumeratorNews:
             with suppress(StoreUnavailable, Refused):
                 loaded = await self._load(name)
                 if watch.newest is None or watch.newest.sources is not loaded.sources:
-                    watch.newest = loaded
-                    for stream in watch.streams:
-                        stream.woken.set()
+                    watch.newest, watch.epochs = loaded, {}
+                    for streams in parts(list(watch.streams)):
+                        for stream in streams:
+                            stream.woken.set()
+                        await asyncio.sleep(0)
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(watch.look_now.wait(), interval_s if self._shared else None)
 

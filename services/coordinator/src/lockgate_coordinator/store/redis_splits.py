@@ -18,7 +18,7 @@ from typing import Any
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import UnknownGroup
 from lockgate_coordinator.fast.group_cache import CACHED_GROUPS, monotonic_ms
-from lockgate_coordinator.pauses import with_pauses
+from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.base import LoadedSplits, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
@@ -63,6 +63,7 @@ class RedisSplits:
         self._load, self._values = (Script("since_version", step) for step in ("load", "values"))
         self._commit = Script("since_version", "with_group", "commit")
         self._seen: dict[str, _Seen] = {}
+        self._in_turn = InTurn()
 
     async def load(self, name: str) -> LoadedSplits:
         """As the store's."""
@@ -72,7 +73,7 @@ class RedisSplits:
         answer: Sequence[Any] = await self._run(self._load, name, [known])
         self._clocks.answered(name, int(answer[1]), sent_ms)
         if len(answer) > 2 or seen is None:
-            reading = _Reading(name, seen)
+            reading = _Reading(name, seen, self._in_turn)
             answer = await read_on(reading, answer, self._values_of(name), self._since(name)) if answer[2:] else answer
             (version, series), records = parts(answer[0]), reading.records
             seen = _Seen(version, series, records, records.enumerators(), continues=False, lost=reading.lost)
@@ -83,7 +84,7 @@ class RedisSplits:
     async def commit(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
         """As the store's."""
         name, seen, series = loaded.name, self._seen.get(loaded.name), self._series_after(loaded)
-        removed, written = await with_pauses(changed(loaded.sources, sources))
+        removed, written = await self._in_turn.work(changed(loaded.sources, sources))
         args: list[str | bytes | int] = [
             mark(loaded.version, loaded.series),
             "",
@@ -156,8 +157,9 @@ class RedisSplits:
 class _Reading:
     """The state of one group's enumerators, from the one on that was seen last."""
 
-    def __init__(self, name: str, base: _Seen | None) -> None:
+    def __init__(self, name: str, base: _Seen | None, in_turn: InTurn) -> None:
         self.name = name
+        self._in_turn = in_turn
         self.lost = base is not None and base.lost
         self.records = Records(name) if base is None else base.records.copy()
         self._has_base = base is not None
@@ -180,7 +182,7 @@ class _Reading:
         """The records of these fields; None: it is gone. Other requests are served in between."""
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):
-            self.records.take(field, text)
+            await self._in_turn.work(self.records.take(field, text))
             characters += len(text or "")
             if not number % RECORDS_AT_ONCE or characters > CHARACTERS_AT_ONCE:
                 characters = 0

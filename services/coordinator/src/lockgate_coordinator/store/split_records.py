@@ -19,7 +19,7 @@ import msgspec
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.errors import InvalidValue
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
-from lockgate.steps import AT_ONCE, Steps
+from lockgate.steps import AT_ONCE, Steps, for_each
 from lockgate_coordinator.store.base import UnreadableGroup
 
 FORMAT: Final = 2
@@ -73,7 +73,7 @@ class Records:
 
     name: str
     sources: dict[str, Enumerator] = dataclasses.field(default_factory=dict)
-    lists: dict[str, tuple[dict[str, FreeSplit], dict[str, FreeSplit]]] = dataclasses.field(default_factory=dict)
+    lists: dict[str, tuple[Mapping[str, FreeSplit], Mapping[str, FreeSplit]]] = dataclasses.field(default_factory=dict)
     readers: dict[str, dict[ReaderId, SplitOwner]] = dataclasses.field(default_factory=dict)
 
     @classmethod
@@ -82,7 +82,7 @@ class Records:
         return cls(
             name,
             dict(sources),
-            {source: (dict(each.free), dict(each.finished)) for source, each in sources.items()},
+            {source: (each.free, each.finished) for source, each in sources.items()},
             {source: dict(each.readers) for source, each in sources.items()},
         )
 
@@ -91,16 +91,16 @@ class Records:
         readers = {source: dict(each) for source, each in self.readers.items()}
         return Records(self.name, dict(self.sources), dict(self.lists), readers)
 
-    def take(self, field: str, text: str | None) -> None:
+    def take(self, field: str, text: str | None) -> Steps[None]:
         """One record; None: it is gone. Raises `UnreadableGroup`."""
         try:
             kind, source, id = _parsed(field)
             if kind == "s":
                 _put(self.sources, source, None if text is None else _source(text))
             elif kind == "l":
-                _put(self.lists, source, None if text is None else _lists(text))
+                _put(self.lists, source, None if text is None else (yield from _lists(text)))
             else:
-                _put(self.readers.setdefault(source, {}), id, None if text is None else _reader(text))
+                _put(self.readers.setdefault(source, {}), id, None if text is None else (yield from _reader(text)))
         except (msgspec.MsgspecError, InvalidValue, ValueError, TypeError, KeyError) as error:
             raise unreadable(self.name, f"the record {field[:300]!r} of its splits is damaged ({error})") from error
 
@@ -142,11 +142,15 @@ def changed(before: Sources, after: Sources) -> Steps[tuple[list[str], list[str]
         removed += [field for field, _ in _fields(source, before[source])]
     for source, now in after.items():
         was = before.get(source)
+        if was is now:
+            continue
         old = {} if was is None else dict(_fields(source, was))
-        for field, value in _fields(source, now):
+        for number, (field, value) in enumerate(_fields(source, now), 1):
             if field not in old or (old[field] is not value and old[field] != value):
                 written += (field, (yield from _text(value)))
             old.pop(field, None)
+            if not number % AT_ONCE:
+                yield
         removed += old
     return removed, written
 
@@ -177,10 +181,9 @@ class _Nobodys:
 def _text(value: Any) -> Steps[str]:
     if isinstance(value, SplitOwner):
         held = list[_Held]()
-        for each in value.held.values():
-            held.append((_bytes(each.split), each.number, each.since))
-            if not len(held) % AT_ONCE:
-                yield
+        yield from for_each(
+            value.held.values(), lambda each: held.append((_bytes(each.split), each.number, each.since))
+        )
         return _encode({**dict(zip(READER_VALUES, _reader_values(value), strict=True)), "held": held}).decode()
     if isinstance(value, _Nobodys):
         return _encode(_Lists((yield from _free_texts(value.free)), (yield from _free_texts(value.finished)))).decode()
@@ -189,10 +192,9 @@ def _text(value: Any) -> Steps[str]:
 
 def _free_texts(splits: Mapping[str, FreeSplit]) -> Steps[list[_Free]]:
     texts = list[_Free]()
-    for each in splits.values():
-        texts.append(_Free(_bytes(each.split), each.number, each.last, each.watermark))
-        if not len(texts) % AT_ONCE:
-            yield
+    yield from for_each(
+        splits.values(), lambda each: texts.append(_Free(_bytes(each.split), each.number, each.last, each.watermark))
+    )
     return texts
 
 
@@ -208,26 +210,32 @@ def _source(text: str) -> Enumerator:
     return msgspec.convert(_decode(text), Enumerator)
 
 
-def _reader(text: str) -> SplitOwner:
-    values = _decode(text)
-    held = msgspec.convert(values.pop("held"), list[_Held])
-    splits = (OwnedSplit(split=_split(data), number=number, since=since) for data, number, since in held)
-    return replace(
-        msgspec.convert({**values, "held": {}}, SplitOwner), held={each.split.split_id: each for each in splits}
-    )
+def _reader(text: str) -> Steps[SplitOwner]:
+    values, held = _decode(text), dict[str, OwnedSplit]()
+
+    def take(each: _Held) -> None:
+        data, number, since = each
+        split = _split(data)
+        held[split.split_id] = OwnedSplit(split=split, number=number, since=since)
+
+    yield from for_each(msgspec.convert(values.pop("held"), list[_Held]), take)
+    return replace(msgspec.convert({**values, "held": {}}, SplitOwner), held=held)
 
 
-def _lists(text: str) -> tuple[dict[str, FreeSplit], dict[str, FreeSplit]]:
+def _lists(text: str) -> Steps[tuple[dict[str, FreeSplit], dict[str, FreeSplit]]]:
     lists = _decode_lists(text)
-    return _free(lists.free), _free(lists.finished)
+    return (yield from _free(lists.free)), (yield from _free(lists.finished))
 
 
-def _free(items: list[_Free]) -> dict[str, FreeSplit]:
-    splits = (
-        FreeSplit(split=_split(each.split), number=each.number, last=each.last, watermark=each.watermark)
-        for each in items
-    )
-    return {each.split.split_id: each for each in splits}
+def _free(items: list[_Free]) -> Steps[dict[str, FreeSplit]]:
+    found = dict[str, FreeSplit]()
+
+    def take(each: _Free) -> None:
+        split = _split(each.split)
+        found[split.split_id] = FreeSplit(split=split, number=each.number, last=each.last, watermark=each.watermark)
+
+    yield from for_each(items, take)
+    return found
 
 
 def _parsed(field: str) -> tuple[str, str, ReaderId]:

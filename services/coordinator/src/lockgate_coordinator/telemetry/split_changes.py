@@ -3,6 +3,7 @@ of the readers that changed). Positions are no change: they move with every exch
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import nsmallest
 
 from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
 from lockgate_coordinator.telemetry.changes import Change, Kind
@@ -70,4 +71,4 @@ def _change(kind: Kind, group: str, source: str, id: ReaderId, reason: str, spli
 
 
 def _named(splits: Iterable[str]) -> list[str]:
-    return sorted(splits)[:NAMED]
+    return nsmallest(NAMED, splits)
