@@ -62,7 +62,7 @@ def payloads(seed: int, chance: Random) -> Scenario:
         **beside.shape,
     )
     title = f"{', '.join(map(repr, bad))} by {expression}, {mode}, delay {readable(delay)}; {beside.said}"
-    acts = (Create("a", partitions), Append(tuple(weave(splits))), *beside.replayed(chance.randint(1, 2)))
+    acts = (Create("a", partitions), *beside.replayed(splits, chance.randint(1, 2), HOUR_MS // 2))
     return Scenario(seed, Kind.PAYLOADS, title, query, acts, T0_MS)
 
 
@@ -82,11 +82,9 @@ def two_clusters(seed: int, chance: Random) -> Scenario:
     ]
     sources = tuple(_source(name, records, chance, beside) for name in names)
     query = Query(chance.choice(COUNTED), delay, SECOND_MS, sources, MODES[mode], **beside.shape)
-    steps = tuple(send for splits in made for send in weave(splits))
     acts = (
         *(Create(name, n) for name, n in zip(names, partitions, strict=True)),
-        Append(steps),
-        *beside.replayed(chance.randint(1, 2)),
+        *beside.replayed([send for splits in made for send in splits], chance.randint(1, 2), span // 2),
     )
     title = f"{partitions[0]} and {partitions[1]} partitions, {mode}, delay {readable(delay)}; {beside.said}"
     return Scenario(seed, Kind.CLUSTERS, title, query, acts, T0_MS)
@@ -169,7 +167,7 @@ def sliced(seed: int, chance: Random) -> Scenario:
     source = _source("a", records, chance, beside)
     query = Query(Operator.ROWS, 0, window, (source,), {"slice": window}, **beside.shape)
     title = f"slices of {readable(window)}, {partitions} partitions; {beside.said}"
-    acts = (Create("a", partitions), Append(tuple(weave(splits))), *beside.replayed(1))
+    acts = (Create("a", partitions), *beside.replayed(splits, 1, count * window // 2))
     return Scenario(seed, Kind.SLICED, title, query, acts, T0_MS, whole=True)
 
 

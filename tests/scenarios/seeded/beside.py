@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from seeded.scenario import HOUR_MS, Act, Away, Batches, Finish, Start, Stop, in_turn
+from lockgate.watermark import MAX, MIN
+from seeded.scenario import HOUR_MS, Act, Append, Away, Batches, Finish, Send, Settle, Start, Stop, in_turn
+from seeded.shapes import part, weave
 
+STILL_S = 8.0  # until the batches of both lanes have ended
 RETURNS = ("one run", "stopped", "killed", "hours later")
 TASKS: tuple[Mapping[str, Any], ...] = ({}, {"minPartitions": 8}, {"maxRecordsPerPartition": 20})
 
@@ -41,11 +44,25 @@ class Beside:
         return (Away(4 * HOUR_MS),) if self.returns == "hours later" else ()
 
     def back(self, start: Start) -> tuple[Act, ...]:
-        """Amid a live run: it ends, and `start` begins another one."""
-        return () if self.returns == "one run" else (Stop(killed=self.returns == "killed"), *self.gone, start)
-
-    def replayed(self, batches: int) -> tuple[Act, ...]:
-        """A replay that ends after so many batches at first, and goes on."""
+        """Amid a live run: it ends, and `start` begins another one. With format 2 no batch is to be
+        amid: Spark 4.2.0 cannot go on where one was (`OfflineStateRepartitionUtils`, `None.get`).
+        """
         if self.returns == "one run":
-            return Start(), Finish()
-        return Start(0), Batches(batches), *self.back(Start()), Finish()
+            return ()
+        still = (Settle(STILL_S),) if self.shape["log_format"] == 2 else ()
+        return (*still, Stop(killed=self.returns == "killed"), *self.gone, start)
+
+    def replayed(self, sends: list[Send], batches: int, half: int) -> tuple[Act, ...]:
+        """A replay that ends after so many batches at first, and goes on; with format 2 one that
+        reads up to `half` at first.
+        """
+        append = Append(tuple(weave(sends)))
+        if self.returns == "one run":
+            return append, Start(), Finish()
+        if self.shape["log_format"] == 1:
+            return append, Start(0), Batches(batches), *self.back(Start()), Finish()
+        first, second = part(sends, MIN, half), part(sends, half, MAX)
+        return (
+            *(Append(tuple(weave(first))), Start(), Finish(), *self.gone),
+            *(Append(tuple(weave(second))), Start(), Finish()),
+        )

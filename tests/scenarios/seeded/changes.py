@@ -2,7 +2,6 @@
 alignment is put on and taken off.
 """
 
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -24,7 +23,6 @@ from seeded.scenario import (
     Pass,
     Query,
     Scenario,
-    Send,
     Settle,
     Source,
     Start,
@@ -33,7 +31,7 @@ from seeded.scenario import (
     Warm,
     Widen,
 )
-from seeded.shapes import logs, readable, sends, weave
+from seeded.shapes import logs, part, readable, sends, weave
 
 IS_SEEN_S = (
     # what a live query is to have read by, however busy the machine: Spark looks for new topics
@@ -134,8 +132,7 @@ def _replay_in_runs(seed: int, chance: Random) -> Scenario:
     parts = sends("a", made)
     # all of it is there, or the second half comes between the runs
     half = chance.choice((span, span // 2))
-    first = [s for send in parts for s in _part(send, 0, half)]
-    second = [s for send in parts for s in _part(send, half, span + 1)]
+    first, second = part(parts, 0, half), part(parts, half, span + 1)
     options: dict[str, Any] = {"maxOffsetsPerTrigger": max(10, records // chance.randint(5, 8))}
     acts: list[Act] = [Create("a", partitions), Append(tuple(weave(first)))]
     said = []
@@ -163,8 +160,3 @@ def _replay_in_runs(seed: int, chance: Random) -> Scenario:
         acts=(*acts, Start(), Finish()),
         origin_ms=T0_MS,
     )
-
-
-def _part(send: Send, begin: int, end: int) -> list[Send]:
-    stamps = tuple(stamp for stamp in send.stamps if begin <= stamp.when < end)
-    return [replace(send, stamps=stamps)] if stamps else []

@@ -93,9 +93,12 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
         else tally(query, played.native, readings(played.native, played.records), played.deleted)
     )
     native_lost = None if native is None else len(native.lost)
-    unread = {look.what: len(left) for look in lane.looks if (left := unread_by(look, lane, played, read))}
+    # what Spark cannot do alone is not for alignment to mend
+    lives = played.native is None or played.native.failure is None
+    looks = lane.looks if lives else ()
+    unread = {look.what: len(left) for look in looks if (left := unread_by(look, lane, played, read))}
     behind = [None if each is None else seconds_behind(each, played) for each in (played.native, lane)]
-    allowed = allowed_s(scenario, played) if scenario.fresh else None
+    allowed = allowed_s(scenario, played) if scenario.fresh and lives else None
     broken = [
         *_died(played),
         *([f"{len(inside)} rows lost that the promise keeps"] if inside else []),

@@ -2,6 +2,7 @@
 and in which order they lie.
 """
 
+from dataclasses import replace
 from random import Random
 
 from seeded.scenario import Send, Stamp
@@ -74,6 +75,12 @@ def weave(splits: list[Send], every: int = 100) -> list[Send]:
             if send.stamps[n : n + every]
         ]
     return parts
+
+
+def part(sends: list[Send], begin: int, end: int) -> list[Send]:
+    """Those of their records that happened from `begin` to `end` (exclusive)."""
+    parts = (replace(s, stamps=tuple(stamp for stamp in s.stamps if begin <= stamp.when < end)) for s in sends)
+    return [send for send in parts if send.stamps]
 
 
 def readable(ms: int) -> str:
