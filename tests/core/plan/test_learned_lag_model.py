@@ -49,7 +49,7 @@ def played(
     logs: dict[str, list[int]] = {split: [] for split in splits}
     within: dict[str, list[bool]] = {split: [] for split in splits}
     positions = dict.fromkeys(splits, 0)
-    lags = {split: ProducerLag(LIMIT, known=True) for split in splits}
+    lags = {split: ProducerLag(LIMIT) for split in splits}
     # up to which event time the bounds so far expect nothing more
     closed = dict.fromkeys(splits, watermark.MIN)
     pending, account, highest = sorted(feed, key=lambda append: append.wall), Account(), watermark.MIN

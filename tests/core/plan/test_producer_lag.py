@@ -2,10 +2,17 @@
 argument.
 """
 
-import pytest
+import json
+from dataclasses import replace
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate.errors import InvalidValue
 from lockgate.plan.model import Head
-from lockgate.plan.producer_lag import ACTIVE_MS, GRACE_MS, REMEMBERED_MS, ProducerLag
+from lockgate.plan.producer_lag import ACTIVE_MS, GRACE_MS, REMEMBERED_MS, ProducerLag, Shown
+from lockgate.watermark import MAX
 
 HOUR, MINUTE = 3_600_000, 60_000
 DRIFT = 10_000
@@ -34,7 +41,7 @@ def test_nothing_is_known_of_a_split_that_has_brought_nothing_and_its_bound_is_t
 def test_the_shown_lag_is_the_clock_of_the_look_before_less_the_event_time() -> None:
     lag = seen((5_000, 20_000))
     assert lag.known
-    assert (lag.shown, lag.shown_at) == (20_000, T + 6_000)
+    assert (lag.state.shown, lag.state.shown_at) == (20_000, T + 6_000)
     assert lag.bound(T + 6_000, DRIFT) == 25_000
 
 
@@ -47,8 +54,8 @@ def test_a_record_from_before_the_look_or_one_that_was_jumped_over_shows_no_lag(
 
 
 def test_a_record_that_is_older_than_one_before_it_by_more_than_the_disorder_shows_nothing() -> None:
-    assert seen((0, 0), (5_000, 40_000)).shown == 0
-    assert seen((0, 0), (5_000, 40_000), disorder=35_000).shown == 40_000
+    assert seen((0, 0), (5_000, 40_000)).state.shown == 0
+    assert seen((0, 0), (5_000, 40_000), disorder=35_000).state.shown == 40_000
 
 
 def test_the_most_is_remembered_for_an_hour_and_then_by_half_with_each_hour() -> None:
@@ -82,11 +89,102 @@ def test_records_hidden_by_an_open_transaction_are_as_late_as_it_is_open() -> No
     assert lag.bound(T + MINUTE, DRIFT) == DRIFT - GRACE_MS
 
 
-def test_another_run_goes_on_with_what_was_kept() -> None:
-    lag = seen((5_000, 20_000))
-    again = ProducerLag.restored(HOUR, *lag.kept())
+# -- over a restart --
+
+VALUES = [False, True, None, 0, -1, 1, 5.0, "1", [], {}, 10**18, 2**63, -(2**63), T, T + MINUTE, T + 48 * HOUR]
+
+
+@st.composite
+def looks(draw: st.DrawFn) -> list[tuple[int, int, int | None, int | None]]:
+    """How long after the one before, how many records came, how far behind the first one is, and
+    since when records are hidden.
+    """
+    pause = st.one_of(st.integers(0, 30_000), st.integers(0, 3 * HOUR))
+    behind = st.one_of(st.none(), st.integers(-1_000, 4 * HOUR))
+    return draw(st.lists(st.tuples(pause, st.integers(0, 3), behind, st.sampled_from([None, T])), max_size=30))
+
+
+def look(lag: ProducerLag, now: int, came: int, behind: int | None, hidden_since: int | None) -> int | None:
+    """A look at a split that is read to its end each time."""
+    position = max(0, lag.state.end)
+    first = None if behind is None or not came else Head(position, now - behind)
+    return lag.look(now, position, position + came, first, hidden_since=hidden_since)
+
+
+@given(looks(), looks(), st.integers(0, 30))
+def test_a_restart_at_any_moment_goes_on_as_the_run_would_have(
+    before: list[tuple[int, int, int | None, int | None]],
+    after: list[tuple[int, int, int | None, int | None]],
+    silent_at: int,
+) -> None:
+    now, runs_on = T, ProducerLag(HOUR)
+    for n, (pause, *seen) in enumerate(before):
+        now += pause
+        look(runs_on, now, *seen)
+        if n == silent_at:
+            runs_on.is_silent()
+    kept = json.loads(json.dumps(runs_on.state.kept()))
+    starts_again = ProducerLag(HOUR, Shown.restored(kept, now))
+    assert starts_again == runs_on
+    for pause, *seen in after:
+        now += pause
+        assert look(starts_again, now, *seen) == look(runs_on, now, *seen)
+        assert starts_again.bound(now, DRIFT) == runs_on.bound(now, DRIFT)
+        assert starts_again == runs_on
+
+
+@given(looks())
+def test_a_memory_that_covers_a_later_one_waits_for_all_that_was_shown(
+    seen: list[tuple[int, int, int | None, int | None]],
+) -> None:
+    """A run that is killed leaves the last memory that did not cover what came after it."""
+    now, lag, kept, writes = T, ProducerLag(HOUR), Shown(), 0
+    for pause, *look_at in seen:
+        now += pause
+        look(lag, now, *look_at)
+        if not kept.covers(lag.state, DRIFT // 2):
+            kept, writes = lag.state, writes + 1
+        again = ProducerLag(HOUR, replace(kept, moved_at=lag.state.moved_at))
+        needed = max(lag.remembered(now), lag.state.last if lag.is_active(now) else 0)
+        limit = MAX if lag.is_active(now) else HOUR
+        assert again.bound(now, DRIFT) >= min(needed, limit)
+        assert again.known == lag.known or not lag.known
+    assert lag.known <= kept.known
+
+
+def test_a_lag_is_kept_now_and_then_while_it_grows_and_each_half_hour() -> None:
+    writes, kept, lag = 0, Shown(), ProducerLag(HOUR)
+    for second in range(2 * 3_600):
+        look(lag, T + second * 1_000, 1, min(60_000, 10 * second), None)
+        if not kept.covers(lag.state, DRIFT // 2):
+            kept, writes = lag.state, writes + 1
+    assert writes <= 30
+
+
+def test_a_split_unseen_for_an_hour_is_unknown_and_its_lag_remembered() -> None:
+    lag = seen((0, 20_000))
+    at = T + 1_000 + REMEMBERED_MS
+    again = ProducerLag(HOUR, lag.state)
+    assert again.look(at, 1, 2, Head(1, at - 30_000)) == 0, "what came within the hour shows its lag"
     assert again.known
-    assert again.bound(T + 6_000, DRIFT) == lag.bound(T + 6_000, DRIFT)
-    assert again.look(T + MINUTE, 1, 2, Head(1, T - 30_000)) is None, "older than what was read before"
-    again = ProducerLag.restored(HOUR, *lag.kept())
-    assert again.look(T + MINUTE, 1, 2, Head(1, T)) == 6_000, "by the last look of the run before"
+    again = ProducerLag(HOUR, lag.state)
+    assert again.look(at + 1, 1, 2, Head(1, at - 30_000)) is None
+    assert not again.known
+    assert again.bound(at + 1, DRIFT) == 25_000, "the log has grown, so that the last lag counts"
+
+
+@given(st.lists(st.sampled_from(VALUES), max_size=13))
+def test_values_that_cannot_have_been_kept_are_refused(values: list[object]) -> None:
+    try:
+        lag = ProducerLag(HOUR, Shown.restored(values, T))
+    except InvalidValue:
+        return
+    assert max(lag.state.looked_at, lag.state.moved_at, lag.state.shown_at) <= T
+    lag.look(T, 0, 1, Head(0, T - MINUTE))
+    assert lag.bound(T + 2 * MINUTE, DRIFT) <= HOUR + DRIFT
+
+
+def test_a_clock_that_was_set_back_costs_no_memory() -> None:
+    lag = seen((5_000, 20_000))
+    again = ProducerLag(HOUR, Shown.restored(lag.state.kept(), T - HOUR))
+    assert again.bound(T - HOUR, DRIFT) == 25_000

@@ -1,14 +1,19 @@
 """What is kept of a run's slices over restarts, without Kafka: the texts are in memory."""
 
+import json
+import logging
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate.plan.windows import Windows
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.telemetry.batch_slice import BatchSlice
+from support.broken_texts import broken
 from support.runs import TwoTexts
 
 WINDOW = Windows(100)
@@ -88,3 +93,36 @@ def test_a_plan_that_reads_nothing_has_no_slice(memory: TwoTexts) -> None:
     )
     assert Slices(WINDOW, memory, None, {}).take(nothing, 0, NOTHING_LEFT, 0) is None
     assert memory.texts == {}
+
+
+# -- texts that this release cannot have written --
+
+WHOLE = json.loads(taken(TwoTexts(), 100, 300)._last.text())  # type: ignore[union-attr]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(broken(WHOLE, [20, 300], ["0", "t-0", "slice", "shown", "ends"]), min_size=1, max_size=2))
+def test_no_broken_text_stops_a_query_and_it_is_rewritten(texts: list[str]) -> None:
+    logging.disable(logging.WARNING)
+    try:
+        memory = TwoTexts()
+        memory.texts = dict(enumerate(texts))
+        slices = Slices(WINDOW, memory, {0: {"t-0": 20}}, {})
+        _ = slices.replayed
+        assert slices.take(plan(30, 399), 350, NOTHING_LEFT, 0) is not None
+        slices.take(plan(40, 499), 400, NOTHING_LEFT, 0)
+        assert Slices(WINDOW, memory, {0: {"t-0": 40}}, {}).replayed is not None, "written anew"
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize("text", ["", "[]", *(json.dumps(WHOLE | more) for more in ({"x": 1}, {"slice": [100, 300]}))])
+def test_a_text_that_cannot_be_read_is_forgotten_with_one_warning(
+    text: str, memory: TwoTexts, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory.texts = {0: text, 1: text}
+    slices = Slices(WINDOW, memory, {0: {"t-0": 20}}, {})
+    assert slices.take(plan(30, 399), 350, NOTHING_LEFT, 0) == BatchSlice(350, 400, complete=False)
+    slices.take(plan(40, 499), 400, NOTHING_LEFT, 0)
+    Slices(WINDOW, memory, {0: {"t-0": 40}}, {})
+    assert sum("is forgotten" in message for message in caplog.messages) == 1

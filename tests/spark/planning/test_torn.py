@@ -2,7 +2,6 @@
 what the query reads.
 """
 
-import json
 import logging
 
 import pytest
@@ -178,13 +177,6 @@ def test_records_that_a_query_without_slices_has_read_ahead_are_missing_from_the
     one.read()
     assert [made[:2] for made in one.torn] == [(100 / 720, 3)]
     assert one.whole == [(3, 4)]
-
-
-def test_a_checkpoint_of_before_is_read_and_its_slices_go_on() -> None:
-    one = Reader(feed(a_0=EVERY_5_S, budget=800)).read(1)
-    before = json.loads(one.kept.texts[1])
-    one.kept.texts = {1: json.dumps({name: before[name] for name in ("number", "slice", "complete", "ends")})}
-    assert one.again().read().whole == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
 def test_after_a_change_of_window_the_part_of_one_that_is_left_is_not_whole_and_those_behind_it_are() -> None:

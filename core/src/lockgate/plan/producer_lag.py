@@ -22,6 +22,11 @@ clock.
 * *Hidden*: an open transaction hides the records behind it. The longer it is open, the further
   behind these will be.
 
+**Memory.** All that is known of a producer is one `Shown`. A run that begins with the `Shown` of an
+earlier run goes on as that run would have, had it made no plan in between. A split that nobody has
+looked at for an hour is no longer `known`, in one run as over a restart: its producer may have
+changed meanwhile, and what came meanwhile teaches nothing.
+
 A split that has shown nothing yet is not `known`; the caller decides what follows. `grace`: records
 that are stamped between the look at the clock and the broker's answer are on time; so are, in a
 group, records that are stamped until the others hear of the next look. No record that is stamped by
@@ -31,44 +36,86 @@ Flink has no such part: the user sets the timeout of `withIdleness`, and rows of
 are late.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
+from lockgate.errors import InvalidValue
 from lockgate.plan.model import Head
-from lockgate.watermark import MIN
+from lockgate.watermark import MAX, MIN
 
 MARGIN = 1.25
 ACTIVE_MS = 60_000
 REMEMBERED_MS = 3_600_000
 GRACE_MS = 100
+_GROWTH = 1.125  # a memory that is short by less still covers, with MARGIN, all that was shown
+_LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken for a fault
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that is known of one split's producer. Times are wall clocks in ms, MIN for never.
+
+    `shown`: the greatest remembered lag, ms; `shown_at`: when it was shown. `last`: the lag that
+    was shown last. `beyond_at`: when a lag beyond the limit was last shown. `end`: where the log
+    ended at the last look, -1 before the first one; `looked_at`: when that was; `met_at`: when the
+    first one was. `moved_at`: when the end was last seen to move. `highest`: the highest event time
+    of a first unread record. `hidden_since`: since when records are hidden behind the end; MAX
+    where none are. `known`: the producer has shown a lag, or was found silent.
+    """
+
+    known: bool = False
+    shown: int = 0
+    shown_at: int = MIN
+    last: int = 0
+    beyond_at: int = MIN
+    end: int = -1
+    looked_at: int = MIN
+    met_at: int = MIN
+    moved_at: int = MIN
+    highest: int = MIN
+    hidden_since: int = MAX
+
+    def kept(self) -> list[bool | int]:
+        """The values of all fields, in their order."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    @classmethod
+    def restored(cls, values: object, now: int) -> "Shown":
+        """What `kept` returned, at `now` (wall clock in ms). Times that lie ahead of `now` count as
+        `now`. Raises `InvalidValue` where `kept` cannot have returned it.
+        """
+        names = [field.name for field in fields(cls)]
+        if not isinstance(values, Sequence) or len(values) != len(names) or type(values[0]) is not bool:
+            raise InvalidValue("shown", f"must be {len(names)} values, of which the first is true or false")
+        if any(type(value) is not int or not MIN <= value <= MAX for value in values[1:]):
+            raise InvalidValue("shown", "must hold whole numbers of 64 bits")
+        found = cls(*values)
+        clocks = {name: getattr(found, name) for name in ("shown_at", "beyond_at", "looked_at", "met_at", "moved_at")}
+        lags = found.shown, found.last
+        if not 0 <= min(lags) <= max(lags) <= now or found.end < -1 or max(clocks.values()) > now + _LEAP_MS:
+            raise InvalidValue("shown", "must hold lags and an offset of 0 or more, and times that have come")
+        return replace(found, **{name: min(at, now) for name, at in clocks.items()})
+
+    def covers(self, later: "Shown", slack: int) -> bool:
+        """Whether a run that begins with this waits for as much as `later` has shown. Lags up to
+        `slack` (ms) need no memory.
+        """
+        grown = any(
+            needed > max(slack, _GROWTH * there)
+            for needed, there in ((later.shown, self.shown), (later.last, self.last))
+        )
+        renewed = later.shown > slack and later.shown_at - self.shown_at > REMEMBERED_MS // 2
+        return not grown and not renewed and self.known >= later.known
 
 
 @dataclass(slots=True)
 class ProducerLag:
     """The lag of one split's producer. `limit`: the most that a silent split holds the others, ms.
-    `shown`: the greatest remembered lag, ms; `shown_at`: its wall clock, ms. `known`: the producer
-    has shown a lag, or was found silent.
+    `state`: what is known, each time as of the last look.
     """
 
     limit: int
-    shown: int = 0
-    shown_at: int = 0
-    known: bool = False
-    _end: int | None = None  # of the log, at the last look
-    _looked_at: int = MIN
-    _moved_at: int = MIN  # when the end was last seen to move
-    _highest: int = MIN  # event time of a first unread record so far
-    _last: int = 0  # what was shown last
-    _beyond_at: int = MIN  # when a lag beyond the limit was last shown
-    _hidden_since: int | None = None
-
-    @classmethod
-    def restored(cls, limit: int, shown: int, shown_at: int, end: int, looked_at: int, highest: int) -> "ProducerLag":
-        """The lag that `kept` returned in an earlier run."""
-        return cls(limit, shown, shown_at, known=True, _end=end, _looked_at=looked_at, _highest=highest)
-
-    def kept(self) -> tuple[int, int, int, int, int]:
-        """The values that another run begins with, of a split that was looked at."""
-        return self.shown, self.shown_at, self._end or 0, self._looked_at, self._highest
+    state: Shown = Shown()
 
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
@@ -81,53 +128,70 @@ class ProducerLag:
         lag that the producer has shown since the last look (ms, 0 or more); None where it showed
         none.
         """
-        before, looked_at = self._end, self._looked_at
-        self._end, self._looked_at, self._hidden_since = end, now, hidden_since
-        if before is not None and end > before:
-            self._moved_at = now
-        if first is None:
-            return None
-        in_order, self._highest = first.event_time >= self._highest - disorder, max(first.event_time, self._highest)
-        if before is None or before != position or first.offset < before or not in_order:
+        before = self.state
+        met = before.end >= 0
+        aged = now - before.looked_at > REMEMBERED_MS
+        in_order = first is None or first.event_time >= before.highest - disorder
+        self.state = replace(
+            before,
+            known=before.known and not (met and aged),
+            end=end,
+            looked_at=now,
+            met_at=before.met_at if met else now,
+            moved_at=now if met and end > before.end else before.moved_at,
+            highest=before.highest if first is None else max(first.event_time, before.highest),
+            hidden_since=MAX if hidden_since is None else hidden_since,
+        )
+        if first is None or aged or before.end != position or first.offset < before.end or not in_order:
             return None  # the record came before the last look, or in a time without looks
-        return self.learn(looked_at - first.event_time, now)
+        return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
         """Takes in a lag (ms) that a record showed at `now`. Returns it, 0 or more."""
-        self.known, self._last = True, max(0, lag)
-        if lag > self.limit and not now - self._beyond_at <= REMEMBERED_MS:
-            self._beyond_at = now
+        lag, state = max(0, lag), self.state
+        self.state = state = replace(state, known=True, last=lag)
+        if lag > self.limit and not now - state.beyond_at <= REMEMBERED_MS:
+            self.state = replace(state, beyond_at=now)
         elif lag >= self.remembered(now):
-            self.shown, self.shown_at = max(0, lag), now
-        return self._last
+            self.state = replace(state, shown=lag, shown_at=now)
+        return lag
+
+    def is_silent(self) -> None:
+        """Notes that the split was watched, and has brought nothing."""
+        self.state = replace(self.state, known=True)
 
     def remembered(self, now: int) -> int:
         """The greatest lag (ms) that is remembered at `now`."""
-        past = now - self.shown_at - REMEMBERED_MS
-        return self.shown if past <= 0 else int(self.shown * 0.5 ** min(64.0, past / REMEMBERED_MS))
+        shown, past = self.state.shown, now - self.state.shown_at - REMEMBERED_MS
+        return shown if past <= 0 else int(shown * 0.5 ** min(64.0, past / REMEMBERED_MS))
+
+    @property
+    def known(self) -> bool:
+        """Whether the producer has shown a lag, or was found silent."""
+        return self.state.known
 
     @property
     def silent_since(self) -> int | None:
         """Wall clock (ms) when the log last grew; None where it never did."""
-        return None if self._moved_at == MIN else self._moved_at
+        return None if self.state.moved_at == MIN else self.state.moved_at
 
     @property
     def hidden_since(self) -> int | None:
         """Since when (wall clock, ms) records are hidden behind the end, as of the last look."""
-        return self._hidden_since
+        return None if self.state.hidden_since == MAX else self.state.hidden_since
 
     def is_active(self, now: int) -> bool:
         """Whether the log has grown lately."""
-        return now - self._moved_at <= ACTIVE_MS
+        return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
         """How far behind the clock (ms) a record that is still to come may be, by the shown lags; 0
         or more.
         """
-        shown = int(MARGIN * self.remembered(now))
-        shown = max(shown, int(MARGIN * self._last)) if self.is_active(now) else min(shown, self.limit)
+        shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
+        shown = max(shown, int(MARGIN * self.state.last)) if self.is_active(now) else min(shown, self.limit)
         shown += disorder if shown else 0
-        return shown if self._hidden_since is None else max(shown, int(MARGIN * (now - self._hidden_since)))
+        return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
         """The bound (ms) for the horizon: `expected`, but never below what the drift allows

@@ -102,7 +102,7 @@ class JointPlanner:
     @cached_property
     def _producers(self) -> Producers:
         """The lags of the splits' producers. Spark must have opened all sources before."""
-        kept = None if self._alignment.observes else KeptLags(self._run.memory("lags-"))
+        kept = None if self._alignment.observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
         return Producers(self._alignment, kept, self._ticks)
 
     @property
@@ -176,7 +176,6 @@ class JointPlanner:
         self._last = plan
         if plan.offsets:
             self._furthest = max(self._furthest, plan.target)
-        self._producers.keep(int(self._clock() * 1000))
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
@@ -208,7 +207,7 @@ class JointPlanner:
         self.observer.sum_up()
         self._retention.sum_up()
         if self._drafted is not None:
-            self._producers.keep(int(self._clock() * 1000), at_once=True)
+            self._producers.keep(self.max_drift, at_once=True)
 
     # -- the draft: how far the query gets alone --
 
@@ -246,6 +245,7 @@ class JointPlanner:
         bounds = self._bounds()
         disorder = most_learned(bounds.max_drift) if self._alignment.disorder is None else bounds.disorder
         beyond = self._producers.look(unread, now, disorder)
+        self._producers.keep(bounds.max_drift)
         if beyond and self._delay is not None and self._furthest > watermark.MIN:
             spark_watermark = watermark.add(self._furthest, -self._delay)
             self._producers.count_too_late(beyond, too_late(unread, beyond, spark_watermark))

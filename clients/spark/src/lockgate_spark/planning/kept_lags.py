@@ -1,67 +1,72 @@
-"""What the producers of a query's splits have shown, kept beside its checkpoint: a restart begins
-with what the run before had learned.
+"""What the producers of a query's splits have shown, kept beside its checkpoint: a restart goes on
+with what the run before had learned, wherever that run ended.
 
-A text holds, by source and split, what was shown and when, and where the log ended at the last
-look. A file system that does not take it is warned of once, and stops nothing: the next run begins
-with care again.
+**When.** At the end of a run, and in each plan by which a producer has shown more than the kept
+memory covers (`Shown.covers`), before that plan is carried out. So a run that is killed loses no
+more than the next run's margin gives back. A producer that shows nothing new costs a write in half
+an hour.
+
+**What.** A text holds its `FORMAT`, its number, and by source and split the values of a `Shown`. A
+file system that does not take it is warned of once, and stops nothing: the next run begins with
+care again.
 """
 
 import json
 import logging
 from collections.abc import Mapping
 
-from lockgate.plan.producer_lag import ProducerLag
+from lockgate.plan.producer_lag import ProducerLag, Shown
+from lockgate.wire.fields import Fields
 from lockgate_spark.logs.unread import Key
-from lockgate_spark.planning.slices import Memory
+from lockgate_spark.planning.memory import Memory, remembered
 
 log = logging.getLogger("lockgate")
 
-_APART_MS = 60_000
+FORMAT = 1
 
 
 class KeptLags:
-    """Of one query. `memory`: two texts, the later one counts."""
+    """Of one query. `memory`: two texts, the later one counts. `now`: wall clock in ms."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, now: int) -> None:
         self._memory = memory
         self._number = 0
-        self._written_at = 0
-        self._kept: dict[str, dict[str, list[int]]] = {}
-        self._failed = False
+        self._kept: dict[Key, Shown] = {}
+        self._failed = self._unreadable = False
         try:
-            self._read(memory.read())
+            self._read(memory.read(), now)
         except Exception as error:
             self._fail("read", error)
 
-    def lag(self, key: Key, limit: int) -> ProducerLag | None:
-        """The lag that the producer of a split had shown; None where the split is new. `limit`: as
-        in `ProducerLag`.
-        """
-        found = self._kept.get(str(key[0]), {}).get(key[1])
-        return None if found is None else ProducerLag.restored(limit, *found)
+    def of(self, key: Key) -> Shown:
+        """What the producer of a split had shown when that was kept last."""
+        return self._kept.get(key, Shown())
 
-    def write(self, lags: Mapping[Key, ProducerLag], now: int, at_once: bool) -> None:
-        """Keeps the lags, at most once a minute unless `at_once`. Raises nothing."""
-        if self._failed or not (at_once or not 0 <= now - self._written_at < _APART_MS):
+    def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
+        """Keeps what the producers have shown if the kept memory does not cover it, or `at_once`.
+        Lags up to `slack` (ms) need no memory. Raises nothing.
+        """
+        if self._failed or not (at_once or any(not self.of(key).covers(lag.state, slack) for key, lag in lags.items())):
             return
-        self._written_at, self._number = now, self._number + 1
-        splits: dict[str, dict[str, tuple[int, ...]]] = {}
-        for (source, split), lag in lags.items():
-            if lag.known:
-                splits.setdefault(str(source), {})[split] = lag.kept()
+        self._kept = {key: lag.state for key, lag in lags.items()}
         try:
-            self._memory.write(self._number, json.dumps({"number": self._number, "splits": splits}))
+            for _ in range(2 if self._unreadable else 1):  # in place of both, if one cannot be read
+                self._number += 1
+                self._memory.write(self._number, self._text())
+            self._unreadable = False
         except Exception as error:
             self._fail("kept", error)
 
-    def _read(self, texts: list[str]) -> None:
-        for text in texts:
-            try:
-                found = json.loads(text)
-            except ValueError:
-                continue  # cut off while it was written
-            if found["number"] > self._number:
-                self._number, self._kept = found["number"], found["splits"]
+    def _text(self) -> str:
+        splits: dict[int, dict[str, list[bool | int]]] = {}
+        for (source, split), shown in self._kept.items():
+            splits.setdefault(source, {})[split] = shown.kept()
+        return json.dumps({"format": FORMAT, "number": self._number, "splits": splits})
+
+    def _read(self, texts: list[str], now: int) -> None:
+        found = remembered(texts, lambda fields: _parsed(fields, now), "the producers' lags")
+        self._unreadable = len(found) < len(texts)
+        self._number, self._kept = max(found, key=lambda one: one[0], default=(0, {}))
 
     def _fail(self, what: str, error: Exception) -> None:
         self._failed = True
@@ -70,3 +75,16 @@ class KeptLags:
             what,
             error,
         )
+
+
+def _parsed(fields: Fields, now: int) -> tuple[int, dict[Key, Shown]]:
+    """The number and the memory of a text. Raises `ValueError`."""
+    fields.integer("format", low=FORMAT, high=FORMAT)
+    number, sources = fields.integer("number", low=1, high=2**62), fields.by_name("splits", required=True)
+    kept: dict[Key, Shown] = {}
+    for source, splits in sources.items():
+        if not isinstance(splits, Mapping):
+            raise ValueError(f"splits.{source} must be an object")
+        for split, values in splits.items():
+            kept[int(source), split] = Shown.restored(values, now)
+    return number, kept

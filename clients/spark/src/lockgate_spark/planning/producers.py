@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from lockgate.duration import spoken
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
-from lockgate.plan.producer_lag import GRACE_MS, MARGIN, ProducerLag
+from lockgate.plan.producer_lag import GRACE_MS, MARGIN, REMEMBERED_MS, ProducerLag, Shown
 from lockgate.watermark import MAX, MIN
 from lockgate_client.duration import milliseconds
 from lockgate_spark.config import Alignment
@@ -119,16 +119,19 @@ class Producers:
             i: source.fixed_at is None and source.log.requests.reads_committed for i, source in unread.sources.items()
         }
         for key, position, end in unread.splits():
-            lag = self._lags.get(key) or self._meet(key, end, now)
-            hidden_since = self._hidden_since(unread, key, now) if hides[key[0]] else None
+            lag = self._lags.get(key) or self._meet(key)
+            hidden_since = self._hidden_since(unread, key, lag, now) if hides[key[0]] else None
+            was_known = lag.known
             shown = lag.look(_clock(unread, key, now), position, end, heads.get(key), disorder, hidden_since)
+            if not lag.known and (was_known or key not in self._first):
+                self._first[key] = end, now
             if shown is not None:
                 self._learned(key, shown)
                 if shown > (self._promised.get(key, MAX) if self._idle_timeout is None else self._idle_timeout):
                     beyond[key] = shown
         self._look_at_unknown(unread, now)
         for key in self._care.take_over():
-            self._lags[key].known = True
+            self._lags[key].is_silent()
         return beyond
 
     def backlogs(
@@ -180,18 +183,17 @@ class Producers:
                     spoken(beyond[key]),
                 )
 
-    def keep(self, now: int, at_once: bool = False) -> None:
-        """Keeps the lags beside the checkpoint, now and then."""
+    def keep(self, max_drift: int, at_once: bool = False) -> None:
+        """Keeps the lags beside the checkpoint if they have grown, or `at_once`. Lags up to half of
+        `max_drift` (ms) raise no bound.
+        """
         if self._kept is not None and self.learns:
-            self._kept.write(self._lags, now, at_once)
+            self._kept.keep(self._lags, max_drift // 2, at_once)
 
     # -- inside --
 
-    def _meet(self, key: Key, end: int, now: int) -> ProducerLag:
-        lag = None if self._kept is None else self._kept.lag(key, self._limit)
-        self._lags[key] = lag = ProducerLag(self._limit) if lag is None else lag
-        if not lag.known:
-            self._first[key] = end, now
+    def _meet(self, key: Key) -> ProducerLag:
+        self._lags[key] = lag = ProducerLag(self._limit, Shown() if self._kept is None else self._kept.of(key))
         return lag
 
     def _learned(self, key: Key, shown: int) -> None:
@@ -215,7 +217,7 @@ class Producers:
         if not lag.known or bound <= max_drift or bound < _AGAIN * self._logged.get(key, 0):
             return
         self._logged[key] = bound
-        shown = max(lag.shown, self._shown.get(key, 0))
+        shown = max(lag.state.shown, self._shown.get(key, 0))
         log.warning(
             "%s: its producer is %s behind the clock. The other splits wait for it, so that the query runs about "
             "%s behind the clock. While"
@@ -227,9 +229,16 @@ class Producers:
             spoken(self._limit),
         )
 
-    def _hidden_since(self, unread: Unread, key: Key, now: int) -> int | None:
+    def _hidden_since(self, unread: Unread, key: Key, lag: ProducerLag, now: int) -> int | None:
         known_until = unread.sources[key[0]].log.learned[key[1]].known_until
-        return None if known_until >= now else self._began if known_until == MIN else known_until
+        if known_until >= now:
+            return None
+        if known_until != MIN:
+            return known_until
+        before = lag.state.looked_at  # by the run before this one
+        if now - before > REMEMBERED_MS:
+            return self._began
+        return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
         """A split that has shown nothing and holds unread records shows itself by the first one

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from lockgate.plan.windows import Zone
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.planning.slices import Memory
+from lockgate_spark.planning.memory import Memory
 from lockgate_spark.query_watermark import Checkpointed
 
 

@@ -11,7 +11,6 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
 
 from lockgate import watermark
 from lockgate.plan.draft import Draft
@@ -19,28 +18,23 @@ from lockgate.plan.model import Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate.wire.fields import Fields
 from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.planning.memory import Memory, remembered
 from lockgate_spark.planning.torn import ByKey, Seen, Torn
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 
 log = logging.getLogger("lockgate")
 
+FORMAT = 1  # of a text that is kept
+
 _NAMED = 8  # splits in one line of the log
+_LAST = 253_402_300_799_999  # ms, in the year 9999: no clock of a time zone goes further
 
 Ends = Mapping[int, Offsets]
 """Where a batch ends, by source."""
-
-
-class Memory(Protocol):
-    """Keeps two texts across restarts."""
-
-    def read(self) -> list[str]:
-        """What is kept; a text that was cut off while it was written may be among it."""
-
-    def write(self, number: int, text: str) -> None:
-        """Keeps a text in place of the one that was written two numbers before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +43,32 @@ class _Kept:
     slice: Slice
     shown: BatchSlice
     ends: Ends
-    starts: Ends | None = None  # not known of what an earlier version kept
-    torn: ByKey | None = None
+    starts: Ends
+    torn: ByKey
 
     def text(self) -> str:
-        # by which an earlier version reads it
-        return json.dumps({**asdict(self), "complete": self.shown.complete})
+        return json.dumps({"format": FORMAT, **asdict(self)})
 
     @classmethod
-    def parse(cls, text: str) -> "_Kept | None":
-        try:
-            found = json.loads(text)
-        except ValueError:
-            return None  # cut off, and so its batch never began
-        cut, kept = Slice(**found["slice"]), found.get("shown", {})
-        splits = {name: tuple(kept.get(name, ())) for name in ("missing_from", "stragglers_in")}
-        shown = BatchSlice(cut.start, cut.end, found["complete"], **splits)
-        ends, starts, torn = (_by_source(found.get(name)) for name in ("ends", "starts", "torn"))
-        return cls(found["number"], cut, shown, ends or {}, starts, torn)
+    def parsed(cls, fields: Fields) -> "_Kept":
+        """Raises `ValueError`, as `Fields` does."""
+        fields.integer("format", low=FORMAT, high=FORMAT)
+        number, cut, shown = fields.integer("number", low=1, high=2**62), fields.nested("slice"), fields.nested("shown")
+        start, end = (cut.integer(name, low=-_LAST, high=_LAST) for name in ("start", "end"))
+        made = Slice(start, end, cut.boolean("whole", default=False), cut.boolean("unfinished", default=False))
+        told = BatchSlice(
+            shown.integer("start", low=-_LAST, high=_LAST),
+            shown.integer("end", low=-_LAST, high=_LAST),
+            shown.boolean("complete", default=False),
+            missing_from=tuple(map(str, shown.objects("missing_from"))),
+            stragglers_in=tuple(map(str, shown.objects("stragglers_in"))),
+        )
+        cut.refuse_others()
+        shown.refuse_others()
+        ends, starts, torn = (_by_source(fields, name) for name in ("ends", "starts", "torn"))
+        if any(not of.keys() <= ends.get(source, {}).keys() for source, of in starts.items()):
+            raise ValueError("a split starts, and ends nowhere")
+        return cls(number, made, told, ends, starts, torn)
 
 
 class Slices:
@@ -77,7 +79,7 @@ class Slices:
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
         self.windows = windows
         self._memory, self._sources = memory, sources
-        kept = [one for text in memory.read() if (one := _Kept.parse(text)) is not None]
+        kept = remembered(memory.read(), _Kept.parsed, "the slices")
         self._last = next(
             (one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None
         )
@@ -86,7 +88,7 @@ class Slices:
         self._number = self._last.number if self._last is not None else max((one.number for one in kept), default=0)
         self._begun_without = bool(logged) and self._last is None
         self._handed_out = max((one.slice.end for one in kept), default=watermark.MIN)
-        if self._last is None or self._last.torn is None:
+        if self._last is None:
             self._torn = Torn(windows, {}, {})
         else:
             self._torn = Torn(windows, self._last.torn, self._last.ends)
@@ -194,8 +196,6 @@ class Slices:
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     """The splits of which a batch that was logged has lost records to retention."""
-    if kept.starts is None:
-        return []
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:
         source.log.set_splits(read)
@@ -213,6 +213,10 @@ def _offsets(plan: Plan[Key], unread: Unread, of: str) -> dict[int, Offsets]:
     return found
 
 
-def _by_source(found: dict[str, Offsets] | None) -> dict[int, Offsets] | None:
-    """Out of JSON, whose keys are text."""
-    return None if found is None else {int(source): offsets for source, offsets in found.items()}
+def _by_source(fields: Fields, name: str) -> dict[int, Offsets]:
+    """Out of JSON, whose keys are text. Raises `ValueError`."""
+    found = {}
+    for source, splits in fields.by_name(name, required=True).items():
+        of = fields.nested_in(name, source, splits)
+        found[int(source)] = {split: of.integer(split) for split in (splits if isinstance(splits, Mapping) else ())}
+    return found

@@ -1,0 +1,48 @@
+"""What lockgate keeps beside a query's checkpoint. It is a memory, and no more: a text that this
+release cannot have written is forgotten, with one warning, and written anew.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from lockgate.wire.fields import Fields
+
+log = logging.getLogger("lockgate")
+
+T = TypeVar("T")
+
+
+class Memory(Protocol):
+    """Keeps two texts across restarts."""
+
+    def read(self) -> list[str]:
+        """What is kept; a text that was cut off while it was written may be among it."""
+
+    def write(self, number: int, text: str) -> None:
+        """Keeps a text in place of the one that was written two numbers before."""
+
+
+def remembered(texts: Iterable[str], parse: Callable[[Fields], T], what: str) -> list[T]:
+    """What `parse` makes of each text. It may raise `ValueError`, as `Fields` does. `what`: a name
+    for the warning about texts that cannot be read.
+    """
+    found, faults = [], []
+    for text in texts:
+        try:
+            fields = Fields(json.loads(text))
+            made = parse(fields)
+            fields.refuse_others()
+            fields.finish()
+            found.append(made)
+        except (ValueError, RecursionError) as error:
+            faults.append(error)
+    if faults:
+        log.warning(
+            "a file of %s in the folder lockgate beside the checkpoint cannot be read, and is forgotten. The query "
+            "writes it anew; there is nothing to do: %.200s",
+            what,
+            faults[0],
+        )
+    return found
