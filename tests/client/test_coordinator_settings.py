@@ -1,5 +1,7 @@
 """The settings of a coordinator and a group: what is refused, and how."""
 
+import re
+
 import pytest
 
 from lockgate_client.config import Coordinator
@@ -17,10 +19,11 @@ def test_a_malformed_coordinator_url_is_refused_without_repeating_it(bad: object
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["a/b", ".", ".."])
 @pytest.mark.parametrize("key", ["group", "source"])
-def test_a_name_that_the_protocol_has_no_room_for_is_refused(key: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{key}='a/b'"):
-        Coordinator(URL, **{"group": "g", key: "a/b"})
+def test_a_name_that_the_protocol_has_no_room_for_is_refused(key: str, name: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{key}='{re.escape(name)}'\): must be 1 to 255"):
+        Coordinator(URL, **{"group": "g", key: name})
 
 
 @pytest.mark.parametrize(

@@ -344,6 +344,7 @@ def test_a_registration_that_was_applied_twice_fences_nobody(url: str, group: st
         (None, "my query/1", "my-query-1"),
         (None, None, "the-id"),
         (None, "x" * 300, "x" * 255),
+        (None, "..", "--"),
     ],
 )
 def test_a_source_is_named_by_choice_or_by_its_query(chosen: str | None, name: str | None, expected: str) -> None:

@@ -49,6 +49,11 @@ def test_a_file_gives_back_what_its_entries_say(file: Path) -> None:
             "token 1 (a): groups must be a list",
         ),
         (
+            f"[[token]]\nname = 'a'\nsha256 = '{SHA}'\nrole = 'read'\ngroups = ['a', '..']",
+            "token 1 (a): groups must be a list",
+        ),
+        ("[[token]]\nname = '.'", "token 1: name must be 1 to 255"),
+        (
             FILE + "\n" + FILE.partition("\n\n")[0],
             f"token {len(TOKENS) + 1}: name must be its own, and is that of token 1",
         ),

@@ -119,6 +119,19 @@ async def test_a_name_that_is_none_is_a_problem(api: httpx.AsyncClient, path: st
     assert (await api.get(path)).status_code == 422
 
 
+@pytest.mark.parametrize("name", ["%2e", "%2e%2e"])
+async def test_no_route_takes_a_step_of_a_path_for_a_name(api: httpx.AsyncClient, name: str) -> None:
+    reader, report = {"subtask": 0}, {"subtask": 0, "epoch": 1, "watermark": 0}
+    await api.post("/v1/groups/g/sources/a/readers", json=reader)
+    for path, methods in (await api.get("/openapi.json")).json()["paths"].items():
+        for method in methods:
+            for field in (each for each in ("{group}", "{source}") if each in path):
+                named = path.replace(field, name).format(group="g", source="a", subtask=0)
+                for body in (reader, report, {"reports": []}, {}):
+                    assert (await api.request(method, named, json=body)).status_code == 422, (method, named)
+    assert [each["group"] for each in (await api.get("/v1/groups")).json()["items"]] == ["g"]
+
+
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v1/nothing", 404), ("PATCH", "/v1/groups/g", 405)])
 async def test_a_request_without_a_route_is_a_problem_too(
     api: httpx.AsyncClient, method: str, path: str, status: int

@@ -12,7 +12,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.steps import at_once
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
-from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitReport, SplitState
+from lockgate.wire.events import NAME, ReaderFacts, ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate_coordinator.fast import decoding
 from lockgate_coordinator.fast.decoding import report_from_bytes
 
@@ -67,12 +67,12 @@ valid = st.builds(
         late_rows=maybe_counts,
         rows_saved=maybe_counts,
         retained_until=maybe_counts,
-        retention_split=st.none() | st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True),
+        retention_split=st.none() | st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True).filter(NAME.match),
         producer_lag_ms=maybe_counts,
         pace=maybe_counts,
     ),
     splits=st.dictionaries(
-        st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True),
+        st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True).filter(NAME.match),
         st.builds(
             SplitReport,
             watermark=st.integers(MIN, MAX),

@@ -227,3 +227,10 @@ def _read_until(screen: int, text: bytes | None) -> None:
 def test_the_command_tells_its_version() -> None:
     told = CliRunner().invoke(cli, ["--version"])
     assert (told.exit_code, told.output) == (0, f"lockgate {version('lockgate-coordinator')}\n")
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b"])
+@pytest.mark.parametrize("words", [("describe",), ("export",), ("forget", "--yes"), ("evict", "g", "{}", "0")])
+def test_a_command_takes_no_step_of_a_path_for_a_name(words: tuple[str, ...], name: str) -> None:
+    given = [each.format(name) for each in words] if "{}" in words else [*words, name]
+    assert "must be 1 to 255" in said("http://127.0.0.1:1", *given, code=2, width=200)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from lockgate_coordinator.__main__ import cli
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
+from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.link import Link
 from lockgate_testbed.redis import RedisServer
@@ -93,6 +94,18 @@ def test_an_export_has_the_groups_that_were_named(source: str) -> None:
     assert "no group fits nothing*; there are checkout, checkout-eu, stock" in done(
         source, "export", "nothing*", code=1
     )
+
+
+def test_a_group_with_an_odd_name_is_left_out_of_an_export(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = CoordinatorClient.groups
+    odd = [{"group": name} for name in (".", "..", "a/b")]
+    monkeypatch.setattr(CoordinatorClient, "groups", lambda self: {"items": [*odd, *listed(self)["items"]]})
+    ran = CliRunner().invoke(cli, ["export"], env={"LOCKGATE_URL": source})
+    names = [json.loads(line).get("group") for line in ran.stdout.splitlines()]
+    assert (ran.exit_code, names) == (0, [None, *CONFIGS, None])
+    assert [line.split(" is left out")[0] for line in ran.stderr.splitlines()] == [
+        f"lockgate: group {each['group']}" for each in odd
+    ]
 
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(source: str, file: Path) -> None:

@@ -10,6 +10,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX, MIN
 from lockgate.wire import codec
 from lockgate.wire.events import (
+    NAME,
     GroupConfig,
     HeldBy,
     ProgressEvent,
@@ -26,7 +27,7 @@ from lockgate.wire.events import (
 
 times = st.integers(MIN, MAX)
 counts = st.integers(0, MAX)
-names = st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True)
+names = st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True).filter(NAME.match)
 maybe_counts = st.none() | counts
 splits = st.builds(
     SplitReport,

@@ -9,7 +9,7 @@ seconds.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -57,25 +57,6 @@ async def recorded(steps: Iterable[Step] = SCENARIO, fast: Fast = Fast()) -> lis
             answer = await client.request(step.method, step.path, content=_content(step), headers=dict(step.headers))
             exchanges.append({**_asked(step, now), "status": answer.status_code, **_said(answer)})
     return exchanges
-
-
-def steps_of(exchanges: Iterable[Mapping[str, Any]]) -> list[Step]:
-    """The steps that were recorded as these exchanges."""
-    services = ("store_gone", "guarded", "full", "stopping", "damaged")
-    return [
-        Step(
-            at=each["now_ms"] - START,
-            method=each["method"],
-            path=each["path"],
-            body=each.get("body"),
-            text=each.get("text"),
-            blanks=each.get("blanks", 0),
-            headers=each.get("request_headers", {}),
-            frames=len(each.get("frames", ())),
-            **{name: each.get(name, False) for name in services},
-        )
-        for each in exchanges
-    ]
 
 
 def written(exchanges: list[dict[str, Any]]) -> str:

@@ -18,8 +18,12 @@ from enum import Enum
 from lockgate.errors import InvalidValue
 from lockgate.watermark import MAX
 
-NAME = re.compile(r"[A-Za-z0-9._:-]{1,255}\Z")
-NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :"
+NAME_PATTERN = r"(?:\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9._:-]*"
+"""The form of a name, whose length is bounded besides. Names stand in paths, where `.` and `..` are
+steps and no names.
+"""
+NAME = re.compile(rf"(?=.{{1,255}}\Z){NAME_PATTERN}\Z")
+NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :, and neither . nor .."
 
 
 class SplitState(str, Enum):

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from lockgate.group.expiry import Expiry
+from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_coordinator import __version__
 from lockgate_coordinator.access.keyring import VARIABLE
-from lockgate_coordinator.access.token_file import NAME, valid_groups
+from lockgate_coordinator.access.token_file import valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
 from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.limits import Limits
@@ -268,8 +269,8 @@ def token_command(
     """Make a token. Its entry for the file of `serve --tokens` goes to standard output, the token
     itself, only this once, to standard error.
     """
-    if not NAME.fullmatch(name):
-        raise _fault("NAME must be 1 to 255 of A-Z a-z 0-9 . _ : -")
+    if not NAME.match(name):
+        raise _fault(f"NAME {NAME_RULE}")
     if role not in ROLES:
         raise _fault(f"--role must be one of {', '.join(ROLES)}")
     if not valid_groups(group or ()):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from lockgate.duration import spoken
-from lockgate.wire.events import CatchUp, GroupConfig
+from lockgate.wire.events import NAME, CatchUp, GroupConfig
 from lockgate_client.duration import as_option
 from lockgate_client.errors import ConfigurationError
 
@@ -51,4 +51,5 @@ def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
     """The name in a group: the chosen one, else the user's `name`, else another one. `-` replaces
     the characters that the protocol does not allow.
     """
-    return chosen or re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
+    made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
+    return chosen or (made if NAME.match(made) else "-" * len(made))

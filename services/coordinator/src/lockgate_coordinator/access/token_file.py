@@ -13,9 +13,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from lockgate_coordinator.access.tokens import GROUP_PATTERN, ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
+from lockgate.wire.events import NAME, NAME_RULE
+from lockgate_coordinator.access.tokens import ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
 
-NAME = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 SHORTEST_TOKEN = 16
 """Characters. Shorter tokens were invented by hand, and can be guessed."""
 
@@ -85,7 +85,7 @@ class _Entry:
         self._fields = fields
 
     def token(self) -> Token:
-        name = self._text("name", NAME, "1 to 255 of A-Z a-z 0-9 . _ : -")
+        name = self._text("name", NAME, NAME_RULE.removeprefix("must be "))
         self._where += f" ({name})"
         if self._fields.keys() - set(_FIELDS):
             self._refuse("its fields", f"must be among {', '.join(_FIELDS)}")
@@ -116,4 +116,6 @@ class _Entry:
 
 def valid_groups(groups: Iterable[object]) -> bool:
     """Whether each is the name of a group, or the beginning of names and `*`."""
-    return all(isinstance(group, str) and GROUP_PATTERN.fullmatch(group) for group in groups)
+    return all(
+        isinstance(group, str) and NAME.match(group[:-1] + "-" if group.endswith("*") else group) for group in groups
+    )

@@ -13,9 +13,6 @@ from enum import IntEnum
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 """The form of a bearer token in RFC 6750."""
 
-GROUP_PATTERN = re.compile(r"[A-Za-z0-9._:-]{1,255}|[A-Za-z0-9._:-]{0,254}\*")
-"""A group's name, or the beginning of names: `orders*`."""
-
 
 class Role(IntEnum):
     """What a token may do. Each role includes those below it."""

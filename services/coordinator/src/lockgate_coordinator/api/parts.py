@@ -10,11 +10,11 @@ from pydantic import BeforeValidator
 
 from lockgate_coordinator.access.guard import TOKEN
 from lockgate_coordinator.access.tokens import Token
-from lockgate_coordinator.api.schemas import NAME_PATTERN
+from lockgate_coordinator.api.schemas import NAME_FORM
 from lockgate_coordinator.service.coordinator import Coordinator
 
-GroupName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=255)]
-SourceName = Annotated[str, Path(pattern=NAME_PATTERN, min_length=1, max_length=255)]
+GroupName = Annotated[str, Path(pattern=NAME_FORM, min_length=1, max_length=255)]
+SourceName = Annotated[str, Path(pattern=NAME_FORM, min_length=1, max_length=255)]
 
 
 def _digits(value: object) -> object:

@@ -12,6 +12,7 @@ from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.events import (
     CONFIG_FLOORS,
     MAX_HOLD_FLOOR,
+    NAME_PATTERN,
     CatchUp,
     GroupConfig,
     Mode,
@@ -23,12 +24,11 @@ from lockgate.wire.fields import Json
 from lockgate.wire.source_pauses import REASON_LIMIT
 from lockgate_coordinator.service.census import HEALTH
 
-NAME_PATTERN = "^[A-Za-z0-9._:-]{1,255}$"
-
 NULL: Json = {"type": "null"}
 TEXT: Json = {"type": "string"}
 FLAG: Json = {"type": "boolean"}
-NAME: Json = {"type": "string", "pattern": NAME_PATTERN, "minLength": 1, "maxLength": 255}
+NAME_FORM = f"^{NAME_PATTERN}$"
+NAME: Json = {"type": "string", "pattern": NAME_FORM, "minLength": 1, "maxLength": 255}
 
 
 def ref(name: str) -> Json:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lockgate.errors import Refused
 from lockgate.wire.codec import alignment_to_json
-from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate.wire.events import NAME, WatermarkAlignmentEvent
 from lockgate_coordinator.api.bodies import is_json
 from lockgate_coordinator.api.problems import judged, problem, rejections
 from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
@@ -25,7 +25,7 @@ from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.requests import JUDGED
 
-_PATH = re.compile(r"/v1/groups/([A-Za-z0-9._:-]{1,255})/(?:sources/([A-Za-z0-9._:-]{1,255})/)?watermarks\Z")
+_PATH = re.compile(r"/v1/groups/([^/]+)/(?:sources/([^/]+)/)?watermarks\Z")
 
 
 class LeanReports:
@@ -42,7 +42,7 @@ class LeanReports:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if path is None or not self._is_plain(scope):
+        if path is None or not all(map(NAME.match, filter(None, path.groups()))) or not self._is_plain(scope):
             await self._app(scope, receive, send)
             return
         message = await receive()

@@ -43,9 +43,9 @@ def _name(value: str) -> str:
 
 def _pattern(value: str) -> str:
     """Checks a name, or the beginning of names and *."""
-    if value == "*":
-        return value
-    return _name(value.removesuffix("*")) + ("*" if value.endswith("*") else "")
+    if not NAME.match(value[:-1] + "-" if value.endswith("*") else value):
+        raise typer.BadParameter(f"{value!r} {NAME_RULE}")
+    return value
 
 
 Url = Annotated[

@@ -20,6 +20,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lockgate.wire.codec import config_to_json
+from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_coordinator.operate.backup import Saved, read, written
 from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_coordinator.operate.faults import Fault, NotFound
@@ -64,7 +65,10 @@ def export_command(
     are written.
     """
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        names = _chosen([item["group"] for item in client.groups()["items"]], groups or [])
+        there = [item["group"] for item in client.groups()["items"]]
+        for odd in (name for name in there if not NAME.match(name)):
+            say(f"lockgate: group {odd} is left out: a name {NAME_RULE}", err=True)
+        names = _chosen([name for name in there if NAME.match(name)], groups or [])
         saved = list[Saved]()
         for name in _shown("exporting", names):
             with suppress(NotFound):  # deleted a moment ago
