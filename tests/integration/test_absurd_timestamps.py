@@ -88,6 +88,7 @@ def test_an_old_topic_with_records_from_2099_is_read_level_and_nothing_else_is_l
     ]
 
 
+@pytest.mark.long
 def test_a_live_split_goes_on_behind_a_record_from_2099_and_holds_nobody_by_it(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_live_split_goes_on_behind_a_record_from_2099_and_holds_nobody_by_it(
     assert max(plan.target for plan in query.plans) < now_ms() + 24 * 60 * MINUTE
 
 
+@pytest.mark.long
 def test_where_all_is_stamped_in_the_future_everything_is_read_on_unaligned_with_a_warning_for_each_split(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -122,6 +124,7 @@ def test_where_all_is_stamped_in_the_future_everything_is_read_on_unaligned_with
     assert sum("left out" in text for text in warnings(caplog)) == 2
 
 
+@pytest.mark.long
 def test_without_a_bound_a_split_stops_at_a_record_from_2099_and_the_run_says_what_is_left(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -134,6 +137,7 @@ def test_without_a_bound_a_split_stops_at_a_record_from_2099_and_the_run_says_wh
     assert "left to the next run" in caplog.text
 
 
+@pytest.mark.long
 def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_1970(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

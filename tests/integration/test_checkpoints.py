@@ -53,6 +53,7 @@ def test_a_checkpoint_goes_from_native_to_aligned_and_back(
     assert sum(latest.values()) == 20_000
 
 
+@pytest.mark.long
 def test_rows_that_a_native_checkpoint_has_lost_already_are_counted_in_the_log(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -70,6 +71,7 @@ def test_rows_that_a_native_checkpoint_has_lost_already_are_counted_in_the_log(
     assert counted <= 2
 
 
+@pytest.mark.long
 def test_a_delay_shorter_than_the_drift_is_said_with_both_figures(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -82,6 +84,7 @@ def test_a_delay_shorter_than_the_drift_is_said_with_both_figures(
         assert any("delay is 5 min, and max_drift is 10 min" in r.getMessage() for r in caplog.records) == warned
 
 
+@pytest.mark.long
 def test_a_partition_added_while_the_query_is_down_counts_from_its_first_record_on_however_old_it_is(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

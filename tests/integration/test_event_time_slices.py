@@ -82,6 +82,7 @@ def test_each_hour_of_a_backfill_is_whole_in_one_batch(
     assert sum(sum(batch.values()) for batch in found.hours) == 6_000
 
 
+@pytest.mark.long
 def test_an_hour_larger_than_the_budget_comes_in_parts_that_say_so(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_an_hour_larger_than_the_budget_comes_in_parts_that_say_so(
     assert sum(sum(batch.values()) for batch in found.hours) == 3_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("disorder", [0, "1 minute"])
 def test_an_hour_with_a_straggler_behind_its_cut_is_not_complete_and_the_straggler_comes_apart(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, disorder: str | int

@@ -80,6 +80,7 @@ def aligned(
     return align(stream, Alignment(coordinator=group, **more))
 
 
+@pytest.mark.long
 def test_a_query_goes_on_during_another_one_s_long_batch_and_no_further_once_that_outlasts_its_lease(
     spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path
 ) -> None:
@@ -117,7 +118,7 @@ def test_a_query_goes_on_during_another_one_s_long_batch_and_no_further_once_tha
     assert len(busy.finish().all) == len(other.finish().all) == len(TIMES)
 
 
-@pytest.mark.parametrize("payload", [False, True])
+@pytest.mark.parametrize("payload", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_executors_report_event_time_as_the_plan_has_it_without_records_from_2099(
     payload: bool, spark: SparkSession, kafka: KafkaBroker, coordinator: CoordinatorProcess, topic: str, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_executors_report_event_time_as_the_plan_has_it_without_records_from_209
     assert seen == [(TIMES[24] - 1, len(times) + 2 * payload)]
 
 
+@pytest.mark.long
 def test_a_stale_epoch_is_refused_with_one_warning_and_the_batch_ends(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -170,6 +172,7 @@ def test_a_stale_epoch_is_refused_with_one_warning_and_the_batch_ends(
     assert len(not_taken(caplog)) == 1
 
 
+@pytest.mark.long
 def test_a_coordinator_that_is_away_costs_one_warning_and_no_batch(
     spark: SparkSession,
     kafka: KafkaBroker,

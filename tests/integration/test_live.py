@@ -171,6 +171,7 @@ def producer_lags(query: WindowedCount) -> list[int]:
     ]
 
 
+@pytest.mark.long
 def test_with_defaults_nothing_is_lost_of_a_producer_half_an_hour_behind_beside_one_on_time(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
 ) -> None:
@@ -192,7 +193,8 @@ def test_with_defaults_nothing_is_lost_of_a_producer_half_an_hour_behind_beside_
     assert last_plan(aligned).behind
 
 
-@pytest.mark.parametrize("available_now", [False, True])
+@pytest.mark.long
+@pytest.mark.parametrize("available_now", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_query_that_asks_for_all_that_is_available_reads_it_though_a_split_is_silent(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -215,6 +217,7 @@ def test_a_query_that_asks_for_all_that_is_available_reads_it_though_a_split_is_
     assert query.counted == 10
 
 
+@pytest.mark.long
 def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
 ) -> None:
@@ -234,6 +237,7 @@ def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
 # -- absurd timestamps --
 
 
+@pytest.mark.long
 def test_a_late_record_stamped_1970_is_dropped_as_natively_and_nothing_else_is(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
 ) -> None:
@@ -271,6 +275,7 @@ def test_a_topic_made_anew_is_a_loss_that_spark_reports_as_it_does_natively(
             WindowedCount(df).start(tmp_path / name).finish()
 
 
+@pytest.mark.long
 def test_one_of_several_topics_goes_and_the_others_are_read_on_where_losses_are_allowed(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[WindowedCount]
 ) -> None:
@@ -327,6 +332,7 @@ def test_a_live_query_stops_at_any_moment_without_an_error_and_leaves_nothing_op
     wait_for(lambda: kafka_threads(spark) <= before)
 
 
+@pytest.mark.long
 def test_executors_report_nothing_and_fail_nothing_while_the_coordinator_has_forgotten_the_reader(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def test_a_misspelt_field_ends_the_query_with_the_fields_that_there_are(
     assert "a value there has the fields placed, shop.id" in said
 
 
+@pytest.mark.long
 def test_records_without_a_value_and_a_partition_without_times_are_read(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_at_every_batch_boundary_all_splits_stand_at_one_event_time_as_far_on_as
         )
 
 
+@pytest.mark.long
 def test_a_stream_handed_over_after_transformations_is_aligned_too(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
     return a.join(b, near).select("topic", "partition", "offset")
 
 
+@pytest.mark.long
 def test_a_self_union_stays_one_source(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_a_self_union_stays_one_source(
     assert {split.source for plan in counted.plans for split in plan.splits} == {0}
 
 
+@pytest.mark.long
 def test_one_aligned_dataframe_started_twice_is_two_runs(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -159,6 +162,7 @@ def test_an_answer_to_java_lives_until_java_has_it(
     assert query.counted == RECORDS
 
 
+@pytest.mark.long
 def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -174,6 +178,7 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(
     assert [size for size in sizes if size] == [300, 300, 300, 100]
 
 
+@pytest.mark.long
 def test_without_a_budget_everything_comes_in_one_batch(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:

@@ -67,7 +67,7 @@ def drift(plans: list[BatchAlignment], logs: list[list[int]]) -> int:
     return max(beyond)
 
 
-@pytest.mark.parametrize("expression", [JSON, LONG])
+@pytest.mark.parametrize("expression", [JSON, pytest.param(LONG, marks=pytest.mark.long)])
 def test_native_spark_loses_rows_where_alignment_by_the_payload_loses_none(
     expression: str, spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -83,6 +83,7 @@ def test_native_spark_loses_rows_where_alignment_by_the_payload_loses_none(
         assert native.counted < RECORDS
 
 
+@pytest.mark.long
 def test_records_that_the_expression_cannot_read_or_believe_are_left_out_and_hold_nobody(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -108,6 +109,7 @@ def test_records_that_the_expression_cannot_read_or_believe_are_left_out_and_hol
     assert "has no event time" in caplog.text
 
 
+@pytest.mark.long
 def test_a_source_by_its_payload_and_one_by_its_timestamps_are_planned_together(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
         assert all(each["rows_saved"] >= 0 for each in facts)
 
 
+@pytest.mark.long
 def test_a_paused_query_under_available_now_waits_and_is_not_ended(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
@@ -162,6 +163,7 @@ def test_a_query_that_is_paused_in_the_browser_waits_and_reads_all_once_it_is_re
     assert query.finish().counted == RECORDS
 
 
+@pytest.mark.long
 def test_stopping_a_paused_query_takes_no_longer_than_a_step(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
@@ -176,6 +178,7 @@ def test_stopping_a_paused_query_takes_no_longer_than_a_step(
     assert held.counted == 0
 
 
+@pytest.mark.long
 def test_max_hold_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
@@ -187,6 +190,7 @@ def test_max_hold_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
         held.finish()
 
 
+@pytest.mark.long
 def test_a_coordinator_that_is_down_at_the_start_is_waited_for(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
@@ -225,6 +229,7 @@ def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
     )
 
 
+@pytest.mark.long
 def test_executors_report_their_progress_in_the_middle_of_a_batch(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
@@ -266,6 +271,7 @@ def test_a_url_that_is_no_coordinator_is_an_error_at_the_start(
         member(spark, kafka, day, f"{coordinator.url}/elsewhere", budget=1)
 
 
+@pytest.mark.long
 def test_two_queries_of_one_name_do_not_fence_each_other(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:

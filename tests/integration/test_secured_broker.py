@@ -88,6 +88,7 @@ def test_over_tls_with_a_password_and_the_right_to_read_alone_the_splits_stay_le
     assert PASSWORD not in caplog.text
 
 
+@pytest.mark.long
 def test_a_topic_that_an_acl_hides_is_kafka_s_error_as_natively(
     spark: SparkSession, secured: SecuredBroker, ca: tuple[Path, Path], topic: str, tmp_path: Path
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_topic_that_an_acl_hides_is_kafka_s_error_as_natively(
         assert PASSWORD not in str(error.value)
 
 
+@pytest.mark.long
 def test_a_topic_of_a_pattern_that_an_acl_hides_is_left_out_until_it_is_allowed(
     spark: SparkSession, secured: SecuredBroker, ca: tuple[Path, Path], topic: str, tmp_path: Path
 ) -> None:
@@ -118,6 +120,7 @@ def test_a_topic_of_a_pattern_that_an_acl_hides_is_left_out_until_it_is_allowed(
         assert len(rows.all) == len(set(rows.all)) == 40
 
 
+@pytest.mark.long
 def test_a_right_that_is_taken_back_in_mid_run_ends_the_query_and_given_again_no_row_is_lost_or_read_twice(
     spark: SparkSession, secured: SecuredBroker, ca: tuple[Path, Path], topic: str, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def test_scheduled_runs_over_inputs_of_which_another_one_is_empty_each_time_lose
     assert counted["aligned"] == 122
 
 
+@pytest.mark.long
 def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_live_query_that_has_nothing_to_read_holds_its_group_to_the_clock_less
         assert empty.all == []
 
 
+@pytest.mark.long
 def test_a_query_restarted_from_an_older_checkpoint_takes_its_group_back_and_the_other_waits_for_it(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -80,8 +80,10 @@ def assert_level(rows: Rows) -> None:
     ("option", "partitions"),
     [
         ({"subscribe": ",".join(TOPICS)}, set(LOGS)),
-        ({"subscribePattern": "shapes-[ab]"}, set(LOGS)),
-        ({"assign": {"shapes-a": [0], "shapes-b": [0, 1]}}, set(LOGS) - {("shapes-a", 1)}),
+        pytest.param({"subscribePattern": "shapes-[ab]"}, set(LOGS), marks=pytest.mark.long),
+        pytest.param(
+            {"assign": {"shapes-a": [0], "shapes-b": [0, 1]}}, set(LOGS) - {("shapes-a", 1)}, marks=pytest.mark.long
+        ),
     ],
     ids=["subscribe", "subscribePattern", "assign"],
 )
@@ -102,7 +104,7 @@ SOME_TIMES = {"shapes-a": {"0": T0 + 70 * SECOND, "1": T0}, "shapes-b": {"0": T0
     ("options", "first"),
     [
         ({"startingOffsets": SOME_OFFSETS}, (90, 10, 0, 3)),
-        ({"startingTimestamp": T0 + 60 * SECOND}, (60, 2, 14, 0)),
+        pytest.param({"startingTimestamp": T0 + 60 * SECOND}, (60, 2, 14, 0), marks=pytest.mark.long),
         ({"startingOffsetsByTimestamp": SOME_TIMES, "startingOffsetsByTimestampStrategy": "latest"}, (70, 0, 20, 2)),
     ],
     ids=["startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp"],
@@ -121,6 +123,7 @@ def test_a_source_starts_where_spark_lets_it_start(
     assert_level(rows)
 
 
+@pytest.mark.long
 def test_from_the_latest_offset_only_what_comes_later_is_read(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -138,6 +141,7 @@ def test_from_the_latest_offset_only_what_comes_later_is_read(
     assert set(rows.all) == {Row(topic, 0, 3), Row(topic, 1, 3)}
 
 
+@pytest.mark.long
 def test_ending_offsets_are_refused_as_spark_refuses_them(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -165,7 +169,7 @@ def of_a_view(spark: SparkSession, source: DataFrame) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize("shape", [joined_with_a_table, of_a_view])
+@pytest.mark.parametrize("shape", [joined_with_a_table, pytest.param(of_a_view, marks=pytest.mark.long)])
 def test_the_source_is_found_behind(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path, shape: Callable[[SparkSession, DataFrame], DataFrame]
 ) -> None:
@@ -174,6 +178,7 @@ def test_the_source_is_found_behind(
     assert_level(rows)
 
 
+@pytest.mark.long
 def test_an_aligned_stream_is_transformed_like_any_other(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -183,6 +188,7 @@ def test_an_aligned_stream_is_transformed_like_any_other(
     assert_level(rows)
 
 
+@pytest.mark.long
 def test_the_two_sides_of_a_self_join_are_planned_together(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -282,6 +288,7 @@ def sasl(user: str, password: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 def test_security_options_are_spark_s_and_ours_alike(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -293,6 +300,7 @@ def test_security_options_are_spark_s_and_ours_alike(
     assert PASSWORD not in caplog.text
 
 
+@pytest.mark.long
 def test_a_wrong_password_is_kafka_s_error_without_the_password(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -302,6 +310,7 @@ def test_a_wrong_password_is_kafka_s_error_without_the_password(
     assert "hunter2" not in str(error.value)
 
 
+@pytest.mark.long
 def test_the_fetch_of_single_records_leaves_the_source_s_own_limits_alone(
     spark: SparkSession, logs: KafkaBroker, tmp_path: Path
 ) -> None:

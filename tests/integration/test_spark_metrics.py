@@ -128,6 +128,7 @@ def registered(spark: SparkSession) -> Callable[[str], dict[str, str]]:
     return values
 
 
+@pytest.mark.long
 def test_a_value_that_is_no_longer_known_is_nan(
     spark: SparkSession, registered: Callable[[str], dict[str, str]]
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_value_that_is_no_longer_known_is_nan(
     assert registered("lockgate.nan.alignment") == {}
 
 
+@pytest.mark.long
 def test_a_query_without_a_name_goes_by_its_id(
     spark: SparkSession, registered: Callable[[str], dict[str, str]]
 ) -> None:
@@ -149,6 +151,7 @@ def test_a_query_without_a_name_goes_by_its_id(
     shown.close()
 
 
+@pytest.mark.long
 def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -170,6 +173,7 @@ def refusals(caplog: pytest.LogCaptureFixture) -> int:
     return sum("refuses gauges" in said for said in caplog.messages)
 
 
+@pytest.mark.long
 def test_without_spark_s_own_switch_there_are_no_gauges(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, registered: Callable[[str], dict[str, str]]
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_query_that_waits_for_its_group_says_for_whom_and_since_when(
     assert caplog.text.count("orders waited") == 1
 
 
+@pytest.mark.long
 def test_a_query_that_has_read_all_an_observed_one_and_one_that_is_not_aligned_say_so(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ def test_without_pinned_threads_a_gate_holds_and_stops_and_align_says_what_to_le
     assert any(line.startswith("PYSPARK_PIN_THREAD=false: Spark's Kafka source") for line in driver.said)
 
 
+@pytest.mark.long
 def test_an_aligned_view_is_read_by_a_query_of_another_session(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

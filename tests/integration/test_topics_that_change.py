@@ -78,6 +78,7 @@ def test_a_topic_that_appears_is_read_from_its_first_record_and_one_that_goes_is
     topics.delete(kafka.bootstrap, "appears-b")
 
 
+@pytest.mark.long
 def test_a_topic_made_anew_under_its_name_is_read_from_its_first_record_where_losses_are_allowed(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[Rows]
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_topic_made_anew_under_its_name_is_read_from_its_first_record_where_lo
 # -- retention --
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fail", [True, False])
 def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in_spark(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[Rows], fail: bool
@@ -134,7 +136,10 @@ def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in
 
 @pytest.mark.parametrize(
     ("config", "least", "most"),
-    [({"retention.ms": str(4 * HOUR)}, 4, 7), ({"retention.bytes": "20000"}, 15, 30)],
+    [
+        ({"retention.ms": str(4 * HOUR)}, 4, 7),
+        pytest.param({"retention.bytes": "20000"}, 15, 30, marks=pytest.mark.long),
+    ],
     ids=["retention.ms", "retention.bytes"],
 )
 def test_a_paused_split_is_let_go_before_kafka_deletes_its_records(
@@ -169,6 +174,7 @@ def test_a_paused_split_is_let_go_before_kafka_deletes_its_records(
 # -- records without an event time of their own, and logs with holes --
 
 
+@pytest.mark.long
 def test_records_stamped_by_the_broker_are_warned_of(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -179,6 +185,7 @@ def test_records_stamped_by_the_broker_are_warned_of(
     assert "message.timestamp.type=LogAppendTime" in caplog.text
 
 
+@pytest.mark.long
 def test_a_compacted_topic_is_read_level_over_its_holes(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -243,8 +250,8 @@ def producer(kafka: KafkaBroker, topic: str) -> Producer:
     return transactional(kafka, topic, 2)
 
 
-@pytest.mark.parametrize("in_each", [10, 40])
-@pytest.mark.parametrize("made", ["long ago", "now"])
+@pytest.mark.parametrize("in_each", [10, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("made", ["now", pytest.param("long ago", marks=pytest.mark.long)])
 def test_committed_records_of_a_transactional_topic_are_read_level_and_once(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, made: str, in_each: int
 ) -> None:

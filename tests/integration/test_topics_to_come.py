@@ -61,6 +61,7 @@ def test_a_pattern_that_matches_nothing_waits_for_a_topic_alone_and_beside_anoth
     united.wait_until(lambda rows: sorted(rows.all) == sorted(came + there))
 
 
+@pytest.mark.long
 def test_a_run_over_what_is_there_ends_where_a_pattern_matches_nothing(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_run_over_what_is_there_ends_where_a_pattern_matches_nothing(
     assert united.start(tmp_path / "union").finish().all == there
 
 
+@pytest.mark.long
 def test_a_pattern_whose_topics_all_go_waits_for_the_next_one_where_losses_are_allowed(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path, running: list[Rows]
 ) -> None:

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import DataFrame, SparkSession
@@ -72,6 +73,7 @@ def test_a_table_by_local_hours_has_each_hour_whole_and_keeps_it_when_a_query_be
     assert rows(spark, sink.parts, "hour") == {"2026-01-05T10": 23 * 12}
 
 
+@pytest.mark.long
 def test_the_guide_s_table_by_local_days_has_each_day_whole(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -87,6 +89,7 @@ def test_the_guide_s_table_by_local_days_has_each_day_whole(
     assert not (tmp_path / "parts").exists()
 
 
+@pytest.mark.long
 def test_an_hour_of_which_kafka_has_deleted_records_in_mid_run_is_not_complete(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def test_a_topic_that_was_left_out_is_named_and_the_line_that_is_given_loses_not
     )
 
 
+@pytest.mark.long
 def test_an_unaligned_stream_that_is_only_warned_of_loses_rows_and_the_log_has_said_so(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -71,6 +72,7 @@ def test_an_unaligned_stream_that_is_only_warned_of_loses_rows_and_the_log_has_s
     )
 
 
+@pytest.mark.long
 def test_a_source_that_is_not_kafka_is_warned_of_and_runs(
     spark: SparkSession, two_topics: tuple[DataFrame, DataFrame], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_source_that_is_not_kafka_is_warned_of_and_runs(
     assert "a withWatermark of its own" in said
 
 
+@pytest.mark.long
 def test_a_join_with_a_topic_that_has_a_watermark_of_its_own_runs_without_a_warning(
     two_topics: tuple[DataFrame, DataFrame], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
