@@ -94,7 +94,6 @@ def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
     )
 
 
-@pytest.mark.long
 def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -171,7 +170,6 @@ def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
     assert f"{RECORDS - native.counted:,} of {RECORDS:,} rows" in caplog.text
 
 
-@pytest.mark.long
 def test_a_row_at_the_very_watermark_is_late_for_spark_and_counted_and_one_above_is_neither(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -250,7 +248,6 @@ def test_late_rows_are_counted_by_the_event_time_in_the_payload(
     assert sum(map(Counter.total, told)) > 0
 
 
-@pytest.mark.long
 def test_a_batch_that_is_replayed_is_counted_with_the_watermark_of_the_batch_before_it(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -269,7 +266,6 @@ def test_a_batch_that_is_replayed_is_counted_with_the_watermark_of_the_batch_bef
     assert told[batch].total() > 0
 
 
-@pytest.mark.long
 def test_a_dataframe_that_counts_late_rows_serves_one_query_at_a_time(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -286,7 +282,6 @@ def test_a_dataframe_that_counts_late_rows_serves_one_query_at_a_time(
 # -- the rows that alignment saves --
 
 
-@pytest.mark.long
 def test_the_rows_saved_are_what_native_spark_finds_behind_its_watermark_within_ten_percent(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -330,7 +325,6 @@ def test_last_progress_and_the_log_tell_of_the_alignment(
     assert "limited by budget; 0 of 8 splits paused" in lines[0]
 
 
-@pytest.mark.long
 def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -354,7 +348,6 @@ def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
 # -- several watermarks --
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("policy", [pytest.param("min", marks=pytest.mark.long), "max"])
 def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_where_only_native_spark_loses_rows(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, policy: str
