@@ -14,6 +14,8 @@ QUEUE = ("test_commit_queue.py",)
 CONTRACT = ("test_contract.py",)
 REDIS = ("test_redis.py",)
 ANNOUNCER = ("test_announcer.py",)
+PERSISTENCE = ("test_persistence.py",)
+RESERVATIONS = ("test_reservations.py",)
 
 COMMITS: tuple[Break, ...] = (
     _Break(
@@ -341,4 +343,45 @@ ANNOUNCING: tuple[Break, ...] = (
     ),
 )
 
-COORDINATOR: tuple[Break, ...] = (*COMMITS, *LEASES, *STORES, *HISTORIES, *ACCESS, *LIMITS, *BROWSERS, *ANNOUNCING)
+PERSISTING: tuple[Break, ...] = (
+    _Break(
+        "a commit that others keep overtaking reserves its group",
+        "service/persistence.py",
+        "if self._refusals >= REFUSALS:",
+        "if False:",
+        PERSISTENCE,
+    ),
+    _Break(
+        "a process whose commits do not get through is not ready",
+        "service/persistence.py",
+        "            self._persistence.gave_up(now)\n",
+        "",
+        PERSISTENCE,
+    ),
+    _Break(
+        "the others wait for the process that has reserved a group",
+        "store/scripts/commit.lua",
+        "if ends and holder ~= caller and now < tonumber(ends) then",
+        "if false then",
+        RESERVATIONS,
+    ),
+    _Break(
+        "a reservation ends with the commit that it was for",
+        "store/scripts/commit.lua",
+        "  redis.call('HDEL', KEYS[1], 'reserved')\n",
+        "",
+        RESERVATIONS,
+    ),
+)
+
+COORDINATOR: tuple[Break, ...] = (
+    *COMMITS,
+    *PERSISTING,
+    *LEASES,
+    *STORES,
+    *HISTORIES,
+    *ACCESS,
+    *LIMITS,
+    *BROWSERS,
+    *ANNOUNCING,
+)

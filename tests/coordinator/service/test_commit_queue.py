@@ -21,10 +21,10 @@ class CountingStore(MemoryStore):
     shared = True
     commits = 0
 
-    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
         self.commits += 1
         await asyncio.sleep(0)
-        return await super().commit(loaded, group)
+        return await super().commit(loaded, group, reserve_ms)
 
 
 class BusyStore(MemoryStore):
@@ -35,11 +35,11 @@ class BusyStore(MemoryStore):
     overtaken = False
     claims = 0
 
-    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
         if self.overtaken:
             self.overtaken = False
             self._versions[loaded.name] = loaded.next_version
-        return await super().commit(loaded, group)
+        return await super().commit(loaded, group, reserve_ms)
 
     async def claim(self, name: str) -> int:
         self.claims += 1
@@ -107,7 +107,7 @@ async def test_busy_commits_go_on_claiming_the_group_while_claims_are_refused(mo
     monkeypatch.setattr(claims, "CONTENDED_S", 60.0)
     await commit(300)
     await commit(400)
-    assert store.claims == 3
+    assert store.claims == 2
 
 
 async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:

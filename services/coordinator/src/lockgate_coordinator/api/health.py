@@ -22,6 +22,8 @@ NOT_READY = refusals([TABLE[StoreUnavailable], TABLE[Stopping]])
 
 @router.get("/readyz", responses={200: answer("It can work", "Ready"), **NOT_READY})
 async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
-    """The store can be read and written, and the service is not about to stop; else 503."""
+    """The store can be read and written, commits get through, and the service is not about to stop;
+    else 503.
+    """
     await coordinator.ready()
     return {"status": "ready"}

@@ -19,8 +19,8 @@ CLAIM_FROM = 4
 fewer costs less than that.
 """
 
-CLAIM_ATTEMPTS = 20
-"""How often a claim is tried before a commit goes on without it."""
+CLAIM_WITHIN_S = 0.5
+"""How long a claim is tried before a commit goes on without it."""
 
 
 class Claims:
@@ -36,7 +36,7 @@ class Claims:
         return name in self._contended and commands >= CLAIM_FROM
 
     async def claim(self, name: str, commit_s: float) -> None:
-        """Returns once the group is claimed, or after `CLAIM_ATTEMPTS`.
+        """Returns once the group is claimed, or after `CLAIM_WITHIN_S`.
 
         `commit_s` is how long the commit will take. A claim that would end before the commit does
         is renewed: the process that claims the group next would win against this commit.
@@ -44,8 +44,8 @@ class Claims:
         loop = asyncio.get_running_loop()
         if loop.time() + commit_s < self._claimed_until.get(name, 0.0):
             return
-        for _ in range(CLAIM_ATTEMPTS):
-            asked = loop.time()
+        asked = began = loop.time()
+        while asked - began < CLAIM_WITHIN_S:
             wait_ms = await self._store.claim(name)
             if not wait_ms:
                 if name in self._contended:
@@ -53,6 +53,7 @@ class Claims:
                 return
             self.refused(name)
             await asyncio.sleep(wait_ms / 1_000)
+            asked = loop.time()
 
     def refused(self, name: str) -> None:
         """Another process was faster with a commit or a claim."""

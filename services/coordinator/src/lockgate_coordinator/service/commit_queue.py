@@ -12,7 +12,8 @@ its own command into account. No command is answered before its result is stored
 changes, before the store has confirmed that the group is as it was evaluated.
 
 Two fast parts may help: `fast.gathering` delays a commit so that more commands share it, and
-`fast.claims` keeps other processes away from it. The queue answers alike without them.
+`fast.claims` keeps other processes away from it. The queue answers alike without them. What helps a
+commit that others keep overtaking is in `persistence`.
 """
 
 import asyncio
@@ -34,8 +35,9 @@ from lockgate_coordinator.fast.claims import Claims
 from lockgate_coordinator.fast.gathering import Gathering
 from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import with_pauses
+from lockgate_coordinator.service.persistence import Persistence
 from lockgate_coordinator.service.pulse import Pulse
-from lockgate_coordinator.store import Loaded, Store, StoreUnavailable
+from lockgate_coordinator.store import Loaded, Store
 
 Change = Callable[[Loaded, Group | None], Group | None]
 """One command: takes what was loaded (for its time and version) and the group as the commands
@@ -66,11 +68,6 @@ class Look:
 
 
 Command = Change | Reports
-
-ATTEMPTS = 100
-"""How often a commit is tried. Of processes that collide one always gets through, so this many
-refusals in a row mean a fault.
-"""
 
 AT_ONCE = 1_000
 """Reports and other commands that make one commit, in some 15 ms. Between two commits other
@@ -128,6 +125,7 @@ class CommitQueue:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._gathering = Gathering(self._waiting, shared=store.shared) if fast.gathering else None
         self._claims = Claims(store) if fast.claims else None
+        self.persistence = Persistence()
         self.commits = self.commands = 0
         self._commit_s = 0.0  # how long the last commit took, of whichever group
 
@@ -199,7 +197,8 @@ class CommitQueue:
         loaded = self._store.cached(name)
         if loaded is None or _is_heavy(commands, loaded):
             loaded = await self._store.load(name)
-        for _ in range(ATTEMPTS):
+        attempts = self.persistence.attempts(f"group {name!r}")
+        while True:
             if loaded.group is not None and len(loaded.group.readers) > HEAVY and not _are_looks(commands):
                 await with_pauses(after_silence_in_steps(loaded.group, loaded.now_ms))
             group, owns = _applied(loaded, commands)
@@ -210,21 +209,23 @@ class CommitQueue:
                     group = await with_pauses(after_leases_in_steps(group, loaded.now_ms, hearing))
                 group, event = evaluate(group, loaded.now_ms, hearing)
                 committed = Committed(group, group, event, loaded.now_ms, hearing=hearing)
-            instead = await self._stored(loaded, group)
+            instead = await self._stored(loaded, group, attempts.reserve_ms)
             if instead is None:
+                attempts.got_through()
                 return self._answers(name, owns, committed)
             # The same version means that only the cached time was off: no other process is at work.
-            if instead.version != loaded.version and self._claims is not None:
+            overtaken = instead.version != loaded.version
+            if overtaken and self._claims is not None:
                 self._claims.refused(name)
+            attempts.refused(overtaken=overtaken)
             loaded = instead  # again at once: the older it gets, the likelier is another refusal
-        raise StoreUnavailable(f"group {name!r} was changed by others {ATTEMPTS} times in a row: send again")
 
-    async def _stored(self, loaded: Loaded, group: Group | None) -> Loaded | None:
+    async def _stored(self, loaded: Loaded, group: Group | None, reserve_ms: int) -> Loaded | None:
         """None if the store now holds `group`; else what it holds instead. An unchanged group is
         not written, but a cached one has to be confirmed.
         """
         if group is not None and group is not loaded.group:
-            return await self._store.commit(loaded, group)
+            return await self._store.commit(loaded, group, reserve_ms)
         return None if loaded.confirmed else await self._store.load(loaded.name)
 
     def _answers(self, name: str, owns: list[_Own], committed: Committed | None) -> list[Committed | Exception]:

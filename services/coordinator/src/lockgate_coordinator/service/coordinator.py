@@ -105,7 +105,8 @@ class Coordinator:
         self._sampler = Sampler(store)
         self._queue = CommitQueue(store, self._committed, fast, self._pulse)
         self.split_news = EnumeratorNews(store.load_splits, shared=store.shared)
-        self.enumerators = Enumerators(store, limits, self._pulse, self.in_turn, self.split_news.changed)
+        persistence, changed = self._queue.persistence, self.split_news.changed
+        self.enumerators = Enumerators(store, limits, self._pulse, persistence, self.in_turn, changed)
 
     async def configure(
         self, name: str, config: GroupConfig, precondition: Precondition, act: str | None = None
@@ -252,9 +253,8 @@ class Coordinator:
             committed = await self._queue.submit(name, Reports([(source, report)]))
             for refusal in committed.refusals.values():
                 raise refusal
-        answered = await self.enumerators.exchange(committed, source, subtask, event)
-        answer = answered.answer
-        await self._arrive(name, source, answered.arrivals)
+        answer, arrivals = await self.enumerators.exchange(committed, source, subtask, event)
+        await self._arrive(name, source, arrivals)
         # Where nothing is added its reports have all of its splits.
         if not answer.add_splits and (gone := await self.enumerators.replaced(committed.group, source)):
             await self._change(name, lambda group, _: without_replaced(group, gone))
@@ -322,11 +322,10 @@ class Coordinator:
         return self._queue.commits, self._queue.commands
 
     async def ready(self) -> None:
-        """Returns if the store can be read and written, and the service goes on. Raises
-        `Stopping`.
-        """
+        """Raises `StoreUnavailable` where commits would fail, and `Stopping` before the end."""
         if self.stopping:
             raise Stopping("this coordinator is about to stop: ask another")
+        self._queue.persistence.check()
         await self._store.ping()
 
     def end_waiting(self) -> None:

@@ -28,9 +28,10 @@ from lockgate.steps import Steps
 from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.pauses import InTurn
-from lockgate_coordinator.service.commit_queue import ATTEMPTS, Committed
+from lockgate_coordinator.service.commit_queue import Committed
+from lockgate_coordinator.service.persistence import Persistence
 from lockgate_coordinator.service.pulse import Pulse
-from lockgate_coordinator.store import Store, StoreUnavailable
+from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
 
 Arrivals = Mapping[int, Arriving | None]
@@ -51,32 +52,35 @@ class Listed:
     missing: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer to an exchange, and what the group is to know of splits on their way."""
-
-    answer: SplitAnswer
-    arrivals: Arrivals
-
-
 class Enumerators:
     """All methods raise `Refused` for what the rules refuse, and `StoreUnavailable`. `changed` is
     called with the name of a group whose enumerators this process has changed.
     """
 
     def __init__(
-        self, store: Store, limits: Limits, pulse: Pulse, in_turn: InTurn, changed: Callable[[str], None]
+        self,
+        store: Store,
+        limits: Limits,
+        pulse: Pulse,
+        persistence: Persistence,
+        in_turn: InTurn,
+        changed: Callable[[str], None],
     ) -> None:
         self.exchanges = 0
         self._store = store
         self._limits = limits
         self._pulse = pulse
+        self._persistence = persistence
         self._in_turn = in_turn
         self._changed = changed
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    async def exchange(self, committed: Committed, source: str, subtask: int, event: SplitExchange) -> Answered:
-        """Takes the exchange of a reader whose epoch the group has just confirmed (`committed`)."""
+    async def exchange(
+        self, committed: Committed, source: str, subtask: int, event: SplitExchange
+    ) -> tuple[SplitAnswer, Arrivals]:
+        """Takes the exchange of a reader whose epoch the group has just confirmed (`committed`).
+        Returns the answer, and what the group is to know of splits on their way.
+        """
         group, reader, reports = committed.group, (subtask, event.epoch), LastReports(committed.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
         stop: tuple[StoppedSplit, ...] = ()
@@ -117,7 +121,7 @@ class Enumerators:
             source_events=wish.source_events,
             assigning_in_ms=wish.assigning_in_ms,
         )
-        return Answered(answer, _news(group, source, arriving(before, after, reader)))
+        return answer, _news(group, source, arriving(before, after, reader))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
         """The lost readers of the source that hold the group, and whose splits others have."""
@@ -173,7 +177,8 @@ class Enumerators:
     async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator | None, Enumerator, int]:
         """The enumerator before the change and after it, and the store's time."""
         async with self._turn(name):
-            for _ in range(ATTEMPTS):
+            attempts = self._persistence.attempts(f"the splits of group {name!r}")
+            while True:
                 loaded = await self._store.load_splits(name)
                 sources = _after_leaps(loaded)
                 before = sources.get(source)
@@ -182,10 +187,11 @@ class Enumerators:
                     self._limits.check_enumerators(name, len(sources))
                 if after is None or after is before:
                     return before, before or _NONE, loaded.now_ms
-                if await self._store.commit_splits(loaded, {**sources, source: after}):
+                if await self._store.commit_splits(loaded, {**sources, source: after}, attempts.reserve_ms):
+                    attempts.got_through()
                     self._changed(name)
                     return before, after, loaded.now_ms
-        raise StoreUnavailable(f"the splits of group {name!r} were changed by others {ATTEMPTS} times: send again")
+                attempts.refused()
 
     @asynccontextmanager
     async def _turn(self, name: str) -> AsyncIterator[None]:

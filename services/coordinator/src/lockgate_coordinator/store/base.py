@@ -17,6 +17,9 @@ So each command is: cached or load, rule, commit; and again from the answer if t
 refused. A cached group counts as confirmed only once a commit of it succeeds. A store refuses it
 too if its time is more than `CACHED_WITHIN_MS` off the store's own.
 
+A process that was refused again and again reserves the group for its next commit (`reserve_ms`).
+Those of other processes wait meanwhile, and are then refused.
+
 A new version is max(previous + 1, the store's time). No version comes twice, not even over a
 deleted group. Where the store itself goes back in time, `histories` tells the versions of one
 history from those of another. A group that is loaded unchanged may be the very same object as last
@@ -165,7 +168,9 @@ class Store(Protocol):
 
     async def load(self, name: str) -> Loaded: ...
 
-    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None: ...
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
+        """`reserve_ms`: how long a refused commit keeps those of other processes waiting."""
+        ...
 
     async def delete(self, loaded: Loaded) -> bool: ...
 
@@ -180,9 +185,9 @@ class Store(Protocol):
         """Empty for a group that is not there, or has none."""
         ...
 
-    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
         """False: the store has another version, and was not changed. Raises `UnknownGroup` where
-        there is no group: it went, and its enumerators with it.
+        there is no group: it went, and its enumerators with it. `reserve_ms`: as for `commit`.
         """
         ...
 

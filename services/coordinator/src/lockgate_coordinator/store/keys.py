@@ -5,7 +5,8 @@ lockgate:groups              sorted set: the names of all groups, with score 0, 
 lockgate:{<group>}:state     hash: `version`; `head`, all but the readers (JSON);
                              `r:<subtask>:<source>`, one reader each (JSON); `since`, the version
                              from which on changes and removals are recorded; `mark`, the
-                             version and the series of its commit (`histories`). With `version`
+                             version and the series of its commit (`histories`); `reserved`,
+                             until when, in ms, and by which process. With `version`
                              alone, or with `gone`, the request that deleted it: a deleted group,
                              which expires
 lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it

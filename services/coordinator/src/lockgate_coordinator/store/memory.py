@@ -53,7 +53,7 @@ class MemoryStore:
     async def load(self, name: str) -> Loaded:
         return self.cached(name)
 
-    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
         if self._versions.get(loaded.name, 0) != loaded.version:
             return self.cached(loaded.name)
         self._versions[loaded.name] = loaded.next_version
@@ -96,7 +96,7 @@ class MemoryStore:
         version, sources = self._splits.get(name, (0, {}))
         return LoadedSplits(name, version, self._clock(), sources)
 
-    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
         if loaded.name not in self._groups:
             raise UnknownGroup(loaded.name)
         if self._splits.get(loaded.name, (0, {}))[0] != loaded.version:

@@ -7,6 +7,7 @@ Redis holds instead, with Redis's time. Redis may lose what it had answered; `hi
 process notices.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -106,7 +107,7 @@ class RedisStore:
         answer = await self._run(self._load, name, [_mark(seen)], large=seen is None)
         return await self._merged(name, answer, seen, sent_ms)
 
-    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
         name = loaded.name
         if loaded.group is None:
             # before the commit, so that no group is ever missing from the list
@@ -114,7 +115,10 @@ class RedisStore:
         series, newer = self._series_after(loaded), _newer_after(loaded, group)
         args = await with_pauses(_commit_args(loaded, group, series, newer))
         sent_ms = monotonic_ms()
-        answer = await self._run(self._commit, name, args)
+        wait_ms, *answer = await self._run(self._commit, name, [*args, self._process, reserve_ms])
+        if wait_ms:
+            await asyncio.sleep(wait_ms / 1_000)
+            return await self.load(name)
         if answer[0] != mark(loaded.next_version, series):
             return await self._merged(name, answer, loaded, sent_ms)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
@@ -151,8 +155,8 @@ class RedisStore:
     async def load_splits(self, name: str) -> LoadedSplits:
         return await self._splits.load(name)
 
-    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
-        return await self._splits.commit(loaded, sources)
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
+        return await self._splits.commit(loaded, sources, reserve_ms)
 
     async def note(self, name: str, entries: Sequence[str]) -> None:
         args: list[str | bytes | int] = [JOURNAL_KEPT, JOURNAL_KEPT_MS, packed(entries)]

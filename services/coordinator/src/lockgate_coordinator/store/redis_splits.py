@@ -81,7 +81,7 @@ class RedisSplits:
         leaps = self._clocks.leaps(name, PART)
         return LoadedSplits(name, seen.version, int(answer[1]), seen.sources, seen.series, leaps, seen.lost)
 
-    async def commit(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+    async def commit(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int) -> bool:
         """As the store's."""
         name, seen, series = loaded.name, self._seen.get(loaded.name), self._series_after(loaded)
         removed, written = await self._in_turn.work(changed(loaded.sources, sources))
@@ -96,8 +96,13 @@ class RedisSplits:
             packed(written),
             series,
             SERIES_KEPT,
+            self._process,
+            reserve_ms,
         ]
-        answer = await self._run(self._commit, name, args, [keys.state(name)])
+        wait_ms, *answer = await self._run(self._commit, name, args, [keys.state(name)])
+        if wait_ms:
+            await asyncio.sleep(wait_ms / 1_000)
+            return False
         if answer[0] == "":
             self._seen.pop(name, None)
             raise UnknownGroup(name)

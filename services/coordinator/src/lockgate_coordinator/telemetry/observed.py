@@ -49,11 +49,11 @@ class ObservedStore:
         with _Step(self, "load"):
             return await self._store.load(name)
 
-    async def commit(self, loaded: Loaded, group: Group) -> Loaded | None:
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
         """Without `_Step`, whose overhead each report would pay."""
         began = self._clock_s()
         try:
-            instead = await self._store.commit(loaded, group)
+            instead = await self._store.commit(loaded, group, reserve_ms)
         except StoreUnavailable:
             self.errors["commit"] += 1
             raise
@@ -87,10 +87,10 @@ class ObservedStore:
         with _Step(self, "load_splits"):
             return await self._store.load_splits(name)
 
-    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> bool:
+    async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
         """As the store's own; the journal gets what changed."""
         with _Step(self, "commit_splits"):
-            done = await self._store.commit_splits(loaded, sources)
+            done = await self._store.commit_splits(loaded, sources, reserve_ms)
         if done:
             await with_pauses(self._journal.splits_committed(loaded, sources))
         else:

@@ -1,12 +1,26 @@
 -- ARGV: expected mark; the caller's cached time in ms, or '' if it need not be checked; by how many
 -- ms it may be off; new version; head; ms for which removals are kept; fields of the removed
 -- readers; field and record of each changed reader, in turn (both as msgpack); the new series;
--- by how many versions an ended series may be older.
--- Answers {new mark, now}. If the mark is another one, or the time too far off, nothing is changed,
--- and the answer is the state since the expected mark.
-local mark, now = mark_now(), now_ms()
+-- by how many versions an ended series may be older; the caller; for how many ms a refusal
+-- reserves the state for the caller's next commit.
+-- Answers {0, new mark, now}. If another caller has reserved the state nothing is changed, and the
+-- answer is {ms to wait}. If the mark is another one, or the time too far off, nothing is changed
+-- either, and 0 and the state since the expected mark are the answer.
+local mark, now, caller = mark_now(), now_ms(), ARGV[11]
+local ends, holder = string.match(redis.call('HGET', KEYS[1], 'reserved') or '', '(%d+) (.*)')
+if ends and holder ~= caller and now < tonumber(ends) then
+  return {ends - now}
+end
 if mark ~= ARGV[1] or (ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3])) then
-  return since_version(ARGV[1], mark, now)
+  if ARGV[12] ~= '0' and redis.call('HGET', KEYS[1], 'head') then
+    redis.call('HSET', KEYS[1], 'reserved', string.format('%.0f %s', now + ARGV[12], caller))
+  end
+  local answer = since_version(ARGV[1], mark, now)
+  table.insert(answer, 1, 0)
+  return answer
+end
+if ends then
+  redis.call('HDEL', KEYS[1], 'reserved')
 end
 
 local new, new_mark = ARGV[4], ARGV[4] .. '/' .. ARGV[9]
@@ -45,4 +59,4 @@ for first = 1, #written, AT_ONCE do
   redis.call('HSET', KEYS[1], unpack(written, first, last))
   redis.call('ZADD', KEYS[2], unpack(scores))
 end
-return {new_mark, string.format('%.0f', now)}
+return {0, new_mark, string.format('%.0f', now)}

@@ -1,0 +1,85 @@
+"""Persistence: a commit that others keep overtaking reserves its group, and gets through.
+
+Of two processes over one store the nearer one commits faster. A commit of the farther one arrives
+with a state that is a round trip old, so it is refused whenever the nearer one has committed since.
+Without more the farther process would never commit while the nearer one is busy, and its readers
+would be lost although they report.
+
+The rule. After `REFUSALS` refusals each further attempt carries a reservation. The store keeps it
+where the attempt is refused, too: for so long all other processes wait with their commits. It lasts
+twice as long as the last attempt took, so the next attempt arrives in time, and ends with it. A
+process that dies delays the others by that much, once.
+
+A command that has not got through within `WITHIN_S` fails with `StoreUnavailable`, and the process
+says that it is not ready: another one may be nearer to the store.
+"""
+
+import asyncio
+
+from lockgate_coordinator.store import StoreUnavailable
+
+REFUSALS = 2
+"""How many refusals are chance: two processes beside the store collide now and then."""
+
+WITHIN_S = 5.0
+"""How long one commit is tried."""
+
+RESERVED_MOST_MS = 2_000
+"""How long others wait at most. A store that takes longer to answer counts as unavailable."""
+
+MARGIN_MS = 5
+
+UNREADY_S = 10.0
+"""How long the process is not ready after a commit that did not get through, unless one does."""
+
+
+class Persistence:
+    """That of one process. All methods are called in its event loop."""
+
+    def __init__(self) -> None:
+        self._gave_up_at: float | None = None
+
+    def check(self) -> None:
+        """Raises `StoreUnavailable` where commits of this process do not get through."""
+        if self._gave_up_at is not None and asyncio.get_running_loop().time() - self._gave_up_at < UNREADY_S:
+            raise StoreUnavailable("commits of this coordinator are overtaken by others: it may be too far from Redis")
+
+    def attempts(self, what: str) -> "Attempts":
+        """Those of one commit. `what` names what is committed."""
+        return Attempts(self, what)
+
+    def got_through(self) -> None:
+        self._gave_up_at = None
+
+    def gave_up(self, now_s: float) -> None:
+        self._gave_up_at = now_s
+
+
+class Attempts:
+    """The attempts at one commit. `reserve_ms`: for how long the next one reserves the group where
+    it is refused.
+    """
+
+    def __init__(self, persistence: Persistence, what: str) -> None:
+        self._persistence = persistence
+        self._what = what
+        self._refusals = 0
+        self._first = self._last = asyncio.get_running_loop().time()
+        self.reserve_ms = 0
+
+    def refused(self, *, overtaken: bool = True) -> None:
+        """Not `overtaken`: the store still has the version upon which the commit was made. Raises
+        `StoreUnavailable` where it was tried for long enough.
+        """
+        now, began = asyncio.get_running_loop().time(), self._last
+        if now - self._first >= WITHIN_S:
+            self._persistence.gave_up(now)
+            seconds = f"{WITHIN_S:g} s"
+            raise StoreUnavailable(f"{self._what} was changed by others for {seconds} without end: send again")
+        self._refusals, self._last = self._refusals + overtaken, now
+        if self._refusals >= REFUSALS:
+            self.reserve_ms = min(RESERVED_MOST_MS, round(2_000 * (now - began)) + MARGIN_MS)
+
+    def got_through(self) -> None:
+        """The commit is stored."""
+        self._persistence.got_through()
