@@ -134,7 +134,6 @@ PATHS = st.one_of(
             "//livez",
             "/metrics",
             "/openapi.json",
-            "/docs",
             "*",
         ]
     ),

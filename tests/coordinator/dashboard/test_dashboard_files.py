@@ -1,10 +1,12 @@
 """The dashboard's files as they are served: to whom, with which headers, and how large."""
 
 import gzip
+import re
 from pathlib import Path
 
 import httpx
 import pytest
+from starlette.routing import Route
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.dashboard import pages
@@ -27,6 +29,18 @@ def guarded(tmp_path: Path) -> Settings:
     file = tmp_path / "tokens.toml"
     file.write_text(FILE)
     return Settings(tokens_file=file)
+
+
+async def test_no_page_of_the_service_loads_anything_from_another_host() -> None:
+    app = create_app(MemoryStore())
+    pages_of_html = 0
+    async with client() as http:
+        for path in (route.path for route in app.routes if isinstance(route, Route) and "{" not in route.path):
+            answer = await http.get(path)
+            if answer.headers.get("content-type", "").startswith("text/html"):
+                pages_of_html += 1
+                assert re.findall(r"""(?:src|href)=["'](?:https?:)?//""", answer.text) == [], path
+    assert pages_of_html > 0
 
 
 async def test_every_file_says_that_no_other_page_may_load_frame_or_feed_it() -> None:

@@ -93,7 +93,12 @@ def create_app(
             await traces.end(spans)
 
     app = Service(
-        title="lockgate coordinator", version=version("lockgate-coordinator"), lifespan=lifespan, redirect_slashes=False
+        title="lockgate coordinator",
+        version=version("lockgate-coordinator"),
+        lifespan=lifespan,
+        redirect_slashes=False,
+        docs_url=None,  # FastAPI's pages of the API load scripts from other hosts
+        redoc_url=None,
     )
     app.state.coordinator = coordinator
     app.state.settings = settings

@@ -1,13 +1,11 @@
-"""Coordinators of several releases over one Redis. The release before marks and formats works by
-its own scripts (release_before_marks/) and drops fields that it does not know. A newer release has
-fields and settings that this one does not know.
+"""Coordinators of several releases over one Redis: a newer one has fields and settings that are not
+known here.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from redis import Redis
 
@@ -19,76 +17,14 @@ from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, keys, open_store
 from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS, NEEDS_PAUSES
 from lockgate_testbed.redis import RedisServer
-from support.commits import change, reports, seen_by
+from support.commits import change, reports
 
 pytestmark = pytest.mark.redis
 
 STATE = keys.state("g")
 READER = keys.reader_field(("a", 0))
-SCRIPTS = Path(__file__).parent / "release_before_marks"
-OLD_FIELDS = json.loads((SCRIPTS / "fields.json").read_text())
-
 
 Record = dict[str, Any]
-
-
-class OldRelease:
-    """One replica of the release before. It keeps no cache, and knows these fields alone."""
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-        before = (SCRIPTS / "since_version.lua").read_text()
-        self._load, self._commit = (
-            redis.register_script(f"{before}\n{(SCRIPTS / f'{name}.lua').read_text()}") for name in ("load", "commit")
-        )
-        self._keys = [STATE, keys.of_group("g")[1], keys.of_group("g")[2]]
-
-    def state(self) -> tuple[str, Record, dict[str, Record]]:
-        version, _, *rest = self._load(keys=self._keys, args=["0"])
-        texts = dict(zip(rest[0][::2], rest[0][1::2], strict=True)) if rest else {}
-        head = {name: value for name, value in json.loads(texts["head"]).items() if name in OLD_FIELDS["head"]}
-        readers = {
-            field: {name: value for name, value in json.loads(text).items() if name in OLD_FIELDS["reader"]}
-            for field, text in texts.items()
-            if keys.is_reader(field)
-        }
-        return version, head, readers
-
-    def reports(self, field: str, watermark: int) -> None:
-        """A report to this replica: it writes the head and the reader."""
-        version, head, readers = self.state()
-        reader, new = readers[field], str(int(version) + 1)
-        reader["reported"]["watermark"] = watermark
-        packed = [msgspec.msgpack.encode(words) for words in ([], [field, json.dumps(reader)])]
-        answer = self._commit(keys=self._keys, args=[version, "", 50, new, json.dumps(head), 3_600_000, *packed])
-        assert (len(answer), answer[0]) == (2, new)
-
-
-async def test_the_release_before_and_this_one_in_turn_see_each_other_s_commits(redis: Redis, store: Store) -> None:
-    old = OldRelease(redis)
-    await change(store, reports("a", 1, park_ms=3_600_000))
-    await change(store, reports("b", 2))
-    for step in range(3, 9, 2):
-        old.reports(READER, step)
-        assert await seen_by(store) == {"a": step, "b": step - 1}
-        await change(store, reports("b", step + 1))
-        _, head, readers = old.state()
-        assert readers[READER]["reported"]["park_ms"] == 3_600_000
-        assert readers["r:0:b"]["reported"]["watermark"] == step + 1
-        assert head["config"]["lease_ms"] == 600_000
-
-
-async def test_a_process_that_missed_a_commit_of_the_release_before_reads_all_of_it(
-    redis: Redis, store: Store, redis_server: RedisServer
-) -> None:
-    other = open_store(redis_server.url)
-    await change(other, reports("a", 1))
-    await change(other, reports("b", 2))
-    await seen_by(store)
-    OldRelease(redis).reports(READER, 3)
-    await change(other, reports("b", 4))
-    assert await seen_by(store) == {"a": 3, "b": 4}
-    await other.close()
 
 
 def written_by_a_newer_release(redis: Redis, needs: int) -> None:

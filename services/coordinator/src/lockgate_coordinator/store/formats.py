@@ -11,8 +11,7 @@ coordinator of an older release notices, and acts by these numbers:
   reader's new report replaces the one before as a whole, so the unknown fields of that one go.
 * Neither: it decodes the fast way, which looks for no unknown field.
 
-A missing field has its default, so a newer coordinator reads what an older one wrote. Releases from
-before formats write no `format`. They erase what they do not know.
+A missing field has its default, so a newer coordinator reads what an older one wrote.
 """
 
 from collections.abc import Mapping

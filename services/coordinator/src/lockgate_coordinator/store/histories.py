@@ -28,10 +28,9 @@ So two replicas that went apart after one mark are not mistaken for each other. 
 are in different series, or are one commit that both have. Nothing follows from connections, clocks
 or the order of versions, and no round trip is added.
 
-**What is not detected.** A coordinator from before marks changes the version alone. The state that
-it leaves has no series: a commit upon it compares versions alone, and each read of it answers the
-whole group. Redis forgets an ended series after an hour, or after `SERIES_KEPT` versions. A process
-that is further behind reads the whole group too.
+**What is not detected.** A deleted group leaves a version without a series, as does a hand that
+changes the version alone. Redis forgets an ended series after an hour, or after `SERIES_KEPT`
+versions. A process that is further behind reads the whole group.
 """
 
 from typing import Final

@@ -5,8 +5,8 @@ local function now_ms()
   return clock[1] * 1000 + math.floor(clock[2] / 1000)
 end
 
--- The mark of the state, VERSION/SERIES (store/histories.py). A coordinator that knows no marks
--- writes the version alone; then the series is empty.
+-- The mark of the state, VERSION/SERIES (store/histories.py). The series is empty in a deleted
+-- group, and where a hand has changed the version alone.
 local function mark_now()
   local state = redis.call('HMGET', KEYS[1], 'version', 'mark')
   local version, mark = state[1] or '0', state[2] or ''
