@@ -117,13 +117,13 @@ def ahead(seed: int, chance: Random) -> Scenario:
 
 
 def slow(seed: int, chance: Random) -> Scenario:
-    """A producer far behind appends now and then, from the first plan on; another one is on
-    time.
+    """A producer far behind appends now and then, from the first plan on; another one is on time,
+    and has brought as much as lies between them.
     """
     numbers, beside = Numbers(), Beside.of(seed, chance)
     lag = chance.choice((10 * MINUTE_MS, 3 * HOUR_MS, 3 * HOUR_MS, 20 * HOUR_MS))
     every, delay = chance.randint(2_500, 3_200), chance.choice((10 * SECOND_MS, MINUTE_MS))
-    history = [_recent(numbers, 0)]
+    history = [backlog(numbers, "a", 0, lag + 2 * MINUTE_MS, 1, lag // 300)]
     if chance.random() < 0.7:
         history.append(backlog(numbers, "a", 1, lag + MINUTE_MS, lag + 10 * SECOND_MS, 10 * SECOND_MS))
 
