@@ -217,6 +217,15 @@ def test_rows_that_were_never_read_are_behind_until_the_end() -> None:
     assert found.behind.p50 > 50
 
 
+def test_a_row_waits_only_while_the_query_runs() -> None:
+    runs = (Run(NOW, NOW + 3_000, 0, True, False), Run(NOW + 90_000, NOW + 99_000, 1, True, False))
+    rest = Batch(1, NOW + 91_000, NOW + 91_000, 0, {A: 50}, tuple((n,) for n in range(1, 50)))
+    back = replace(waiting(0.5), batches=(waiting(0.5).batches[0], rest), runs=runs)
+    found = judge(scenario(fresh=True), Played(FEED, back, waiting(0.5)))
+    assert found.behind is not None
+    assert found.behind.p99 < 5
+
+
 def test_a_query_may_wait_for_a_producer_s_lag_less_the_drift() -> None:
     behind = replace(FEED[0], split=B, offset=0, event_time=int(NOW - 14_000))
     assert judge(scenario(fresh=True), Played((*FEED, behind), waiting(4), waiting(0.5))).broken == ()

@@ -147,10 +147,10 @@ def growing(seed: int, chance: Random) -> Scenario:
     history = [_recent(numbers, 0), backlog(numbers, "a", 1, 30 * SECOND_MS, 0 if grows else lag, 500)]
     every = chance.randint(80, 200)
 
-    def part(lasts: int, falls: bool) -> Append:
+    def part(lasts: int, falls: bool, begin: int = 0) -> Append:
         late = [
             Send(at, "a", 1, (Stamp(numbers.take(), min(at * 9 // 10, lag) if falls else lag),))
-            for at in range(0, lasts, every)
+            for at in range(begin, lasts, every)
         ]
         return Append((*late, *_on_time(chance, numbers, 0, 0, lasts)), paced=True)
 
@@ -161,7 +161,7 @@ def growing(seed: int, chance: Random) -> Scenario:
         Warm(),
         part(lag + 2 * SECOND_MS if grows else PART_MS, grows),
         *beside.back(start),
-        part(PART_MS, falls=False),
+        part(PART_MS, falls=False, begin=chance.randint(800, 1_200)),
     )
     title = f"{'up to ' if grows else ''}{readable(lag)} behind, delay {readable(delay)}"
     return _live(seed, chance, Kind.GROWING, title, beside, delay, 2, acts)

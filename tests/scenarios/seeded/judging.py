@@ -256,14 +256,20 @@ def unread_by(look: Look, lane: Lane, played: Played, read: Readings) -> list[Re
 
 
 def seconds_behind(lane: Lane, played: Played) -> Behind | None:
-    """Seconds behind the clock, of the records that came live and were visible for a moment."""
+    """Seconds behind the clock while the query ran, of the records that came live and were visible
+    for a moment.
+    """
     read, end = readings(lane, played.records), max((run.ended_at for run in lane.runs), default=0.0)
-    waited = [
-        ((batch.finished_at if (batch := read.by.get((r.split, r.offset))) is not None else end) - r.visible_at) / 1000
-        for r in played.records
-        if r.live and r.visible_at is not None
-    ]
-    return _percentiles([max(0.0, each) for each in waited])
+    waited = []
+    for r in played.records:
+        if r.live and r.visible_at is not None:
+            batch = read.by.get((r.split, r.offset))
+            waited.append(_ran_s(lane, r.visible_at, end if batch is None else batch.finished_at))
+    return _percentiles(waited)
+
+
+def _ran_s(lane: Lane, since: float, until: float) -> float:
+    return sum(max(0.0, min(run.ended_at, until) - max(run.began_at, since)) for run in lane.runs) / 1000
 
 
 def _percentiles(values: Sequence[float]) -> Behind | None:
