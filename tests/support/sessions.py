@@ -1,6 +1,9 @@
-"""Aligned runs over logs in memory, by a wall clock that stands: at NOW_MS, 30 days after T0."""
+"""Aligned runs over logs in memory, by a wall clock that stands, or goes with the monotonic one: at
+NOW_MS, 30 days after T0.
+"""
 
 import threading
+import time as clocks
 from collections.abc import Callable
 from typing import Any
 
@@ -25,11 +28,19 @@ def live(*behind: float) -> list[int]:
     return [NOW_MS - int(m * MINUTE) for m in behind]
 
 
+BEGAN_S = 1_000.0  # of a monotonic clock in memory
+
+
+def going_with(clock: Callable[[], float]) -> Callable[[], float]:
+    """A monotonic clock that goes on by itself, and with a wall clock that is set by hand."""
+    return lambda: clocks.monotonic() + clock()
+
+
 class TimeInMemory:
     """A monotonic clock, in seconds, that moves only while a caller sleeps."""
 
     def __init__(self) -> None:
-        self.now = 1_000.0
+        self.now = BEGAN_S
 
     def ticks(self) -> float:
         return self.now
@@ -42,19 +53,22 @@ def session(
     *sources: SourceInMemory,
     run: RunInMemory | None = None,
     membership: Membership | None = None,
-    clock: Callable[[], float] = lambda: NOW_MS / 1000,
+    clock: Callable[[], float] | None = None,
     time: "TimeInMemory | None" = None,
     **alignment: Any,
 ) -> AlignedRun:
     """A run to be closed once for each source. Its alignment promises records in order: too few
-    records would not show it. `time`: for the monotonic clock.
+    records would not show it. `time`: for the monotonic clock; without it that one goes on by
+    itself, and with `clock`.
     """
+    if clock is None:
+        clock = (lambda: NOW_MS / 1000) if time is None else lambda: NOW_MS / 1000 + time.now - BEGAN_S
     made = AlignedRun(
         Alignment(**{"disorder": 0, **alignment}),
         run or RunInMemory(),
         membership,
         clock,
-        **({} if time is None else {"ticks": time.ticks, "sleep": time.sleep}),
+        **({"ticks": going_with(clock)} if time is None else {"ticks": time.ticks, "sleep": time.sleep}),
     )
     for i, source in enumerate(sources):
         made.add(i, source)

@@ -6,6 +6,7 @@ from lockgate_spark import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
+from support.sessions import going_with
 
 MINUTE = 60_000
 NOW_MS = 1_767_225_600_000
@@ -21,14 +22,16 @@ class SlowBroker(SourceInMemory):
         self.now += 10 * MINUTE
         return found
 
+    def clock(self) -> float:
+        return self.now / 1000
+
 
 def test_a_split_that_is_caught_up_is_known_until_the_moment_before_the_broker_was_asked() -> None:
     # The record of a-1 was stamped while the broker was asked: a-0 may have got one as old in that
     # time.
     source = SlowBroker({"a-0": [NOW_MS - 2 * MINUTE], "a-1": [NOW_MS - 2 * MINUTE, NOW_MS + 5 * MINUTE]})
-    one = AlignedRun(
-        Alignment(idle_timeout="1 minute", max_drift="1 minute"), RunInMemory(), clock=lambda: source.now / 1000
-    )
+    alignment = Alignment(idle_timeout="1 minute", max_drift="1 minute")
+    one = AlignedRun(alignment, RunInMemory(), clock=source.clock, ticks=going_with(source.clock))
     one.add(0, source)
     assert one.latest_offset(0, {"a-0": 1, "a-1": 0}, None) == {"a-0": 1, "a-1": 1}
     assert source.log.learned["a-0"].known_until == NOW_MS

@@ -10,6 +10,7 @@ from lockgate.plan.model import PlannedState
 from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
+from support.sessions import going_with
 
 MINUTE = 60_000
 NOW_MS = 1_767_225_600_000
@@ -39,7 +40,8 @@ def plan(
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
     alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0, retention_margin=margin)
-    session = AlignedRun(alignment, RunInMemory(), None, clock or Clock())
+    clock = clock or Clock()
+    session = AlignedRun(alignment, RunInMemory(), None, clock, ticks=going_with(clock))
     session.add(0, source)
     return session, plan_again(session, {"a-0": 0, "a-1": 0}, budget)
 

@@ -110,11 +110,11 @@ def test_a_query_that_waits_for_a_silent_split_or_a_whole_window_speaks_to_peopl
 ) -> None:
     caplog.set_level("DEBUG", "lockgate")
     time = TimeInMemory()
-    source = SourceInMemory({"a-0": live(9, 3, 1), "a-1": live(10)})
+    source = SourceInMemory({"a-0": live(9, 3, 0.5), "a-1": live(10)})
     one = session(source, time=time, idle_timeout="5 minutes", max_drift="4 minutes")
     ends = one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
     for _ in range(4):
-        time.now += 100
+        time.now += 5
         ends = one.latest_offset(0, ends, None)
     silent = said(one)
     one.close()

@@ -41,7 +41,7 @@ from dataclasses import dataclass, fields, replace
 
 from lockgate.errors import InvalidValue
 from lockgate.plan.model import Head
-from lockgate.watermark import MAX, MIN
+from lockgate.watermark import MAX, MIN, add
 
 MARGIN = 1.25
 ACTIVE_MS = 60_000
@@ -169,6 +169,23 @@ class ProducerLag:
     def known(self) -> bool:
         """Whether the producer has shown a lag, or was found silent."""
         return self.state.known
+
+    def clock_moved(self, by: int) -> None:
+        """The clock of all looks was moved by so many ms: what was noted by it moves along. By a
+        clock that is put back, lags had looked larger by as much.
+        """
+        state, less = self.state, min(0, by)
+        self.state = replace(
+            state,
+            shown=max(0, state.shown + less),
+            last=max(0, state.last + less),
+            shown_at=add(state.shown_at, by),
+            beyond_at=add(state.beyond_at, by),
+            looked_at=add(state.looked_at, by),
+            met_at=add(state.met_at, by),
+            moved_at=add(state.moved_at, by),
+            hidden_since=add(state.hidden_since, by),
+        )
 
     @property
     def silent_since(self) -> int | None:

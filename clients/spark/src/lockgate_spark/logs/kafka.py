@@ -28,7 +28,7 @@ from dataclasses import InitVar, dataclass, field
 from heapq import nlargest
 
 from lockgate.plan.model import Head
-from lockgate.watermark import MIN
+from lockgate.watermark import MIN, add
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.crossing import Crossing, Reading
 from lockgate_spark.logs.highest import settle
@@ -139,6 +139,12 @@ class KafkaSplitLog:
             learned.known_until = max(learned.known_until, seen)
             learned.highest.ends_at(end, self.credible)
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
+
+    def clock_moved(self, by: int) -> None:
+        """Moves what was noted by the clock along with it, by so many ms."""
+        for learned in self.learned.values():
+            learned.known_until = add(learned.known_until, by)
+            learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
         """The highest event time of a record below each end, as far as it is known: never more."""

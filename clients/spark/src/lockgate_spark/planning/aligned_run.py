@@ -33,7 +33,7 @@ from lockgate_spark.report.observation import Beside
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
-from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
+from lockgate_spark.telemetry.view import BatchAlignment, describe
 from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
@@ -73,7 +73,7 @@ class AlignedRun:
         # whether the last report of the executors failed, which was logged
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
-        self._clock, self._ticks = clock, ticks
+        self._ticks = ticks
         self._planner = JointPlanner(alignment, run, membership, self.sources, clock, ticks)
         self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
         self._min_batch, self._idle_wait = MinBatch(), IdleWait()
@@ -107,7 +107,7 @@ class AlignedRun:
         nothing.
         """
         held = self._held_made
-        return None if held is None else describe(held[0], replace(self._context(held[1]), before=self.view))
+        return None if held is None else describe(held[0], replace(self._planner.context(*held), before=self.view))
 
     @property
     def max_drift(self) -> int | None:
@@ -295,17 +295,7 @@ class AlignedRun:
         """Status and gauges move while the query waits for a better plan than this one."""
         self._held_made = made
         if self._gauges is not None:
-            self._gauges.show_held(made[0], self._context(made[1]))
-
-    def _context(self, seconds: float) -> PlanContext:
-        membership = self.membership
-        return PlanContext(
-            planned_at=self._clock(),
-            seconds=seconds,
-            group=None if membership is None else membership.last,
-            coordinator=None if membership is None else membership.coordination,
-            slowest=self._planner.slowest,
-        )
+            self._gauges.show_held(made[0], self._planner.context(*made))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Notes the answer to a source. Where all its topics are gone, Spark keeps the offsets that

@@ -20,25 +20,26 @@ from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_client.duration import milliseconds
 from lockgate_client.group.membership import Membership
-from lockgate_client.group.outage import Coordination
 from lockgate_client.group.source_status import SourceStatus
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned
+from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.no_times import NoTimes
-from lockgate_spark.planning.producers import Producers, too_late
+from lockgate_spark.planning.producers import Producers
 from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.reports import source_reports
 from lockgate_spark.planning.retention import Retention
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.planning.start_checks import TooShort, check_event_time, delay_of, own_bounds, warn_at_start
+from lockgate_spark.planning.waiting import first_paused, wait_of
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import PlanContext
-from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_operator, for_split, for_window
+from lockgate_spark.telemetry.waits import Wait, Waits
 
 log = logging.getLogger("lockgate")
 
@@ -73,7 +74,7 @@ class JointPlanner:
     ) -> None:
         self.observer = Observer(alignment, sources)
         self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
-        self._clock, self._ticks = clock, ticks
+        self.clock, self._ticks = DriverClock(clock, ticks), ticks
         self._drafted: _Drafted | None = None
         self._learned: Curve | None = None
         self._too_short = TooShort()
@@ -81,7 +82,7 @@ class JointPlanner:
         self._disorder = 0  # the most that was seen; the bounds use it where the user promised none
         self._sampled_at: float | None = None
         self._last: Plan[Key] | None = None  # the last plan that was carried out
-        self._furthest = watermark.MIN  # the highest target of a plan that was carried out
+        self._furthest = watermark.MIN  # up to which event time records have been read
         self._slices: Slices | None = None
         self._retention = Retention(alignment.retention_share, tells=membership is not None)
         self.facts = QueryFacts(ticks)
@@ -102,8 +103,8 @@ class JointPlanner:
     @cached_property
     def _producers(self) -> Producers:
         """The lags of the splits' producers. Spark must have opened all sources before."""
-        kept = None if self._alignment.observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
-        return Producers(self._alignment, kept, self._ticks)
+        kept = None if self._alignment.observes else KeptLags(self._run.memory("lags-"), int(self.clock() * 1000))
+        return Producers(self._alignment, self.clock, kept)
 
     @property
     def careful(self) -> bool:
@@ -147,14 +148,14 @@ class JointPlanner:
         if self._bounds() != bounds:  # the group's first answer has brought its drift
             drafted = self._draft(positions, again=True)
             ceiling = self._exchange_with_group(drafted)
-        self._producers.held(drafted.draft, int(self._clock() * 1000), in_group=self._membership is not None)
+        self._producers.held(drafted.draft, int(self.clock() * 1000), in_group=self._membership is not None)
         plan, unread = self._cut(drafted.draft, ceiling), drafted.unread
         while not unread.confirm(
             plan.target, {key: made.next for key, made in plan.splits.items() if made.next is not None}
         ):
             drafted = self._search(unread, drafted.asked_at)
             plan = self._cut(drafted.draft, ceiling)
-        now = int(self._clock() * 1000)
+        now = int(self.clock() * 1000)
         plan = self._retention.let_go(plan, unread, now)
         self.waits.seen(self._wait(plan, now), plan.target if plan.offsets else None)
         return replace(plan, look_ups=self._look_ups() - asked), self._ticks() - began
@@ -175,7 +176,8 @@ class JointPlanner:
         self._make_visible(plan, self._drafted, seconds)
         self._last = plan
         if plan.offsets:
-            self._furthest = max(self._furthest, plan.target)
+            # The target lies above the last records where all of them are read.
+            self._furthest = max(self._furthest, min(plan.target, int(self.clock() * 1000)))
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
@@ -189,12 +191,12 @@ class JointPlanner:
         if plan is None or not self._run.available_now or not plan.paused:
             return ""
         nothing = "This run has read nothing. " if self._furthest == watermark.MIN else ""
-        next_at = _next_at(plan)
-        if plan.limit is Limit.SLICE and self.slices is not None and next_at is not None:
-            end = watermark.instant(self.slices.windows.end(next_at))
+        first = first_paused(plan)
+        if plan.limit is Limit.SLICE and self.slices is not None and first is not None:
+            end = watermark.instant(self.slices.windows.end(first[1]))
             return f"{nothing}The window that ends at {end} is still open, and is left to the next run."
         if plan.limit is Limit.HORIZON and self.slowest is not None:
-            why = self._producers.why(self.slowest, int(self._clock() * 1000))
+            why = self._producers.why(self.slowest, int(self.clock() * 1000))
             upto = watermark.instant(plan.ceiling)
             return f"{nothing}Records above {upto} are left to the next run: {self.slowest[1]} {why}."
         return nothing.strip()
@@ -215,7 +217,8 @@ class JointPlanner:
         """A draft for the positions: the last one where that is fresh, unless it is to be made
         `again`.
         """
-        now, last = self._clock(), self._drafted
+        now, last = self.clock(), self._drafted
+        self._producers.follow(self._sources)
         unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
         if last is None:
             self._begin(unread)
@@ -230,7 +233,7 @@ class JointPlanner:
     @staticmethod
     def _is_fresh(last: _Drafted, unread: Unread, now: float) -> bool:
         """Whether a new draft would be the same; a horizon moves with the clock."""
-        recent = now - last.asked_at < _FRESH_S
+        recent = 0 <= now - last.asked_at < _FRESH_S
         return recent and unread.same_as(last.unread) and last.draft.limit is not Limit.HORIZON
 
     def _begin(self, unread: Unread) -> None:
@@ -241,14 +244,12 @@ class JointPlanner:
         self._producers.begin(self._bounds().max_drift)
 
     def _look_at_producers(self, unread: Unread, now: int) -> None:
-        """Measures the lags; counts records that came later than their producers had shown."""
+        """Measures the lags, and counts records that came too late."""
         bounds = self._bounds()
         disorder = most_learned(bounds.max_drift) if self._alignment.disorder is None else bounds.disorder
-        beyond = self._producers.look(unread, now, disorder)
+        spark_watermark = watermark.MIN if self._delay is None else watermark.add(self._furthest, -self._delay)
+        self._producers.look(unread, now, disorder, spark_watermark)
         self._producers.keep(bounds.max_drift)
-        if beyond and self._delay is not None and self._furthest > watermark.MIN:
-            spark_watermark = watermark.add(self._furthest, -self._delay)
-            self._producers.count_too_late(beyond, too_late(unread, beyond, spark_watermark))
 
     def _search(self, unread: Unread, now: float) -> _Drafted:
         """Drafts how far the query gets alone. `now`: when Kafka was asked what is unread."""
@@ -286,24 +287,17 @@ class JointPlanner:
     # -- what the query waits for --
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
-        """What a plan that reads nothing waits for at `now` (wall clock, ms); None where it reads,
-        or nothing is left.
-        """
-        if plan.offsets or not plan.paused or self._alignment.observes:
+        """What a plan waits for at `now` (wall clock, ms)."""
+        if self._alignment.observes:
             return None
-        next_at = _next_at(plan)
-        if plan.limit is Limit.GROUP and self._membership is not None:
-            if self._membership.coordination is Coordination.HOLDING:
-                return for_coordinator(self._last_event)
-            if self._membership.paused is not None:
-                return for_operator(self._membership.group, self._membership.paused)
-            return for_group(self._membership.group, self._last_event, next_at)
-        if plan.limit is Limit.HORIZON and self.slowest is not None:
-            why = self._producers.why(self.slowest, now)
-            return for_split(self.slowest[1], why, plan.ceiling, brief=self.careful)
-        if plan.limit is Limit.SLICE and self.slices is not None and next_at is not None:
-            return for_window(self.slices.windows.end(next_at))
-        return None
+        key = self._holder(plan)
+        holder = None if key is None else (key[1], self._producers.why(key, now))
+        return wait_of(plan, self._membership, self.slices, holder, self.careful)
+
+    def _holder(self, plan: Plan[Key]) -> Key | None:
+        """The split that bounds the horizon, or that is next to be read and is stopped."""
+        first = first_paused(plan)
+        return first[0] if first is not None and first[0] in self._producers.stopped else self.slowest
 
     # -- the group: reports out, the ceiling in --
 
@@ -336,18 +330,24 @@ class JointPlanner:
         return draft.plan(ceiling) if self.slices is None else self.slices.plan(draft, ceiling, self._last_event)
 
     def _make_visible(self, plan: Plan[Key], drafted: _Drafted, seconds: float) -> None:
-        context = PlanContext(
-            planned_at=self._clock(),
-            seconds=seconds,
-            group=self._last_event,
-            coordinator=None if self._membership is None else self._membership.coordination,
-            operator_pause=None if self._membership is None else self._membership.paused,
-            slowest=drafted.draft.slowest,
-            lags=self._producers.shown,
-            disorder=self.disorder,
-        )
+        context = self.context(plan, seconds)
         view = self.observer.planned(plan, drafted.unread, drafted.draft, self._producers, context)
         self.observer.view = replace(self._retention.show(view, plan), slice=self._slice(plan, drafted))
+
+    def context(self, plan: Plan[Key], seconds: float) -> PlanContext:
+        """What a view shows beside this plan, which took so many seconds."""
+        membership = self._membership
+        return PlanContext(
+            planned_at=self.clock(),
+            seconds=seconds,
+            group=self._last_event,
+            coordinator=None if membership is None else membership.coordination,
+            operator_pause=None if membership is None else membership.paused,
+            slowest=self._holder(plan),
+            lags=self._producers.shown,
+            stopped=self._producers.stopped,
+            disorder=self.disorder,
+        )
 
     def _slice(self, plan: Plan[Key], drafted: _Drafted) -> BatchSlice | None:
         if self.slices is None:
@@ -378,9 +378,3 @@ class JointPlanner:
 
     def _look_ups(self) -> int:
         return sum(source.log.look_ups for source in self._sources.values())
-
-
-def _next_at(plan: Plan[Key]) -> int | None:
-    """Event time (ms) of the first record that a paused split has left, where it is known."""
-    heads = (plan.splits[key].next for key in plan.paused)
-    return min((head.event_time for head in heads if head is not None), default=None)

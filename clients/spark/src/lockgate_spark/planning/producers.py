@@ -11,8 +11,7 @@ has shown a larger lag.
 """
 
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 
@@ -24,8 +23,11 @@ from lockgate.watermark import MAX, MIN
 from lockgate_client.duration import milliseconds
 from lockgate_spark.config import Alignment
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.logs.names import named
+from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.planning.ahead import Ahead
 from lockgate_spark.planning.care import UNKNOWN_MS, Care
+from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
 
 log = logging.getLogger("lockgate")
@@ -34,17 +36,15 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """The producers of one run. `kept`: the lags kept over restarts, if any. `ticks`: a monotonic
-    clock, in seconds.
-    """
+    """The producers of one run. `kept`: the lags kept over restarts, if any."""
 
-    def __init__(
-        self, alignment: Alignment, kept: KeptLags | None = None, ticks: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
         self._idle_timeout = None if alignment.idle_timeout is None else alignment.bounds.idle_timeout
         self._at_least = alignment.bounds.idle_timeout if alignment.slice is not None else None
         self._limit = milliseconds("Alignment(max_lag)", alignment.max_lag)
-        self._kept, self._care = kept, Care(ticks)
+        self._kept, self._clock = kept, clock
+        self._care, self._ahead = Care(clock.ticks), Ahead(clock.ticks)
+        self._moved = 0  # by how much the clock was moved, as far as the lags have moved along
         self._lags: dict[Key, ProducerLag] = {}
         self._shown: dict[Key, int] = {}  # the most of this run
         self._promised: dict[Key, int] = {}  # the bounds of the last plan, ms
@@ -53,11 +53,9 @@ class Producers:
         ] = {}  # of splits that have shown nothing: where the log ended first, and when
         self._logged: dict[Key, int] = {}
         self._began: int | None = None
-        self.too_late = (
-            # offsets that came further behind than their producer had shown, and are behind Spark's
-            # watermark
-            0
-        )
+        # offsets that came further behind than their producer had shown, and are behind Spark's
+        # watermark
+        self._too_late = 0
 
     @property
     def learns(self) -> bool:
@@ -72,6 +70,20 @@ class Producers:
         return self._shown
 
     @property
+    def stopped(self) -> Mapping[Key, int]:
+        """For how long (ms) splits have been stopped at records that are stamped ahead of the
+        clock.
+        """
+        return self._ahead.stopped
+
+    @property
+    def too_late(self) -> int:
+        """How many offsets were behind Spark's watermark when they came: further behind than their
+        producer had shown, or behind a record that is stamped ahead of the clock.
+        """
+        return self._too_late + self._ahead.too_late
+
+    @property
     def careful(self) -> bool:
         """Whether a split that has shown nothing is waited for."""
         return self._care.goes_on()
@@ -81,6 +93,8 @@ class Producers:
         sentence that begins with the split.
         """
         lag = self._lags.get(key)
+        if stopped := self._ahead.why(key, now):
+            return stopped
         if lag is None:
             return "holds the others"
         if self.learns and not lag.known:
@@ -108,12 +122,27 @@ class Producers:
                 spoken(self._idle_timeout - max_drift),
             )
 
-    def look(self, unread: Unread, now: int, disorder: int) -> dict[Key, int]:
-        """Learns from the unread records at `now` (wall clock in ms, before the broker was asked).
-        `disorder`: how far out of order (ms) the plans may take records to be. Returns by how much
-        (ms) a producer was behind, where that is more than the plan before expected.
+    def follow(self, sources: Mapping[int, Source]) -> None:
+        """Moves what was noted by the clock along with it; to be called before the sources are
+        asked.
         """
-        heads, beyond = unread.heads(), {}
+        by, self._moved = self._clock.moved - self._moved, self._clock.moved
+        if not by:
+            return
+        for lag in self._lags.values():
+            lag.clock_moved(by)
+        for source in sources.values():
+            source.log.clock_moved(by)
+            source.fixed_at = None if source.fixed_at is None else source.fixed_at + by
+        self._first = {key: (end, at + by) for key, (end, at) in self._first.items()}
+        self._began = None if self._began is None else self._began + by
+
+    def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
+        """Learns from the unread records at `now` (wall clock in ms, before the broker was asked).
+        `disorder`: how far out of order (ms) the plans may take records to be. `spark_watermark`
+        (ms): what comes at or below it is late.
+        """
+        heads, beyond, ahead = unread.heads(), dict[Key, int](), dict[Key, int]()
         self._began = self._began or now
         hides = {
             i: source.fixed_at is None and source.log.requests.reads_committed for i, source in unread.sources.items()
@@ -127,12 +156,15 @@ class Producers:
                 self._first[key] = end, now
             if shown is not None:
                 self._learned(key, shown)
+                ahead[key] = heads[key].event_time - now
                 if shown > (self._promised.get(key, MAX) if self._idle_timeout is None else self._idle_timeout):
                     beyond[key] = shown
         self._look_at_unknown(unread, now)
         for key in self._care.take_over():
             self._lags[key].is_silent()
-        return beyond
+        if beyond and spark_watermark > MIN:
+            self._count_too_late(beyond, too_late(unread, beyond, spark_watermark))
+        self._clock.show(ahead | self._ahead.look(unread, now, spark_watermark))
 
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
@@ -167,30 +199,30 @@ class Producers:
             if unknown:
                 self._care.begin(unknown, draft.highest, now - self._limit)
 
-    def count_too_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
+    def keep(self, max_drift: int, at_once: bool = False) -> None:
+        """Keeps the lags beside the checkpoint if they have grown, or `at_once`. Lags up to half of
+        `max_drift` (ms) raise no bound. Nothing is kept while the clock is in doubt.
+        """
+        if self._kept is not None and self.learns and self._clock.steady:
+            self._kept.keep(self._lags, max_drift // 2, at_once)
+
+    # -- inside --
+
+    def _count_too_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
         """Records came further behind than their producers had shown. `counts`: how many of them
         are behind Spark's watermark.
         """
         for key, count in counts.items():
-            self.too_late += count
+            self._too_late += count
             if count:
                 log.warning(
                     "%s: %d records came up to %s behind the clock, further than their producer had shown: they "
                     "are at or below Spark's"
                     " watermark, and a stateful operator drops them. From now on the other splits wait for it",
-                    named(key),
+                    named(key, self._lags),
                     count,
                     spoken(beyond[key]),
                 )
-
-    def keep(self, max_drift: int, at_once: bool = False) -> None:
-        """Keeps the lags beside the checkpoint if they have grown, or `at_once`. Lags up to half of
-        `max_drift` (ms) raise no bound.
-        """
-        if self._kept is not None and self.learns:
-            self._kept.keep(self._lags, max_drift // 2, at_once)
-
-    # -- inside --
 
     def _meet(self, key: Key) -> ProducerLag:
         self._lags[key] = lag = ProducerLag(self._limit, Shown() if self._kept is None else self._kept.of(key))
@@ -208,7 +240,7 @@ class Producers:
                 " A longer idle_timeout waits for it, and lets a silent split hold the others for as long; "
                 "without any, each split is"
                 " waited for as far as its own producer has shown",
-                named(key),
+                named(key, self._lags),
                 spoken(shown),
                 spoken(self._idle_timeout),
             )
@@ -222,7 +254,7 @@ class Producers:
             "%s: its producer is %s behind the clock. The other splits wait for it, so that the query runs about "
             "%s behind the clock. While"
             " that split is silent, they wait for %s (a quarter more than it has shown, and max_lag=%s at most)",
-            named(key),
+            named(key, self._lags),
             spoken(shown),
             spoken(max(0, shown - max_drift)),
             spoken(min(int(MARGIN * shown), self._limit)),
@@ -254,12 +286,6 @@ class Producers:
                 key, at = (i, split), self._first[i, split][1]
                 if reading.found is not None:
                     self._learned(key, self._lags[key].learn(at - reading.found.event_time, now))
-
-
-def named(key: Key) -> str:
-    """A split, for a person."""
-    topic, _, partition = key[1].rpartition("-")
-    return f"topic {topic}, partition {partition}"
 
 
 def too_late(unread: Unread, keys: Mapping[Key, int], watermark: int) -> dict[Key, int]:

@@ -32,8 +32,11 @@ class ProducerLags(Protocol):
     def shown(self) -> Mapping[Key, int]:
         """The largest lag (ms) of each producer in this run."""
 
-    too_late: int
-    """Offsets that came later than their producer had shown, and behind Spark's watermark."""
+    @property
+    def too_late(self) -> int:
+        """How many offsets came too late: below Spark's watermark, and later than their producer
+        had shown, or behind a record that is stamped ahead of the clock.
+        """
 
     def why(self, key: Key, now: int) -> str:
         """Why a split may still bring old records, at `now` (wall clock in ms): the end of a
@@ -81,8 +84,8 @@ class Observer:
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
         view = describe(plan, replace(context, before=self.view, left_out=left_out, applied=applied))
         view = replace(view, rows_too_late=producers.too_late)
-        if view.behind_ms and view.bounded_by is not None and draft.slowest is not None:
-            why = producers.why(draft.slowest, int(context.planned_at * 1000))
+        if view.behind_ms and view.bounded_by is not None and context.slowest is not None:
+            why = producers.why(context.slowest, int(context.planned_at * 1000))
             view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
             if plan.offsets:  # a wait is logged by `waits`
                 self._behind.log(view)

@@ -22,6 +22,8 @@ class SplitAlignment:
     caught up. `paused_since`: wall clock in seconds; None where the split is not paused. `let_go`:
     offsets above the ceiling that are read because Kafka is about to delete them. `disorder`: by
     how many ms a record was seen to be older than one before it; few records are looked at.
+    `stopped_ms`: for how long (ms) the split has been stopped at a record of its own that is
+    stamped ahead of the clock.
     """
 
     source: int
@@ -36,6 +38,7 @@ class SplitAlignment:
     paused_since: float | None = None
     let_go: int = 0
     disorder: int = 0
+    stopped_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,10 @@ class BatchAlignment:
     `limit`: why the plan goes no further. `paused`: splits whose next record is above the ceiling.
     `resumed`: splits that were paused and now read on. `group_watermark` and `held_by`: from the
     coordinator's last event; None and empty without a coordinator. `bounded_by`: where the limit is
-    the horizon, the split that may still bring the oldest records. `planned_at`: wall clock in
-    seconds when the plan was made. `seconds`: how long the plan took, without waiting. `look_ups`:
-    how often Kafka was asked for it, over all sources. `applied`: False in mode observe, where the
-    view shows what alignment would have done.
+    the horizon, the split that may still bring the oldest records, or is stopped by one of its own.
+    `planned_at`: wall clock in seconds when the plan was made. `seconds`: how long the plan took,
+    without waiting. `look_ups`: how often Kafka was asked for it, over all sources. `applied`:
+    False in mode observe, where the view shows what alignment would have done.
 
     `coordinator`: whether the ceiling comes from the group (`told`), from the group's last event
     before an outage (`holding`), or from nobody (`proceeding`); None without a coordinator.
@@ -111,14 +114,12 @@ class BatchAlignment:
     @property
     def behind_ms(self) -> int:
         """How far behind the clock (ms) the oldest record of a paused split was when the plan was
-        made; 0 where no split is paused.
+        made. Of a split that is stopped at a record ahead of the clock: for how long. 0 where no
+        split is paused.
         """
-        held = [
-            split.next_event_time
-            for split in self.splits
-            if split.paused_since is not None and split.next_event_time is not None
-        ]
-        return max(0, int(self.planned_at * 1000) - min(held)) if held else 0
+        now = int(self.planned_at * 1000)
+        held = [split for split in self.splits if split.paused_since is not None]
+        return max((max(split.stopped_ms, now - (split.next_event_time or now)) for split in held), default=0)
 
     @property
     def paused_ms(self) -> int:
@@ -135,9 +136,10 @@ class PlanContext:
 
     `planned_at`: wall clock in seconds. `seconds`: how long the plan took. `before`: the view of
     the plan before this one. `group`: the coordinator's last event. `slowest`: the split that
-    bounds the horizon. `lags`: of the producers, ms. `left_out`: how many records of each split
-    were met that take no part. `coordinator`, `operator_pause`, `disorder` and `applied`: as in
-    `BatchAlignment`.
+    bounds the horizon, or is stopped. `lags`: of the producers, ms. `stopped`: for how long (ms)
+    splits have been stopped at records ahead of the clock. `left_out`: how many records of each
+    split were met that take no part. `coordinator`, `operator_pause`, `disorder` and `applied`: as
+    in `BatchAlignment`.
     """
 
     planned_at: float
@@ -148,6 +150,7 @@ class PlanContext:
     operator_pause: SourcePause | None = None
     slowest: Key | None = None
     lags: Mapping[Key, int] = field(default_factory=dict)
+    stopped: Mapping[Key, int] = field(default_factory=dict)
     left_out: Mapping[Key, int] = field(default_factory=dict)
     disorder: int = 0
     applied: bool = True
@@ -179,6 +182,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 left_out=context.left_out.get(key, 0),
                 lag=context.lags.get(key),
                 paused_since=since.get(key, context.planned_at) if key in paused else None,
+                stopped_ms=context.stopped.get(key, 0) if key in paused else 0,
             )
             for key, s in made.items()
         ),

@@ -1,0 +1,161 @@
+"""Splits that are stopped by one of their own records, because it is stamped ahead of the clock.
+
+Such a record waits until the clock gets there, and all records behind it wait with it. The others
+go on, and so does Spark's watermark: what is behind the record, and at or below the watermark by
+the time it is read, is late. It is counted here as far as that can be seen.
+
+While a split is stopped, the records that come behind are looked at. They tell whether one record
+is wrong, or the driver's clock (`driver_clock`).
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from lockgate import watermark
+from lockgate.duration import spoken
+from lockgate.plan.clock import LEAP_MS
+from lockgate.plan.model import Head
+from lockgate_spark.event_times import Credible
+from lockgate_spark.logs.crossing import Reading
+from lockgate_spark.logs.names import named
+from lockgate_spark.logs.unread import Key, Source, Unread
+
+log = logging.getLogger("lockgate")
+
+_APART_S = 1.0  # between two looks behind such records
+_WARNED_AFTER_S = 30.0  # by then the driver's clock would have been found to be behind
+
+
+@dataclass(slots=True)
+class _Stop:
+    """`head`: the record, met at `since` (ticks). `seen`: the end of the log at the last look
+    behind it. `late`: how many offsets behind it are late.
+    """
+
+    head: Head
+    since: float
+    seen: int
+    late: int = 0
+    warned: bool = False
+
+
+class Ahead:
+    """The stopped splits of one run. `ticks`: a monotonic clock, in seconds."""
+
+    def __init__(self, ticks: Callable[[], float]) -> None:
+        self._ticks = ticks
+        self._stops: dict[Key, _Stop] = {}
+        self._known: Collection[Key] = ()
+        self._looked_at = 0.0
+        self._late = 0  # behind records that have been read
+
+    @property
+    def too_late(self) -> int:
+        """How many offsets of this run were late because a record before them had stopped their
+        split.
+        """
+        return self._late + sum(stop.late for stop in self._stops.values())
+
+    @property
+    def stopped(self) -> dict[Key, int]:
+        """For how long (ms) each split has been stopped, if that is more than a moment."""
+        now = self._ticks()
+        return {
+            key: int((now - stop.since) * 1000) for key, stop in self._stops.items() if now - stop.since >= _APART_S
+        }
+
+    def why(self, key: Key, now: int) -> str:
+        """Why a split is stopped at `now` (ms): the end of a sentence that begins with the split;
+        empty where it is not.
+        """
+        if key not in self.stopped:
+            return ""
+        head = self._stops[key].head
+        ahead = spoken(max(0, head.event_time - now))
+        return f"has stopped at offset {head.offset}, whose record is stamped {ahead} ahead of the clock"
+
+    def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
+        """Looks at the first unread records, at `now` (ms, before the broker was asked), with
+        Spark's watermark (ms; MIN without one). Returns by how many ms new records behind a stopped
+        split's are ahead of `now`.
+        """
+        ticks = self._ticks()
+        self._known = ends = {key: end for key, _, end in unread.splits()}
+        stopped = {key: head for key, head in unread.heads().items() if head.event_time > now + LEAP_MS}
+        over = [key for key, stop in self._stops.items() if stopped.get(key) != stop.head]
+        self._count(unread, [key for key in over if ticks - self._stops[key].since >= _APART_S], spark_watermark)
+        for key in over:
+            self._end(key, self._stops.pop(key))
+        for key, head in stopped.items():
+            if key not in self._stops:
+                self._stops[key] = _Stop(head, ticks, ends[key])
+        if not 0 <= ticks - self._looked_at < _APART_S:
+            self._looked_at = ticks
+            lasting = list(self.stopped)
+            self._count(unread, lasting, spark_watermark)
+            self._warn(lasting, now)
+            return self._look_behind(unread, lasting, ends, now)
+        return {}
+
+    def _look_behind(self, unread: Unread, keys: Iterable[Key], ends: Mapping[Key, int], now: int) -> dict[Key, int]:
+        ranges = {key: (self._stops[key].seen, ends[key]) for key in keys if self._stops[key].seen < ends[key]}
+        for key in ranges:
+            self._stops[key].seen = ends[key]
+        readings = _read(unread, ranges, lambda source: source.log.credible)
+        return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
+
+    def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
+        """Counts what is late behind the records that stop these splits, or have stopped them."""
+        if spark_watermark == watermark.MIN:
+            return
+        begins = {key: self._stops[key].head.offset + 1 + self._stops[key].late for key in keys}
+        ends = {key: end for key, _, end in unread.splits() if key in begins}
+        ranges = {key: (begins[key], end) for key, end in ends.items() if begins[key] < end}
+        in_time = Credible(max(0, spark_watermark + 1))
+        for key, reading in _read(unread, ranges, lambda _: in_time).items():
+            upto = reading.until if reading.found is None else reading.found.offset
+            self._stops[key].late += max(0, upto - begins[key])
+
+    def _warn(self, keys: Iterable[Key], now: int) -> None:
+        for key in keys:
+            stop = self._stops[key]
+            if not stop.warned and self._ticks() - stop.since >= _WARNED_AFTER_S:
+                stop.warned = True
+                log.warning(
+                    "%s has stopped: its record at offset %d is stamped %s, %s ahead of the clock, and is read when "
+                    "the clock gets there. Records behind it wait as long, and what falls behind Spark's watermark "
+                    "meanwhile is late. Leave such records out: a shorter future_bound, and a filter before "
+                    "withWatermark",
+                    named(key, self._known),
+                    stop.head.offset,
+                    watermark.instant(stop.head.event_time),
+                    spoken(stop.head.event_time - now),
+                )
+
+    def _end(self, key: Key, stop: _Stop) -> None:
+        self._late += stop.late
+        if stop.late:
+            log.warning(
+                "%s goes on after %s: %d records behind offset %d, which is stamped %s, are at or below Spark's "
+                "watermark by now, and a stateful operator drops them",
+                named(key, self._known),
+                spoken(int((self._ticks() - stop.since) * 1000)),
+                stop.late,
+                stop.head.offset,
+                watermark.instant(stop.head.event_time),
+            )
+
+
+def _read(
+    unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
+) -> dict[Key, Reading]:
+    """The first record in each range of offsets with such an event time."""
+    by_source: dict[int, dict[str, tuple[int, int]]] = {}
+    for (i, split), offsets in ranges.items():
+        by_source.setdefault(i, {})[split] = offsets
+    return {
+        (i, split): reading
+        for i, of_source in by_source.items()
+        for split, reading in unread.sources[i].log.find(credible(unread.sources[i]), of_source).items()
+    }

@@ -1,0 +1,80 @@
+"""The driver's clock as the plans of one run go by it, and the log lines where it is wrong
+(`lockgate.plan.clock`).
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from lockgate import watermark
+from lockgate.duration import spoken
+from lockgate.plan.clock import STOOD_MS, PlanClock
+from lockgate_spark.logs.unread import Key
+
+log = logging.getLogger("lockgate")
+
+_LEAST_TOLD_MS = 5_000
+
+
+class DriverClock:
+    """`clock`: wall clock in seconds. `ticks`: a monotonic clock, in seconds."""
+
+    def __init__(self, clock: Callable[[], float], ticks: Callable[[], float]) -> None:
+        self._wall, self.ticks = clock, ticks
+        self._clock = PlanClock()
+        self._leapt = self._told = 0
+
+    def __call__(self) -> float:
+        """The time for plans, in seconds since 1970."""
+        wall_ms = int(self._wall() * 1000)
+        now = self._clock.look(wall_ms, int(self.ticks() * 1000))
+        self._tell_leap(wall_ms, now)
+        self._tell_offset()
+        return now / 1000
+
+    @property
+    def steady(self) -> bool:
+        """Whether the wall clock and the monotonic one agree."""
+        return not self._clock.leapt
+
+    @property
+    def moved(self) -> int:
+        """By how many ms this clock was moved so far."""
+        return self._clock.moved
+
+    def show(self, ahead: Mapping[Key, int]) -> None:
+        """Takes in by how many ms the new records of each split are ahead of the last look."""
+        self._clock.show(ahead)
+        self._tell_offset()
+
+    def _tell_leap(self, wall_ms: int, now: int) -> None:
+        before, self._leapt = self._leapt, self._clock.leapt
+        if self._leapt and not before:
+            log.warning(
+                "the driver's clock has leapt by %s to %s: plans go on from %s, and follow it once it has stood for %s",
+                spoken(self._leapt),
+                watermark.instant(wall_ms),
+                watermark.instant(now),
+                spoken(STOOD_MS),
+            )
+        elif before and not self._leapt:
+            log.info("the driver's clock is at %s, and plans go by %s", *map(watermark.instant, (wall_ms, now)))
+
+    def _tell_offset(self) -> None:
+        behind = self._clock.behind
+        if abs(behind - self._told) < max(_LEAST_TOLD_MS, abs(self._told) // 10):
+            return
+        self._told = behind
+        if behind > 0:
+            log.warning(
+                "the driver's clock is about %s behind: all records that come are stamped ahead of it, by so much at "
+                "least. Plans go by the records instead. Set the clock right (NTP). If it is right, the producers' "
+                "clocks are ahead",
+                spoken(behind),
+            )
+        elif behind < 0:
+            log.warning(
+                "the driver's clock is about %s ahead of the records that come. Plans go by the records instead",
+                spoken(-behind),
+            )
+        else:
+            log.info("the driver's clock and the records agree again")

@@ -1,0 +1,135 @@
+"""The clock that plans go by: the driver's wall clock without its leaps, corrected by records that
+are stamped ahead of it.
+
+**Leaps.** The wall clock may be set while a query runs. The monotonic clock never leaps, but it
+says nothing about the date. So plans go by the monotonic clock plus the last good difference of the
+two. Where that difference moves by more than `LEAP_MS` between two looks, the wall clock has leapt.
+A leap that is taken back within `STOOD_MS` moves nothing. One that stands for so long is taken
+over: that is a clock set by hand or by NTP, or a machine that was suspended, whose monotonic clock
+stood still. A smaller difference is the clocks' uneven pace, and is followed at once.
+
+**Records.** A record that was appended between two looks and is stamped beyond the second one shows
+a clock that is behind, or a producer whose own clock is ahead. If each record of each producer that
+was seen lately shows it for `SHOWN_MS`, by `AHEAD_MS` or more, then the driver's clock is taken to
+be behind by the least of these. One producer on time is enough for the clock to be right.
+
+Records outweigh a leap. Where some have come since a leap was noticed, plans stay where the records
+were on time, and go on from there as the records say: a leap that no producer has shared moves no
+plan, and a driver's clock that was set right moves none either. What is true of plans by any clock
+is true of these, because a horizon compares event times with lags that were measured by the same
+clock. Each time the clock moves, the times that were noted by it have to move along (`moved`).
+
+Flink has no such part: its horizons do not rest on a clock.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from lockgate.plan.model import Split
+
+LEAP_MS = 1_000
+"""A difference between the clocks that moves by more, from one look to the next, is a leap."""
+
+UNEVEN = 0.001
+"""How much faster or slower one clock may run than the other."""
+
+STOOD_MS = 60_000
+"""A leap is taken over once it has stood for so long."""
+
+AHEAD_MS = 10_000
+"""Records that are ahead of the clock by less delay a plan by no more than that."""
+
+SHOWN_MS = 10_000
+"""For so long each record has to be ahead."""
+
+_REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says nothing
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What one producer's records have shown: by how much (ms) the lowest was ahead of the wall
+    clock, in the present stretch of `SHOWN_MS` and in the one `before` it.
+    """
+
+    at: int
+    began: int
+    low: int
+    before: int | None = None
+
+    @property
+    def lowest(self) -> int:
+        return self.low if self.before is None else min(self.low, self.before)
+
+
+class PlanClock:
+    """The clock of one run. `behind`: by how many ms the wall clock is behind what records show;
+    below 0 where it has leapt ahead of them. `moved`: by how many ms this clock was moved so far.
+    """
+
+    def __init__(self) -> None:
+        self.behind = self.moved = 0
+        self._base: int | None = None  # the last good difference between the clocks
+        self._ticks = 0  # at the last look
+        self._leap: tuple[int, int] | None = None  # the difference since a leap, and since when
+        self._shown: dict[Hashable, _Shown] = {}
+
+    @property
+    def leapt(self) -> int:
+        """By how many ms the wall clock has leapt, where that is not taken over yet; else 0."""
+        return 0 if self._leap is None or self._base is None else self._leap[0] - self._base
+
+    def look(self, wall_ms: int, ticks_ms: int) -> int:
+        """The time (ms) for plans. `ticks_ms`: of the monotonic clock."""
+        difference = wall_ms - ticks_ms
+        since, self._ticks = ticks_ms - self._ticks, ticks_ms
+        if self._base is None or abs(difference - self._base) <= LEAP_MS + UNEVEN * since:
+            self._base, self._leap = difference, None
+        elif self._leap is None or abs(difference - self._leap[0]) > LEAP_MS:
+            self._leap = difference, ticks_ms
+        elif ticks_ms - self._leap[1] >= STOOD_MS:
+            self._take_over(*self._leap)
+        return ticks_ms + self._base + self.behind
+
+    def show(self, ahead: Mapping[Split, int]) -> None:
+        """Takes in by how many ms records were ahead of this clock at the last look, by producer;
+        below 0 where they were behind. They were appended after the look before.
+        """
+        for producer, by in ahead.items():
+            self._note(producer, by + self.behind)
+        if ahead:
+            self._weigh()
+
+    def _note(self, producer: Hashable, ahead: int) -> None:
+        shown = self._shown.get(producer)
+        if shown is None:
+            self._shown[producer] = _Shown(self._ticks, self._ticks, ahead)
+        elif self._ticks - shown.began >= SHOWN_MS:
+            self._shown[producer] = _Shown(self._ticks, self._ticks, ahead, shown.low)
+        else:
+            shown.at, shown.low = self._ticks, min(shown.low, ahead)
+
+    def _take_over(self, difference: int, noticed: int) -> None:
+        assert self._base is not None
+        by, self._base, self._leap = difference - self._base, difference, None
+        for shown in self._shown.values():
+            shown.low -= by
+            shown.before = None if shown.before is None else shown.before - by
+        if any(shown.at >= noticed for shown in self._shown.values()):
+            self.behind -= by
+            self._weigh()
+        else:
+            self.moved += by
+
+    def _weigh(self) -> None:
+        """Sets `behind` by the least that records have shown."""
+        lately = [shown for shown in self._shown.values() if self._ticks - shown.at <= _REMEMBERED_MS]
+        if not any(shown.before is not None for shown in lately):
+            return
+        lowest = min(shown.lowest for shown in lately)
+        least = AHEAD_MS if self.behind >= 0 else LEAP_MS
+        if lowest >= self.behind + least or self.behind > max(lowest, 0):
+            self._set(lowest if lowest >= AHEAD_MS else min(lowest, 0) if self.behind < 0 else 0)
+
+    def _set(self, behind: int) -> None:
+        self.moved += behind - self.behind
+        self.behind = behind
