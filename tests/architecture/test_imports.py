@@ -106,7 +106,7 @@ FLOORS = {
         {"errors", "event_times", "query_watermark", "running"},
         {"packages", "stopping"},
         {"config"},
-        {"conf"},
+        {"conf", "ineffective"},
         {"logs", "group"},
         {"telemetry"},
         {"report"},

@@ -4,15 +4,16 @@ import os
 import subprocess
 import sys
 import textwrap
-from importlib import import_module
+from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQueryException
 
-from lockgate_spark import Alignment, ConfigurationError, UnsupportedQuery, align, align_all
+from lockgate_spark import Alignment, ConfigurationError, Coordinator, UnsupportedQuery, align, align_all, gate
 from lockgate_spark.jvm.stream import _most_rows
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
@@ -111,12 +112,73 @@ def test_kafka_forced_to_v1_later_never_runs_unaligned(spark: SparkSession, stre
     assert aligned.counted == 0
 
 
-def test_a_spark_version_that_nobody_tried_is_refused(stream: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        import_module("lockgate_spark.jvm.opening"), "TESTED", ("3.0", "3.1")
-    )  # align is also the function's name
-    with pytest.raises(UnsupportedQuery, match=r"Spark 4\..*is unknown.*3\.0, 3\.1"):
-        align(stream)
+class Spark35:
+    """A session of Spark 3.5, and its conf: all that lockgate asks of it before it is refused."""
+
+    version = "3.5.9"
+
+    def __init__(self, **conf: str) -> None:
+        self._conf, self.conf, self.sparkSession = conf, self, self
+
+    def get(self, key: str, default: str) -> str:
+        return self._conf.get(key.rpartition(".")[2], default)
+
+
+def test_an_older_spark_is_refused_before_anything_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream: Any = Spark35()
+    monkeypatch.setattr(SparkSession, "active", lambda: stream)
+    group = Alignment(coordinator=Coordinator("http://127.0.0.1:1", group="g"))
+    ways: list[Callable[[], object]] = [lambda: align(stream), lambda: align_all([stream], group)]
+    for use in (*ways, lambda: gate(print, "timestamp", group)):
+        with pytest.raises(UnsupportedQuery, match=r"Spark 3\.5\.9 .*is unknown.* 4\.0, 4\.1"):
+            use()
+
+
+def test_a_switch_that_is_off_is_off_on_an_older_spark_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream: Any = Spark35(enabled="false")
+    monkeypatch.setattr(SparkSession, "active", lambda: stream)
+    assert align(stream) is stream
+    assert gate(print, "timestamp") is print
+
+
+def test_several_streams_are_taken_from_anything_that_gives_them(stream: DataFrame) -> None:
+    assert len(align_all(each for each in [stream, stream])) == 2
+    with pytest.raises(UnsupportedQuery, match=r"align_all\(df\): .* write align\(df\), or align_all\(\[df, …\]\)"):
+        align_all(stream)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedQuery, match="expected several DataFrames, not int"):
+        align_all(3)  # type: ignore[arg-type]
+
+
+def test_options_of_a_stream_are_refused_in_a_session_without_the_extension(
+    spark: SparkSession, kafka: KafkaBroker, stream: DataFrame
+) -> None:
+    asks = kafka_stream(spark, kafka.bootstrap, "orders", lockgate__align="true", lockgate__maxDrift="1 minute")
+    with pytest.raises(ConfigurationError, match=r"option lockgate\.\S+=.*, lockgate\.\S+=.*: align\(\) does not"):
+        align(stream.union(asks))
+
+
+@pytest.mark.parametrize(
+    "option",
+    {
+        "maxOffsetsPerTrigger": "many",
+        "minOffsetsPerTrigger": "few",
+        "maxTriggerDelay": "soon",
+        "kafkaConsumer.pollTimeoutMs": "long",
+        "fetchOffset.numRetries": "often",
+        "fetchOffset.retryIntervalMs": "short",
+    }.items(),
+)
+def test_an_option_of_spark_that_is_no_number_is_named(
+    spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path, option: tuple[str, str]
+) -> None:
+    name, value = option
+    source = kafka_stream(spark, kafka.bootstrap, topic, **{name.replace(".", "__"): value})
+    with pytest.raises(
+        StreamingQueryException,
+        match=rf"(?i)ConfigurationError: option {name}={value}: (expected a whole nu|Time must be)",
+    ):
+        WindowedCount(align(source)).start(tmp_path).finish()
+    assert all_ended()
 
 
 def test_a_continuous_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
@@ -184,6 +246,18 @@ def test_a_budget_of_nothing_is_refused(
 def all_ended() -> bool:
     """Spark stops no source of a query that cannot begin, so nobody else would end its run."""
     return all(one.closed for one in running.all_of(AlignedRun))
+
+
+def test_an_option_for_another_trigger_is_warned_of_when_the_query_starts(
+    stream: DataFrame, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = align(stream, Alignment(max_hold="1 hour")).writeStream.format("noop")
+    query = writer.option("checkpointLocation", str(tmp_path)).trigger(processingTime="0 seconds").start()
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert "Alignment(max_hold='1 hour') has no effect here: only a run under trigger(availableNow=True)" in caplog.text
 
 
 def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:

@@ -55,6 +55,18 @@ def test_a_new_group_without_near_names_and_a_group_that_is_there_say_nothing(
     assert not caplog.records
 
 
+def test_a_way_to_catch_up_that_the_group_does_not_have_is_warned_of(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    check(replace(of(url, "payments-eu"), catch_up="strict"))
+    assert "Coordinator(catch_up='strict') has no effect here: group payments-eu is there already, and is joint" in (
+        caplog.text
+    )
+    caplog.clear()
+    check(replace(of(url, "other"), catch_up="strict"))
+    assert not caplog.messages
+
+
 def test_a_token_is_told_no_group_that_it_may_not_see(url: str, caplog: pytest.LogCaptureFixture) -> None:
     check(of(url, "orders-us", token="orders"))
     assert "near: orders-eu" in caplog.text

@@ -3,7 +3,7 @@ the plan that made a batch. What needs py4j is imported where a classic session 
 Connect has none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 
@@ -12,7 +12,9 @@ from lockgate_spark import connect
 from lockgate_spark.conf import enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.connect import is_connect
+from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
+from lockgate_spark.packages import check_spark
 from lockgate_spark.running import running
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -27,22 +29,40 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
     timestamp, or `Alignment(event_time=…)`. Raises `UnsupportedQuery`, `ConfigurationError` and
     `CoordinatorRefused`; a coordinator that is down is waited for.
     """
-    return align_all([df], alignment)[0]
+    _check_alignment(alignment)
+    return _align_all([df], alignment)[0]
 
 
-def align_all(dfs: Sequence[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
+def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
     """Several streams of one query, planned together: all their splits stand level at every batch
     boundary. See `align`.
     """
+    _check_alignment(alignment)
+    if hasattr(dfs, "sparkSession"):
+        raise UnsupportedQuery("align_all(df): expected several DataFrames; write align(df), or align_all([df, …])")
+    if not isinstance(dfs, Iterable):
+        raise UnsupportedQuery(f"align_all: expected several DataFrames, not {type(dfs).__name__}")
+    return _align_all(list(dfs), alignment)
+
+
+def _check_alignment(alignment: object) -> None:
     if alignment is not None and not isinstance(alignment, Alignment):
         raise ConfigurationError(
             f"align takes an Alignment, not {alignment!r}: write align(df, Alignment(max_drift={alignment!r}))"
             if isinstance(alignment, str | int | float)
             else f"align takes an Alignment, not {type(alignment).__name__}: write align(df, Alignment(…))"
         )
-    conf = dfs[0].sparkSession.conf.getAll if dfs and hasattr(dfs[0], "sparkSession") else {}
-    if not dfs or not enabled(conf):
-        return list(dfs)
+
+
+def _align_all(dfs: list[DataFrame], alignment: Alignment | None) -> list[DataFrame]:
+    for df in dfs:
+        if not hasattr(df, "sparkSession"):  # older Sparks have several classes, and are refused below
+            raise UnsupportedQuery(
+                f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])"
+            )
+    if not dfs or not enabled(dfs[0].sparkSession.conf):
+        return dfs
+    check_spark(dfs[0].sparkSession)
     if is_connect(dfs[0]):
         return connect.align_all(dfs, alignment or Alignment())
     from lockgate_spark.jvm.aligning import align_all as align_all_by_py4j

@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lockgate_client.config import Coordinator
 from lockgate_client.duration import as_option, milliseconds
@@ -77,9 +77,15 @@ OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_ALIGNMENT_OPTIONS, *(key for key in _COOR
 _CONF_HAS = "Spark's conf has"
 
 
-def enabled(conf: Mapping[str, str]) -> bool:
+class Conf(Protocol):
+    """A session's conf, also that of a Spark that is refused."""
+
+    def get(self, key: str, default: str, /) -> str | None: ...
+
+
+def enabled(conf: Conf) -> bool:
     """Whether alignment is on. Raises `ConfigurationError` for what is neither true nor false."""
-    return _switch(ENABLED, conf.get(ENABLED, "true"))
+    return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 
 
 def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
@@ -104,6 +110,21 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
             f"option {', '.join(given)}: set for a stream that is not aligned; set {ALIGN_OPTION} to true as well"
         )
     return configured(_of_options(_with_token(given, conf)), conf) if wanted else None
+
+
+def refuse_options(options: Mapping[str, str]) -> None:
+    """Raises `ConfigurationError` for options of a stream in a session without the server's
+    extension: nothing else reads them.
+    """
+    given = [key for key in options if key.lower().startswith(OPTION)]
+    if not given:
+        return
+    shown = ", ".join(key if key.lower() == _TOKEN else f"{key}={options[key]}" for key in given)
+    raise ConfigurationError(
+        f"option {shown}: align() does not read it, only the server's extension does. Give align() an "
+        "Alignment with these values and leave the option out; or put lockgate-spark-server-VERSION.jar on the "
+        "session (spark.jars) and leave align() out"
+    )
 
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
@@ -161,6 +182,7 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
     keys; warns of unknown ones.
     """
     _warn_of_unknown(conf)
+    _ = ALIGN in conf and _switch(ALIGN, conf[ALIGN])  # goes without saying here, but is checked
     coordinator = _laid_over(alignment.coordinator, _COORDINATOR, conf)
     return _built(lambda: replace(alignment, coordinator=coordinator, **_values(_ALIGNMENT, conf)), _ALIGNMENT, conf)
 

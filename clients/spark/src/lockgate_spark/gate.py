@@ -11,6 +11,8 @@ from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
 from lockgate_spark.group.joining import check_coordinator
+from lockgate_spark.ineffective import warn_of_gate
+from lockgate_spark.packages import check_spark
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
@@ -23,11 +25,11 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     `fn` has returned. Raises `ConfigurationError`, `UnsupportedQuery` and `CoordinatorRefused`.
     """
     spark = SparkSession.active()
-    conf = spark.conf.getAll
-    if not enabled(conf):
+    if not enabled(spark.conf):
         return fn
+    check_spark(spark)
     alignment = _checked(event_time, alignment or Alignment())
-    alignment = configured(alignment, conf)
+    alignment = configured(alignment, spark.conf.getAll)
     if alignment.event_time is None:
         raise ConfigurationError(
             'gate(event_time): not set; expected a Spark SQL expression over the batch\'s columns, such as "ts"'
@@ -38,6 +40,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
             ' Alignment(coordinator=Coordinator("http://HOST:PORT", group=…)), or spark.lockgate.coordinator.url '
             "and .group"
         )
+    warn_of_gate(alignment)
     if alignment.observes:
         return ObservedFunction(fn, alignment, alignment.event_time)
     check_coordinator(alignment)

@@ -1,13 +1,28 @@
-"""The Kafka connector that belongs to the Spark at hand."""
+"""The versions of Spark that lockgate knows, and the Kafka connector that belongs to each."""
 
 import re
+from typing import Any
 
 from lockgate_client.errors import ConfigurationError
+from lockgate_spark.errors import UnsupportedQuery
 
 CONNECTORS = {"4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}
 """The version of the connector that was tried with each line of Spark."""
 
 SCALA = "2.13"  # of all builds of Spark 4
+
+
+def check_spark(spark: Any) -> None:
+    """Raises `UnsupportedQuery` for a session of a Spark whose internals nobody has tried. Asks
+    nothing of the session but its version: an older Spark may lack all else.
+    """
+    versions = (str(spark.version), _installed())
+    if all(_line(version) in CONNECTORS for version in versions):
+        return
+    raise UnsupportedQuery(
+        f"Spark {versions[0]} (pyspark {versions[1]}) is unknown to this version of lockgate, which leans on internals"
+        f" of Spark {', '.join(CONNECTORS)}. Use one of these, or a newer lockgate"
+    )
 
 
 def packages(spark_version: str | None = None) -> str:
@@ -18,12 +33,17 @@ def packages(spark_version: str | None = None) -> str:
     """
     if spark_version is None:
         spark_version = _installed()
-    line = re.match(r"\d+\.\d+", spark_version)
-    if line is None or line[0] not in CONNECTORS:
+    line = _line(spark_version)
+    if line not in CONNECTORS:
         raise ConfigurationError(
             f"no Kafka connector was tried with Spark {spark_version!r}: known are {', '.join(sorted(CONNECTORS))}"
         )
-    return f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}:{CONNECTORS[line[0]]}"
+    return f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}:{CONNECTORS[line]}"
+
+
+def _line(version: str) -> str:
+    found = re.match(r"\d+\.\d+", version)
+    return found[0] if found else ""
 
 
 def _installed() -> str:

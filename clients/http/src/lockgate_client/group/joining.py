@@ -2,6 +2,7 @@
 
 import logging
 
+from lockgate.wire.events import CatchUp
 from lockgate_client.calls.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
 from lockgate_client.config import Coordinator
 from lockgate_client.errors import ConfigurationError
@@ -17,7 +18,16 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
     """
     with CoordinatorClient(coordinator) as client:
         try:
-            agreement.check(client.config())
+            config = client.config()
+            agreement.check(config)
+            if agreement.catch_up is CatchUp.STRICT and config.catch_up is not CatchUp.STRICT:
+                log.warning(
+                    "Coordinator(catch_up='strict') has no effect here: group %s is there already, and is %s; leave "
+                    "catch_up out, or change the group's (PUT /v1/groups/%s)",
+                    coordinator.group,
+                    config.catch_up.value,
+                    coordinator.group,
+                )
         except NotRegistered:
             meet_new_group(client, coordinator)
         except Untrusted as error:

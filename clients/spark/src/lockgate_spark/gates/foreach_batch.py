@@ -18,6 +18,7 @@ from lockgate_spark.gates.looks import look, persisted
 from lockgate_spark.gates.observed import ObservedGate
 from lockgate_spark.gates.sides import BatchRun, Side, side_of
 from lockgate_spark.group.joining import joined
+from lockgate_spark.ineffective import warn_of_trigger
 from lockgate_spark.running import running
 from lockgate_spark.stopping import stoppable
 from lockgate_spark.telemetry.left_out import bound
@@ -77,6 +78,7 @@ class GatedFunction(_Inspecting):
                 raise UnsupportedQuery(
                     "the query is aligned in a group already, split by split: leave gate() out, or align()"
                 )
+            warn_of_trigger(self._alignment, run.available_now)
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
             made = Gate(self._alignment, run, membership, shown=side.gauges(batch, run))

@@ -94,7 +94,7 @@ class HostAnswers(Answering):
         check_session(spark)
         check_before(spark, alignment)
 
-        def decorate(table: Any) -> _Decorated:
+        def decorate(table: Any, _: Any) -> _Decorated:
             made = self._driver.table(table, options, conf, session)
             late = PlannedSource.of(spark, table, alignment).late
             if late is not None:

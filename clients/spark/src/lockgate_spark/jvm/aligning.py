@@ -9,7 +9,7 @@ from py4j.clientserver import ClientServer
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
-from lockgate_spark.conf import configured
+from lockgate_spark.conf import configured, refuse_options
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
@@ -32,7 +32,8 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
     gateway: Any = spark.sparkContext._gateway
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
 
-    def aligned(table: Any) -> Table:
+    def aligned(table: Any, options: Any) -> Table:
+        refuse_options(dict(options))
         planned = PlannedSource.of(spark, table, alignment)
         return Table(
             table,
@@ -46,8 +47,6 @@ def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
 
 
 def _check(df: DataFrame) -> None:
-    if not isinstance(df, DataFrame):
-        raise UnsupportedQuery(f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])")
     if not df.isStreaming:
         raise UnsupportedQuery(
             "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"

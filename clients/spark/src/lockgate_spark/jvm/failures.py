@@ -4,9 +4,9 @@ DEBUG.
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import CapturedException
 
-from lockgate_client.errors import AlignmentError, KafkaFailed
+from lockgate_client.errors import AlignmentError, ConfigurationError, KafkaFailed
 from lockgate_spark.errors import Stopped
 
 log = logging.getLogger("lockgate")
@@ -78,29 +78,32 @@ def is_interrupt(error: BaseException) -> bool:
 @dataclass(frozen=True, slots=True)
 class Selected:
     """What a source reads, by its options: `option`, such as subscribe, with its value `text`, from
-    `brokers`.
+    `brokers`. `given`: all of the options.
     """
 
     brokers: str
     option: str
     text: str
+    given: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def by(cls, options: Any) -> "Selected":
         """From the options of the source, a Java map that knows no upper and lower case."""
         names = (name for name in ("subscribe", "assign", "subscribePattern") if options.containsKey(name))
         option = next(names, "subscribe")
-        return cls(str(options.get("kafka.bootstrap.servers")), option, str(options.get(option)))
+        return cls(str(options.get("kafka.bootstrap.servers")), option, str(options.get(option)), dict(options))
 
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
-        """`KafkaFailed` in the place of an error of Kafka's client, caused by it; any other error
-        as it is. `topics`: those that the brokers have.
+        """`KafkaFailed` in the place of an error of Kafka's client, and `ConfigurationError` of one
+        that a value of an option has made, caused by it; any other error as it is. `topics`: those
+        that the brokers have.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:
             return error
         first = root(java)
         kind, text = str(first.getClass().getSimpleName()), str(first.getMessage())
+        made: AlignmentError
         if kind == "UnknownTopicOrPartitionException":
             made = KafkaFailed(self._missing(topics))
         elif kind == "TimeoutException":
@@ -115,10 +118,21 @@ class Selected:
             )
         elif ".kafka.common." in str(first.getClass().getName()):
             made = KafkaFailed(f"the brokers {self.brokers}, {self.option}={self.text!r}: {kind}: {text}")
+        elif kind == "NumberFormatException" and (named := self._quoted(text)):
+            made = ConfigurationError(
+                f"option {named}: {'expected a whole number' if text.startswith('For input') else text}"
+            )
         else:
             return error
         made.__cause__ = error
         return made
+
+    def _quoted(self, text: str) -> str:
+        """The options whose value Java's error ends with, which names none."""
+        ends = text.rstrip('"')
+        return ", ".join(
+            f"{name}={value}" for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}"))
+        )
 
     def _missing(self, topics: Callable[[], list[str]] | None) -> str:
         try:

@@ -7,27 +7,23 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import pyspark
-
 from lockgate_client.errors import ConfigurationError
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
+from lockgate_spark.ineffective import warn_of_options, warn_of_trigger
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.jvm.zone import check_zone
-from lockgate_spark.packages import CONNECTORS
+from lockgate_spark.packages import check_spark
 from lockgate_spark.planning.aligned_run import AlignedRun, Round
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.running import running
 
 log = logging.getLogger("lockgate")
-
-TESTED = tuple(CONNECTORS)
-"""Spark versions whose internals the proxies are known to fit."""
 
 _SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
@@ -37,13 +33,7 @@ def check_session(spark: Any) -> None:
     """Raises `UnsupportedQuery` where no stream of a session can be aligned. `spark`: a classic
     session.
     """
-    version = ".".join(spark.version.split(".")[:2])
-    if version not in TESTED:
-        raise UnsupportedQuery(
-            f"Spark {spark.version} (pyspark {pyspark.__version__}) is unknown to this version of lockgate, "
-            "which leans on internals of"
-            f" Spark {', '.join(TESTED)}. Use one of these, or a newer lockgate"
-        )
+    check_spark(spark)
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
         raise UnsupportedQuery(
             f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it"
@@ -54,6 +44,7 @@ def check_before(spark: Any, alignment: Alignment) -> None:
     """What can be known before the query runs. Raises `ConfigurationError` and
     `CoordinatorRefused`.
     """
+    warn_of_options(alignment)
     if alignment.slice_zone not in (None, EPOCH):
         check_zone(spark._jvm, str(alignment.slice_zone))
     if alignment.observes:
@@ -95,6 +86,7 @@ def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round
     run = QueryRun.opening(spark, checkpoint)
 
     def make() -> AlignedRun:
+        warn_of_trigger(alignment, run.available_now)
         gauges = spark_gauges(run, spark.sparkContext._gateway)
         report = None
         if alignment.observes:

@@ -44,7 +44,7 @@ Reader = tuple[int, int]
 def report_progress(batch: DataFrame) -> None:
     """As the public function of this name."""
     session = aligned_run_of(batch)
-    if not enabled(batch.sparkSession.conf.getAll) or (session is not None and session.alignment.observes):
+    if not enabled(batch.sparkSession.conf) or (session is not None and session.alignment.observes):
         return  # switched off from outside, and the job is to run as it is
     if session is None or session.membership is None or session.alignment.coordinator is None:
         raise UnsupportedQuery(

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name
 
-Decorate = Callable[[Any], Any]
-"""Makes an aligned table, with its stand-in `in_java`, out of Spark's."""
+Decorate = Callable[[Any, Any], Any]
+"""Makes an aligned table, with its stand-in `in_java`, out of Spark's and the stream's options."""
 
 Bare = Callable[[Any], Any]
 
@@ -64,7 +64,7 @@ class _Rewriter:
 
     def _aligned(self, relation: Any) -> Any:
         fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
-        table = self._decorate(self._bare(relation.table()))
+        table = self._decorate(self._bare(relation.table()), relation.extraOptions().asCaseSensitiveMap())
         fields["table"] = table.in_java
         # Without it Spark cannot fall back to Kafka's V1 source, which cannot be aligned.
         fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()

@@ -1,0 +1,68 @@
+"""Options that have no effect beside the others, under the query's trigger, or in a gate. Each is
+warned of once, with its value and what to do: an option that does nothing looks as if it worked.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+
+from lockgate_client.config import Coordinator
+from lockgate_spark.config import Alignment
+
+log = logging.getLogger("lockgate")
+
+Rules = Mapping[str, tuple[Callable[[Alignment], bool], str]]
+"""By option, of `Alignment` or of its `Coordinator`: when it has no effect, and what to do."""
+
+_OWN = {field.name: field.default for field in fields(Alignment)}
+_OF_GROUP = {field.name: field.default for field in fields(Coordinator)}
+
+_BESIDE_THE_OTHERS: Rules = {
+    "slice_zone": (lambda given: given.slice is None, "set slice as well, or leave slice_zone out"),
+    "report": (lambda given: not given.observes, 'set mode="observe" as well, or leave report out'),
+    "retention_margin": (
+        lambda given: given.slice is not None,
+        "with slice no split is let go; leave retention_margin or slice out",
+    ),
+    "max_lag": (
+        lambda given: given.idle_timeout is not None,
+        "idle_timeout is the bound for all splits; leave one of the two out",
+    ),
+    "hold_for": (
+        lambda given: given.coordinator is not None and given.coordinator.on_outage == "hold",
+        'on_outage="hold" waits without an end; set on_outage to "proceed" or "fail", or leave hold_for out',
+    ),
+}
+_UNDER_AVAILABLE_NOW = "only a run under trigger(availableNow=True) goes by it; leave it out for this trigger"
+_UNDER_OTHER_TRIGGERS: Rules = {
+    "max_hold": (lambda given: True, _UNDER_AVAILABLE_NOW),
+    "park": (lambda given: True, _UNDER_AVAILABLE_NOW),
+}
+_IN_A_GATE: Rules = {
+    name: (lambda given: True, f"a gate holds whole batches and plans no reads; leave {name} out")
+    for name in ("slice_zone", "retention_margin", "max_lag", "other_event_time", "report")
+} | {"hold_for": _BESIDE_THE_OTHERS["hold_for"]}
+
+
+def warn_of_options(alignment: Alignment) -> None:
+    """Warns of options that have no effect beside the others."""
+    _warn(alignment, _BESIDE_THE_OTHERS)
+
+
+def warn_of_gate(alignment: Alignment) -> None:
+    """Warns of options that have no effect in a gate."""
+    _warn(alignment, _IN_A_GATE)
+
+
+def warn_of_trigger(alignment: Alignment, available_now: bool) -> None:
+    """Warns of options that have no effect under the trigger of the query's run."""
+    if not available_now:
+        _warn(alignment, _UNDER_OTHER_TRIGGERS)
+
+
+def _warn(alignment: Alignment, rules: Rules) -> None:
+    for name, (applies, remedy) in rules.items():
+        of, defaults = (alignment, _OWN) if name in _OWN else (alignment.coordinator, _OF_GROUP)
+        value = defaults[name] if of is None else getattr(of, name)
+        if value != defaults[name] and applies(alignment):
+            log.warning("%s(%s=%r) has no effect here: %s", type(of).__name__, name, value, remedy)
