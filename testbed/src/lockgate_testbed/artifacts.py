@@ -59,6 +59,17 @@ PLAIN_FILES = JarSet(
 """A Hadoop file system on the local disk that starts no `chmod` for each file that it makes."""
 
 
+DELTA = JarSet(
+    name="delta-4.4.0",
+    artifacts=(
+        Artifact("io.delta", f"delta-spark_{SCALA}", ("4.4.0", "4.2.0")),
+        Artifact("io.delta", "delta-storage", ("4.4.0", "4.2.0")),
+    ),
+    transitive=False,
+)
+"""Delta Lake, for Spark 4.2. Spark itself brings the jars that are not named here."""
+
+
 def spark_connector(spark_version: str) -> JarSet:
     """Spark's Kafka source for one Spark version. Spark itself brings the jars that are not named
     here (lz4, snappy, zstd, slf4j).

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lockgate_testbed import ivy, maven
-from lockgate_testbed.artifacts import KAFKA_BROKER, PLAIN_FILES, JarSet, spark_avro, spark_connector
+from lockgate_testbed.artifacts import DELTA, KAFKA_BROKER, PLAIN_FILES, JarSet, spark_avro, spark_connector
 from lockgate_testbed.errors import JarsUnavailable
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -48,6 +48,11 @@ def avro(spark_version: str | None = None) -> list[Path]:
     `JarsUnavailable`.
     """
     return resolve(spark_avro(spark_version or importlib.metadata.version("pyspark")))
+
+
+def delta() -> list[Path]:
+    """The jars of Delta Lake. Raises `JarsUnavailable`."""
+    return resolve(DELTA)
 
 
 def plain_files() -> list[Path]:

@@ -5,10 +5,13 @@ Spark.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import pytest
 
+from lockgate import watermark
+from lockgate.duration import spoken
 from lockgate_client.group.membership import Membership
 from lockgate_spark import Alignment, HeldTooLong
 from lockgate_spark.event_times import Span
@@ -89,6 +92,33 @@ def test_the_watermark_leaves_room_for_records_that_may_still_come_out_of_order(
         assert reported(url, group, "gated") == 39_999
         own.admit(Span(41_000, 45_000), no_wait)
         assert reported(url, group, "gated") == 39_999
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_batch_below_the_report_by_more_than_the_drift_is_warned_of(
+    url: str, group: str, caplog: pytest.LogCaptureFixture, seed: int
+) -> None:
+    """Batches of a second each, half a minute apart, and more out of order from seed to seed. The
+    drift is a minute.
+    """
+    drawn = Random(seed)
+    order = sorted(range(20), key=lambda n: n + drawn.uniform(0, 2 + 2 * seed))
+    disorder, warned, top = drawn.randrange(59), 0, -1
+    with gate(url, group, disorder=f"{disorder} seconds") as own:
+        for number, half_minute in enumerate(order):
+            lowest = half_minute * MINUTE // 2
+            below = top - disorder * 1_000 - 1 - lowest
+            caplog.clear()
+            own.admit(Span(lowest, lowest + 1_000), no_wait, number)
+            own.done()
+            if top >= 0 and below > max(MINUTE, 2 * warned):
+                warned = below
+                [said] = caplog.messages
+                assert said.startswith(f"batch {number}: it holds event times from {watermark.instant(lowest)}")
+                assert f"disorder to {spoken(top - lowest)} or more" in said
+            else:
+                assert not caplog.messages
+            top = max(top, lowest + 1_000)
 
 
 def test_while_it_holds_a_batch_it_offers_to_reach_its_end(url: str, topic: str) -> None:

@@ -68,7 +68,7 @@ class GatedFunction(_Inspecting):
 
         with persisted(batch):
             with side.said_first(), stoppable(run):
-                gate.admit(self._inspect(batch, batch_id), step)
+                gate.admit(self._inspect(batch, batch_id), step, batch_id)
             self._fn(batch, batch_id)
             gate.done()
 

@@ -15,6 +15,10 @@ waits or is processed, the watermark is that - 1, and the next report can reach 
 disorder. So a gate that holds its group finds its own batch below the ceiling: as long as any query
 has a batch, some query may go on.
 
+**Out of order.** The report is wrong if a later batch holds records below it, because the source
+gives them out of order by more than `disorder`. The group has then gone on without them. If they
+lie below it by more than the drift, the gate warns.
+
 **Idle.** A gate cannot see whether the source has more. Once no batch with an event time has come
 for `idle_timeout` after it was due, the gate holds no other query until the next batch comes.
 """
@@ -90,6 +94,7 @@ class Gate:
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
         self.waits = Waits(f"{membership.source}/0", now, clock)
         self._top = watermark.MIN
+        self._below = 0  # the furthest that a batch lay below the report, of those that were warned of
         self._batch: Span | None = None
         self._busy = False
         self._since = now()  # when the last batch was done
@@ -101,9 +106,10 @@ class Gate:
         """Whether the run has ended, and the group knows."""
         return self._closed.is_set()
 
-    def admit(self, span: Span | None, step: Callable[[], None]) -> None:
+    def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
         """Waits until a batch may be handed on. A batch without event times (None) may at once.
-        `step`: waits a moment, and raises an error to end the wait. Raises `Fenced`,
+        `step`: waits a moment, and raises an error to end the wait. `batch_id`: Spark's, for the
+        log. Raises `Fenced`,
         `CoordinatorRefused`, `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
         """
         began = self._now()
@@ -111,6 +117,7 @@ class Gate:
             self._busy, self.view = True, None
             if span is None:
                 return
+            self._check_order(span, batch_id)
             self._batch, self._top = span, max(self._top, span.highest)
             ceiling = self._exchange()
         waited = ceiling < span.lowest
@@ -204,6 +211,28 @@ class Gate:
             )
 
     # -- what a user sees --
+
+    def _check_order(self, span: Span, batch_id: int) -> None:
+        """Warns of a batch below the report by more than the drift, and of further ones only where
+        they lie twice as far below.
+        """
+        reported = self._top - self._bounds.disorder - 1
+        below, drift = reported - span.lowest, self.membership.max_drift or self._bounds.max_drift
+        if self._top == watermark.MIN or below <= max(drift, 2 * self._below):
+            return
+        self._below = below
+        log.warning(
+            "batch %d: it holds event times from %s to %s, and the gate has reported %s already, %s later: the group "
+            "did not wait for this batch, and its rows may be late. Let the source give its rows in the order of "
+            "event time (files: by their time of modification), or set disorder to %s or more, and the group's "
+            "max_drift above that",
+            batch_id,
+            watermark.instant(span.lowest),
+            watermark.instant(span.highest),
+            watermark.instant(reported),
+            spoken(below),
+            spoken(self._top - span.lowest),
+        )
 
     def _check_hold(self, held_s: float, span: Span) -> None:
         most = self.alignment.max_hold
