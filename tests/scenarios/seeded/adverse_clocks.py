@@ -32,6 +32,7 @@ from seeded.scenario import (
 )
 from seeded.shapes import readable
 
+SEEN_MS = 25 * SECOND_MS  # by then a driver's clock that is behind has been noticed
 PART_MS = 4 * SECOND_MS  # before the query comes back, and as long again after it
 IN_SECONDS_MS = 1_766_000_000_000  # how far behind the clock a time in seconds is, read as ms: some 56 years
 
@@ -64,6 +65,7 @@ def in_seconds(seed: int, chance: Random) -> Scenario:
         partitions,
         acts,
         fresh=True,
+        reads_all=True,
     )
 
 
@@ -82,9 +84,9 @@ def driver_off(seed: int, chance: Random) -> Scenario:
         backlog(numbers, "a", 2, off * 9 // 10, off // 2, off // 20),
     ]
 
-    def part(alone_ms: int = 0) -> Append:
-        feed = list(steadily(numbers, "a", 1, chance.randint(80, 200), lag, 0, alone_ms + PART_MS))
-        feed += _on_time(chance, numbers, 0, alone_ms)
+    def part(alone_ms: int = 0, lasts: int = PART_MS) -> Append:
+        feed = list(steadily(numbers, "a", 1, chance.randint(80, 200), lag, 0, alone_ms + lasts))
+        feed += _on_time(chance, numbers, 0, alone_ms, lasts)
         return Append(tuple(feed), paced=True)
 
     start = Start(interval(chance))
@@ -92,9 +94,10 @@ def driver_off(seed: int, chance: Random) -> Scenario:
     if way.startswith("leaps"):
         leap = (DriverClock(signed), part(), DriverClock(0))
     constantly = () if leap else (DriverClock(signed),)
-    acts = (*constantly, Append(tuple(history)), start, Warm(), part(PART_MS), *leap, *beside.back(start), part())
+    rest = part(lasts=SEEN_MS) if way == "behind" else part()
+    acts = (*constantly, Append(tuple(history)), start, Warm(), part(PART_MS), *leap, *beside.back(start), rest)
     title = f"{way} by {readable(off)}, one producer {readable(lag)} behind, delay {readable(delay)}"
-    return _live(seed, chance, Kind.DRIVER, title, beside, delay, 3, acts, fresh=True)
+    return _live(seed, chance, Kind.DRIVER, title, beside, delay, 3, acts, fresh=way != "behind", reads_all=True)
 
 
 def ahead(seed: int, chance: Random) -> Scenario:
@@ -177,6 +180,7 @@ def _live(
     partitions: int,
     acts: tuple[Act, ...],
     fresh: bool = False,
+    reads_all: bool = False,
 ) -> Scenario:
     in_payload = chance.random() < 0.4
     query = Query(
@@ -195,7 +199,7 @@ def _live(
         acts=(
             Create("a", partitions),
             *acts,
-            Settle(IS_SEEN_S, reads_all=True) if fresh else Settle(SETTLES_S),
+            Settle(IS_SEEN_S, reads_all=True) if reads_all else Settle(SETTLES_S),
             Stop(),
         ),
         fresh=fresh,
