@@ -153,10 +153,12 @@ def growing(seed: int, chance: Random) -> Scenario:
     def part(lasts: int, falls: bool, begin: int = 0) -> Append:
         late = [
             Send(at, "a", 1, (Stamp(numbers.take(), min(at * 9 // 10, lag) if falls else lag),))
-            for at in range(begin, lasts, every)
+            for at in range(begin, begin + lasts, every)
         ]
-        return Append((*late, *_on_time(chance, numbers, 0, 0, lasts)), paced=True)
+        return Append((*late, *_on_time(chance, numbers, 0, 0, begin + lasts)), paced=True)
 
+    # the other one is read meanwhile; after hours a producer is waited for only if it is soon back
+    away = 1_000 if beside.returns == "hours later" else 2_500
     start = Start(interval(chance))
     acts = (
         Append(tuple(history)),
@@ -164,7 +166,7 @@ def growing(seed: int, chance: Random) -> Scenario:
         Warm(),
         part(lag + 2 * SECOND_MS if grows else PART_MS, grows),
         *beside.back(start),
-        part(PART_MS, falls=False, begin=chance.randint(800, 1_200)),
+        part(PART_MS, falls=False, begin=away),
     )
     title = f"{'up to ' if grows else ''}{readable(lag)} behind, delay {readable(delay)}"
     return _live(seed, chance, Kind.GROWING, title, beside, delay, 2, acts)

@@ -53,7 +53,7 @@ def payloads(seed: int, chance: Random) -> Scenario:
     partitions, records = chance.randint(2, 4), chance.randint(200, 500)
     made = sends("a", logs(chance, records, partitions, HOUR_MS))
     bad = [chance.choice(NO_NUMBERS), chance.choice(TOO_LARGE)]
-    share = chance.choice((0.01, 0.1))
+    share = chance.choice((0.05, 0.1))
     splits = [
         replace(
             send,
