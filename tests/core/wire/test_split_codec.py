@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lockgate.errors import InvalidMessage, InvalidValue
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.watermark import MAX
-from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate.wire.events import NAME, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
 from lockgate.wire.split_codec import (
     SERIALIZER,
@@ -34,7 +34,7 @@ from lockgate.wire.split_events import (
 
 SPLITS = st.builds(
     KafkaPartitionSplit,
-    st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True),
+    st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True).filter(NAME.match),
     st.integers(0, 2**31 - 1),
     st.integers(0, MAX) | st.sampled_from([-1, -2, -3]),
     st.integers(0, MAX) | st.sampled_from([-1, -3]),
