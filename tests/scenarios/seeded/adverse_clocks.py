@@ -71,7 +71,7 @@ def in_seconds(seed: int, chance: Random) -> Scenario:
 
 def driver_off(seed: int, chance: Random) -> Scenario:
     """The driver's clock is off throughout, or leaps for some seconds, with one partition on time,
-    one behind, and a silent one.
+    one behind, and a silent one. All producers together are as far behind as a clock is ahead.
     """
     numbers, beside = Numbers(), Beside.of(seed, chance)
     way = in_turn(seed, ("behind", "leaps ahead", "ahead", "leaps back", "leaps ahead"))
@@ -97,7 +97,7 @@ def driver_off(seed: int, chance: Random) -> Scenario:
     rest = part(lasts=SEEN_MS) if way == "behind" else part()
     acts = (*constantly, Append(tuple(history)), start, Warm(), part(PART_MS), *leap, *beside.back(start), rest)
     title = f"{way} by {readable(off)}, one producer {readable(lag)} behind, delay {readable(delay)}"
-    return _live(seed, chance, Kind.DRIVER, title, beside, delay, 3, acts, fresh=way != "behind", reads_all=True)
+    return _live(seed, chance, Kind.DRIVER, title, beside, delay, 3, acts, fresh=bool(leap), reads_all=way != "ahead")
 
 
 def ahead(seed: int, chance: Random) -> Scenario:
