@@ -1,7 +1,6 @@
 """No option does nothing without a word: each has its effect, or is warned of with what to do."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import fields
 
 import pytest
@@ -9,38 +8,35 @@ import pytest
 from lockgate_client.errors import ConfigurationError
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.conf import configured, refuse_options
-from lockgate_spark.ineffective import warn_of_gate, warn_of_options, warn_of_trigger
+from lockgate_spark.ineffective import warn_of_gate, warn_of_options
 
 Given = dict[str, object]
-Warn = Callable[[Alignment], None]
 
 GROUP = {"url": "http://c:1", "group": "g"}
 ALWAYS_EFFECTIVE = {
-    "max_drift", "idle_timeout", "disorder", "future_bound", "past_bound", "slice", "mode", "other_event_time",
+    "max_drift", "idle_timeout", "disorder", "future_bound", "past_bound", "mode", "other_event_time",
     "late_rows", "event_time", "coordinator",
     "url", "group", "source", "catch_up", "token", "token_file", "ca", "cert", "key", "timeout", "on_outage",
     "max_batch", "new_group",
 }  # fmt: skip
 """Of any query that is aligned."""
 
-TABLE: dict[str, tuple[Warn, Given, Given, str]] = {
-    "slice_zone": (warn_of_options, {"slice_zone": "UTC"}, {"slice": "1 day"}, "set slice as well"),
-    "report": (warn_of_options, {"report": "/r"}, {"mode": "observe"}, 'set mode="observe" as well'),
+TABLE: dict[str, tuple[Given, Given, str]] = {
+    "slice": ({"slice": "1 day", "mode": "observe"}, {"mode": "align"}, "leave slice out of the dry run"),
+    "slice_zone": ({"slice_zone": "UTC"}, {"slice": "1 day"}, "set slice as well"),
+    "report": ({"report": "/r"}, {"mode": "observe"}, 'set mode="observe" as well'),
     "retention_margin": (
-        warn_of_options, {"retention_margin": 0.2, "slice": "1 day"}, {"slice": None}, "leave retention_margin or slice"
+        {"retention_margin": 0.2, "slice": "1 day"},
+        {"slice": None},
+        "leave retention_margin or slice",
     ),
-    "max_lag": (
-        warn_of_options, {"max_lag": "2 hours", "idle_timeout": "1 hour"}, {"idle_timeout": None}, "leave one of the"
-    ),
-    "hold_for": (warn_of_options, {"hold_for": "1 hour"}, {"on_outage": "fail"}, 'set on_outage to "proceed"'),
-    "max_hold": (lambda given: warn_of_trigger(given, given.slice is not None), {"max_hold": "1 hour"},
-                 {"slice": "1 day"}, "only a run under trigger(availableNow=True)"),
-    "park": (lambda given: warn_of_trigger(given, given.slice is not None), {"park": "1 hour"},
-             {"slice": "1 day"}, "only a run under trigger(availableNow=True)"),
-}  # fmt: skip
-"""By option: the check, a setting without effect, what gives it one (for triggers the slice stands
-for availableNow), and what the warning says to do.
-"""
+    "max_lag": ({"max_lag": "2 hours", "idle_timeout": "1 hour"}, {"idle_timeout": None}, "leave one of the two out"),
+    "hold_for": ({"hold_for": "1 hour"}, {"on_outage": "fail"}, 'set on_outage to "proceed"'),
+    "max_hold": ({"max_hold": "1 hour"}, {"available_now": True}, "only a run under trigger(availableNow=True)"),
+    "park": ({"park": "1 hour"}, {"available_now": True}, "only a run under trigger(availableNow=True)"),
+}
+"""By option: a setting without effect, what gives it one, and what the warning says to do."""
+
 OF_GROUP = {field.name for field in fields(Coordinator)} - {"_"}
 
 
@@ -48,6 +44,13 @@ def made(given: Given) -> Alignment:
     """An alignment in a group, of options of both classes."""
     group = Coordinator(**GROUP, **{k: v for k, v in given.items() if k in OF_GROUP})  # type: ignore[arg-type]
     return Alignment(coordinator=group, **{k: v for k, v in given.items() if k not in OF_GROUP})  # type: ignore[arg-type]
+
+
+def start(given: Given) -> None:
+    """Starts a run, as far as warnings go."""
+    options = dict(given)
+    available_now = bool(options.pop("available_now", False))
+    warn_of_options(made(options), available_now)
 
 
 def test_each_option_is_in_one_of_the_two_tables() -> None:
@@ -58,21 +61,21 @@ def test_each_option_is_in_one_of_the_two_tables() -> None:
 
 @pytest.mark.parametrize("option", TABLE)
 def test_an_option_without_effect_is_warned_of_with_what_to_do(option: str, caplog: pytest.LogCaptureFixture) -> None:
-    check, without, gives_effect, remedy = TABLE[option]
-    check(made(without))
+    without, gives_effect, remedy = TABLE[option]
+    start(without)
     [said] = caplog.messages
     assert f"({option}={without[option]!r}) has no effect here: " in said
     assert remedy in said
 
     caplog.clear()
-    check(made(without | gives_effect))
+    start(without | gives_effect)
     assert not caplog.messages
 
 
 def test_options_that_were_left_alone_bring_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     for alignment in (Alignment(), made({}), made({"slice": "1 day", "idle_timeout": "1 minute"})):
-        for check in (warn_of_options, warn_of_gate, lambda given: warn_of_trigger(given, available_now=False)):
-            check(alignment)
+        warn_of_options(alignment, available_now=False)
+        warn_of_gate(alignment)
     assert not caplog.messages
 
 

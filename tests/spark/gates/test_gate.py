@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -160,6 +161,22 @@ def test_an_option_that_a_gate_cannot_follow_is_refused_when_it_is_made(
 ) -> None:
     with pytest.raises(ConfigurationError, match=text):
         gate(lambda *_: None, event_time, alignment)
+
+
+@pytest.mark.parametrize(
+    ("fn", "alignment", "text"),
+    [
+        (None, None, r"gate\(fn=None\): expected a function of"),
+        (
+            print,
+            "1 hour",
+            r"gate takes an Alignment, not '1 hour': write gate\(fn, event_time, Alignment\(max_drift='1 h",
+        ),
+    ],
+)
+def test_an_argument_that_a_gate_cannot_take_is_named(fn: Any, alignment: Any, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=text):
+        gate(fn, "ts", alignment)
 
 
 def test_another_drift_than_the_group_s_is_refused_when_it_is_made(spark: SparkSession, url: str, group: str) -> None:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 
-from lockgate_client.errors import ConfigurationError
 from lockgate_spark import connect
 from lockgate_spark.conf import enabled
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.connect import is_connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
@@ -29,7 +28,7 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
     timestamp, or `Alignment(event_time=…)`. Raises `UnsupportedQuery`, `ConfigurationError` and
     `CoordinatorRefused`; a coordinator that is down is waited for.
     """
-    _check_alignment(alignment)
+    check_alignment(alignment, "align(df")
     return _align_all([df], alignment)[0]
 
 
@@ -37,21 +36,12 @@ def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> l
     """Several streams of one query, planned together: all their splits stand level at every batch
     boundary. See `align`.
     """
-    _check_alignment(alignment)
+    check_alignment(alignment, "align_all([…]")
     if hasattr(dfs, "sparkSession"):
         raise UnsupportedQuery("align_all(df): expected several DataFrames; write align(df), or align_all([df, …])")
     if not isinstance(dfs, Iterable):
         raise UnsupportedQuery(f"align_all: expected several DataFrames, not {type(dfs).__name__}")
     return _align_all(list(dfs), alignment)
-
-
-def _check_alignment(alignment: object) -> None:
-    if alignment is not None and not isinstance(alignment, Alignment):
-        raise ConfigurationError(
-            f"align takes an Alignment, not {alignment!r}: write align(df, Alignment(max_drift={alignment!r}))"
-            if isinstance(alignment, str | int | float)
-            else f"align takes an Alignment, not {type(alignment).__name__}: write align(df, Alignment(…))"
-        )
 
 
 def _align_all(dfs: list[DataFrame], alignment: Alignment | None) -> list[DataFrame]:

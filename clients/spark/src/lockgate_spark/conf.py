@@ -116,7 +116,7 @@ def refuse_options(options: Mapping[str, str]) -> None:
     """Raises `ConfigurationError` for options of a stream in a session without the server's
     extension: nothing else reads them.
     """
-    given = [key for key in options if key.lower().startswith(OPTION)]
+    given = sorted(key for key in options if key.lower().startswith(OPTION))
     if not given:
         return
     shown = ", ".join(key if key.lower() == _TOKEN else f"{key}={options[key]}" for key in given)

@@ -129,6 +129,19 @@ class Alignment(Named):
         return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
 
 
+def check_alignment(given: object, call: str) -> None:
+    """Raises `ConfigurationError` for anything but an `Alignment` or None. `call`: how the call
+    begins that it was given to, such as "align(df".
+    """
+    if given is None or isinstance(given, Alignment):
+        return
+    drift = isinstance(given, str | int | float)
+    shown, options = (repr(given), f"max_drift={given!r}") if drift else (type(given).__name__, "…")
+    raise ConfigurationError(
+        f"{call.partition('(')[0]} takes an Alignment, not {shown}: write {call}, Alignment({options}))"
+    )
+
+
 def _share(name: str, value: object) -> float:
     """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that
     names the option `name`.

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from lockgate_client.errors import ConfigurationError
 from lockgate_spark.conf import configured, enabled
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
 from lockgate_spark.group.joining import check_coordinator
 from lockgate_spark.ineffective import warn_of_gate
@@ -24,6 +24,11 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     is nobody to wait for. The batch is persisted while its event times are looked at, and until
     `fn` has returned. Raises `ConfigurationError`, `UnsupportedQuery` and `CoordinatorRefused`.
     """
+    check_alignment(alignment, "gate(fn, event_time")
+    if not callable(fn):
+        raise ConfigurationError(
+            f"gate(fn={fn!r}): expected a function of (batch, batch_id); write gate(store, …), not gate(store(…), …)"
+        )
     spark = SparkSession.active()
     if not enabled(spark.conf):
         return fn

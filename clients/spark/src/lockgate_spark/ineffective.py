@@ -18,6 +18,10 @@ _OWN = {field.name: field.default for field in fields(Alignment)}
 _OF_GROUP = {field.name: field.default for field in fields(Coordinator)}
 
 _BESIDE_THE_OTHERS: Rules = {
+    "slice": (
+        lambda given: given.observes,
+        'mode="observe" cuts no batches, so slice_of(batch) is None; leave slice out of the dry run',
+    ),
     "slice_zone": (lambda given: given.slice is None, "set slice as well, or leave slice_zone out"),
     "report": (lambda given: not given.observes, 'set mode="observe" as well, or leave report out'),
     "retention_margin": (
@@ -44,20 +48,21 @@ _IN_A_GATE: Rules = {
 } | {"hold_for": _BESIDE_THE_OTHERS["hold_for"]}
 
 
-def warn_of_options(alignment: Alignment) -> None:
-    """Warns of options that have no effect beside the others."""
+def warn_of_options(alignment: Alignment, available_now: bool) -> None:
+    """Warns of options that have no effect in the run of an aligned query."""
     _warn(alignment, _BESIDE_THE_OTHERS)
+    warn_of_trigger(alignment, available_now)
+
+
+def warn_of_trigger(alignment: Alignment, available_now: bool) -> None:
+    """Warns of options that have no effect under the trigger of a run."""
+    if not available_now:
+        _warn(alignment, _UNDER_OTHER_TRIGGERS)
 
 
 def warn_of_gate(alignment: Alignment) -> None:
     """Warns of options that have no effect in a gate."""
     _warn(alignment, _IN_A_GATE)
-
-
-def warn_of_trigger(alignment: Alignment, available_now: bool) -> None:
-    """Warns of options that have no effect under the trigger of the query's run."""
-    if not available_now:
-        _warn(alignment, _UNDER_OTHER_TRIGGERS)
 
 
 def _warn(alignment: Alignment, rules: Rules) -> None:

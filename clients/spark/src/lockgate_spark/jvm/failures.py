@@ -91,7 +91,12 @@ class Selected:
         """From the options of the source, a Java map that knows no upper and lower case."""
         names = (name for name in ("subscribe", "assign", "subscribePattern") if options.containsKey(name))
         option = next(names, "subscribe")
-        return cls(str(options.get("kafka.bootstrap.servers")), option, str(options.get(option)), dict(options))
+        return cls(
+            str(options.get("kafka.bootstrap.servers")),
+            option,
+            str(options.get(option)),
+            dict(options.asCaseSensitiveMap()),
+        )
 
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
         """`KafkaFailed` in the place of an error of Kafka's client, and `ConfigurationError` of one

@@ -11,7 +11,7 @@ from lockgate_client.errors import ConfigurationError
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
-from lockgate_spark.ineffective import warn_of_options, warn_of_trigger
+from lockgate_spark.ineffective import warn_of_options
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.query import QueryRun, query_id_of
@@ -44,7 +44,6 @@ def check_before(spark: Any, alignment: Alignment) -> None:
     """What can be known before the query runs. Raises `ConfigurationError` and
     `CoordinatorRefused`.
     """
-    warn_of_options(alignment)
     if alignment.slice_zone not in (None, EPOCH):
         check_zone(spark._jvm, str(alignment.slice_zone))
     if alignment.observes:
@@ -86,7 +85,7 @@ def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round
     run = QueryRun.opening(spark, checkpoint)
 
     def make() -> AlignedRun:
-        warn_of_trigger(alignment, run.available_now)
+        warn_of_options(alignment, run.available_now)
         gauges = spark_gauges(run, spark.sparkContext._gateway)
         report = None
         if alignment.observes:
