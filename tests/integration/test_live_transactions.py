@@ -58,6 +58,28 @@ def test_a_producer_whose_transactions_commit_records_of_a_minute_ago_loses_no_r
     assert [query.counted for query in running] == [2 * ROUNDS + 1] * 2
 
 
+def test_rows_of_a_transaction_that_is_open_in_one_available_now_run_are_kept_by_the_next(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    begin = int(time.time()) * SECOND - 600 * SECOND
+    producer = transactional(kafka, topic, 2)
+    topics.produce(kafka.bootstrap, topic, [(p, begin, None, b"x") for p in (0, 1)])
+    topics.produce(kafka.bootstrap, topic, [(1, begin + n * SECOND, None, b"x") for n in range(1, 600)])
+    producer.begin_transaction()
+    send_to(producer, topic, 0, [begin + n * SECOND for n in range(1, 21)])
+
+    def windows() -> dict[object, int]:
+        stream = kafka_stream(spark, kafka.bootstrap, topic, kafka__isolation__level="read_committed")
+        aligned = align(stream, Alignment(max_drift="20 seconds"))
+        return WindowedCount(aligned, delay="20 seconds", window="1 second").start(tmp_path / "q").finish().windows
+
+    first = windows()
+    assert sum(first.values()) < 30, "no more than 20 s beyond what the other partition has brought"
+    assert f"left to the next run: {topic}-0 goes on behind the end of this run" in caplog.text
+    producer.commit_transaction(60)
+    assert sum((first | windows()).values()) == 621
+
+
 def reached(query: WindowedCount, split: str) -> int:
     """Where the last batch has ended."""
     return max((made.end for plan in query.plans[-1:] for made in plan.splits if made.split == split), default=0)

@@ -164,7 +164,9 @@ def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(
     began = time.now
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
     assert 2 < time.now - began < 2.5
-    assert "left to the next run" in caplog.text
+    one.close()
+    assert one.left in caplog.text
+    assert "are left to the next run: a-0 has" in one.left
 
 
 @pytest.mark.parametrize(("ahead_ms", "read"), [(60 * MINUTE, False), (5 * MINUTE, True)])

@@ -53,9 +53,7 @@ def test_under_available_now_all_that_was_there_is_read_though_a_split_is_silent
     assert world.position == {"a-0": 10, "a-1": 1}
 
 
-def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anything_is_read(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anything_is_read() -> None:
     ago = range(START - 10 * MINUTE, START, SECOND)
     source = {"a-0": list(ago), "a-1": [t - 30 * MINUTE for t in ago]}
     world = World(lags(30 * MINUTE), run=RunInMemory(available_now=True), before=source)
@@ -65,7 +63,7 @@ def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anyth
     assert "a-1" in world.position
     assert world.position["a-1"] == 600
     world.batch()
-    assert "left to the next run" in caplog.text
+    assert "are left to the next run: a-1 has" in world.session.left
 
 
 def test_a_producer_that_commits_every_minute_is_learned_by_its_first_commit_and_loses_nothing_after_it() -> None:

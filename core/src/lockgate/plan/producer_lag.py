@@ -156,6 +156,10 @@ class ProducerLag:
             self.state = replace(state, shown=lag, shown_at=now)
         return lag
 
+    def forget_end(self) -> None:
+        """Notes that records are hidden behind the end: they will show nothing when they appear."""
+        self.state = replace(self.state, end=-1)
+
     def is_silent(self) -> None:
         """Notes that the split was watched, and has brought nothing."""
         self.state = replace(self.state, known=True)

@@ -6,7 +6,6 @@ find nobody waiting. Under `Trigger.AvailableNow` Spark would take "nothing yet"
 data, so there the wait lasts until something may be read, or is left to the next run.
 """
 
-import logging
 from collections.abc import Callable
 
 from lockgate import watermark
@@ -19,8 +18,6 @@ from lockgate_spark.errors import HeldTooLong
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
 from lockgate_spark.telemetry.waits import held_by
-
-log = logging.getLogger("lockgate")
 
 STEP_S = 0.1  # a held plan looks this often whether the query still runs
 # A record that is stamped ahead of the clock by less than this is waited for.
@@ -78,10 +75,6 @@ class HeldPlans:
             if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and self._will_rise_to(plan)):
                 horizon, risen = plan.ceiling, now
             if now - risen > _STALLED_S:
-                log.warning(
-                    "what is newer than %s is left to the next run: a live split may still bring older records",
-                    watermark.instant(plan.ceiling),
-                )
                 break
             self._check_max_hold(now - since, plan)
         return made

@@ -195,16 +195,16 @@ class JointPlanner:
         if plan.limit is Limit.SLICE and self.slices is not None and first is not None:
             end = watermark.instant(self.slices.windows.end(first[1]))
             return f"{nothing}The window that ends at {end} is still open, and is left to the next run."
-        if plan.limit is Limit.HORIZON and self.slowest is not None:
-            why = self._producers.why(self.slowest, int(self.clock() * 1000))
-            upto = watermark.instant(plan.ceiling)
-            return f"{nothing}Records above {upto} are left to the next run: {self.slowest[1]} {why}."
+        if plan.limit is Limit.HORIZON and (holder := self._holder(plan)) is not None:
+            why = self._producers.why(holder, int(self.clock() * 1000))
+            upto = watermark.instant(plan.ceiling, "the first record")
+            return f"{nothing}Records above {upto} are left to the next run: {holder[1]} {why}."
         return nothing.strip()
 
     def sum_up(self) -> None:
         """Logs the totals at the end of the run, and keeps the producers' lags for the next one."""
         self.waits.close()
-        if self._last is not None and self._last.limit is Limit.SLICE and self.left:
+        if self._last is not None and self._last.limit in (Limit.SLICE, Limit.HORIZON) and self.left:
             log.warning("%s", self.left)
         self.observer.sum_up()
         self._retention.sum_up()

@@ -52,6 +52,8 @@ class Producers:
             Key, tuple[int, int]
         ] = {}  # of splits that have shown nothing: where the log ended first, and when
         self._logged: dict[Key, int] = {}
+        self._open_since: dict[Key, int] = {}  # of transactions that were warned of
+        self._cut_off: set[Key] = set()  # splits that went on behind a fixed end when it was fixed
         self._began: int | None = None
         # offsets that came further behind than their producer had shown, and are behind Spark's
         # watermark
@@ -99,6 +101,8 @@ class Producers:
             return "holds the others"
         if self.learns and not lag.known:
             return "has shown nothing yet, and is watched for some seconds"
+        if key in self._cut_off:
+            return "goes on behind the end of this run, with a transaction that was open or with newer records"
         if lag.hidden_since is not None:
             return f"has a transaction open since {_time(lag.hidden_since)}"
         late = self._promised.get(key, 0) if self._idle_timeout is None else self._idle_timeout
@@ -152,6 +156,9 @@ class Producers:
             hidden_since = self._hidden_since(unread, key, lag, now) if hides[key[0]] else None
             was_known = lag.known
             shown = lag.look(_clock(unread, key, now), position, end, heads.get(key), disorder, hidden_since)
+            if self._is_cut_off(unread, key):
+                self._cut_off.add(key)
+                lag.forget_end()
             if not lag.known and (was_known or key not in self._first):
                 self._first[key] = end, now
             if shown is not None:
@@ -185,7 +192,9 @@ class Producers:
             self._promised[key] = bound = (
                 lag.bound(at, max_drift, disorder, GRACE_MS + 2 * apart_ms) if lag.known else UNKNOWN_MS
             )
-            backlogs[key] = replace(backlog, known_until=at, lag_bound=bound)
+            # What a transaction hides behind a fixed end may be of any age.
+            until = MIN if key in self._cut_off else at
+            backlogs[key] = replace(backlog, known_until=until, lag_bound=bound)
             self._warn(key, lag, bound, max_drift)
         return backlogs
 
@@ -246,20 +255,38 @@ class Producers:
             )
 
     def _warn(self, key: Key, lag: ProducerLag, bound: int, max_drift: int) -> None:
-        if not lag.known or bound <= max_drift or bound < _AGAIN * self._logged.get(key, 0):
+        if not lag.known or bound <= max_drift:
             return
-        self._logged[key] = bound
         shown = max(lag.state.shown, self._shown.get(key, 0))
-        log.warning(
-            "%s: its producer is %s behind the clock. The other splits wait for it, so that the query runs about "
-            "%s behind the clock. While"
-            " that split is silent, they wait for %s (a quarter more than it has shown, and max_lag=%s at most)",
-            named(key, self._lags),
-            spoken(shown),
-            spoken(max(0, shown - max_drift)),
-            spoken(min(int(MARGIN * shown), self._limit)),
-            spoken(self._limit),
-        )
+        if lag.hidden_since is not None and int(MARGIN * shown) <= max_drift:
+            self._warn_of_transaction(key, lag.hidden_since)
+        elif bound >= _AGAIN * self._logged.get(key, 0):
+            self._logged[key] = bound
+            log.warning(
+                "%s: its producer is %s behind the clock. The other splits wait for it, so that the query runs about "
+                "%s behind the clock. While"
+                " that split is silent, they wait for %s (a quarter more than it has shown, and max_lag=%s at most)",
+                named(key, self._lags),
+                spoken(shown),
+                spoken(max(0, shown - max_drift)),
+                spoken(min(int(MARGIN * shown), self._limit)),
+                spoken(self._limit),
+            )
+
+    def _warn_of_transaction(self, key: Key, since: int) -> None:
+        if self._open_since.get(key) != since:
+            self._open_since[key] = since
+            log.warning(
+                "%s: a transaction has been open since %s. The other splits wait for the records that it hides, and "
+                "the query falls behind the clock until it is committed or aborted. Kafka aborts it after its "
+                "producer's transaction.timeout.ms",
+                named(key, self._lags),
+                _time(since),
+            )
+
+    def _is_cut_off(self, unread: Unread, key: Key) -> bool:
+        source = unread.sources[key[0]]
+        return source.fixed_at is not None and source.log.learned[key[1]].known_until == MIN
 
     def _hidden_since(self, unread: Unread, key: Key, lag: ProducerLag, now: int) -> int | None:
         known_until = unread.sources[key[0]].log.learned[key[1]].known_until
