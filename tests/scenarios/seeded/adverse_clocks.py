@@ -41,7 +41,7 @@ def in_seconds(seed: int, chance: Random) -> Scenario:
     """One producer stamps seconds for milliseconds, all of its records or some: the others are
     read as if it were not there.
     """
-    numbers, beside, partitions = Numbers(), Beside.of(seed, chance), chance.randint(2, 3)
+    numbers, beside, partitions = Numbers(), Beside.of(seed, chance, live=True), chance.randint(2, 3)
     delay, wrong = chance.choice((10 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS)), partitions - 1
     first_too = chance.random() < 0.5
     history = [_recent(numbers, p) for p in range(wrong)]
@@ -73,7 +73,7 @@ def driver_off(seed: int, chance: Random) -> Scenario:
     """The driver's clock is off throughout, or leaps for some seconds, with one partition on time,
     one behind, and a silent one. All producers together are as far behind as a clock is ahead.
     """
-    numbers, beside = Numbers(), Beside.of(seed, chance)
+    numbers, beside = Numbers(), Beside.of(seed, chance, live=True)
     way = in_turn(seed, ("behind", "leaps ahead", "ahead", "leaps back", "leaps ahead"))
     off = chance.choice((30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS))
     delay, lag = chance.choice((2 * SECOND_MS, 5 * SECOND_MS)), chance.randint(6, 10) * SECOND_MS
@@ -102,7 +102,7 @@ def driver_off(seed: int, chance: Random) -> Scenario:
 
 def ahead(seed: int, chance: Random) -> Scenario:
     """A producer stamps some records ahead of the clock, and is on time again."""
-    numbers, beside, partitions = Numbers(), Beside.of(seed, chance), chance.randint(2, 3)
+    numbers, beside, partitions = Numbers(), Beside.of(seed, chance, live=True), chance.randint(2, 3)
     delay, leap = chance.choice((5 * SECOND_MS, 10 * SECOND_MS)), chance.choice((MINUTE_MS, 5 * MINUTE_MS, HOUR_MS))
     wrong = chance.choice((1, 1, 3))
     history = Append(tuple(_recent(numbers, p) for p in range(partitions)))
@@ -123,7 +123,7 @@ def slow(seed: int, chance: Random) -> Scenario:
     """A producer far behind appends now and then, from the first plan on; another one is on time,
     and has brought as much as lies between them.
     """
-    numbers, beside = Numbers(), Beside.of(seed, chance)
+    numbers, beside = Numbers(), Beside.of(seed, chance, live=True)
     lag = chance.choice((10 * MINUTE_MS, 3 * HOUR_MS, 3 * HOUR_MS, 20 * HOUR_MS))
     every, delay = chance.randint(2_500, 3_200), chance.choice((10 * SECOND_MS, MINUTE_MS))
     history = [backlog(numbers, "a", 0, lag + 2 * MINUTE_MS, 1, lag // 300)]
@@ -142,9 +142,11 @@ def slow(seed: int, chance: Random) -> Scenario:
 
 
 def growing(seed: int, chance: Random) -> Scenario:
-    """A producer falls behind while the query runs, or is as far behind throughout."""
-    numbers, beside = Numbers(), Beside.of(seed, chance)
-    grows = in_turn(seed, (True, True, True, False, False))
+    """A producer falls behind while the query runs, or is as far behind throughout. Before a query
+    is killed, it was on time in a run of its own.
+    """
+    numbers, beside = Numbers(), Beside.of(seed, chance, live=True)
+    grows = beside.returns == "killed" or in_turn(seed, (True, True, True, False, False))
     delay, lag = chance.choice((SECOND_MS, 2 * SECOND_MS)), chance.randint(5, 7) * SECOND_MS
     lag = lag if grows else 3 * lag
     history = [_recent(numbers, 0), backlog(numbers, "a", 1, 30 * SECOND_MS, 0 if grows else lag, 500)]
@@ -160,10 +162,12 @@ def growing(seed: int, chance: Random) -> Scenario:
     # the other one is read meanwhile; after hours a producer is waited for only if it is soon back
     away = 1_000 if beside.returns == "hours later" else 2_500
     start = Start(interval(chance))
+    on_time = Append(tuple(send for p in range(2) for send in _on_time(chance, numbers, p)), paced=True)
     acts = (
         Append(tuple(history)),
         start,
         Warm(),
+        *((on_time, Stop(), start) if beside.returns == "killed" else ()),
         part(lag + 2 * SECOND_MS if grows else PART_MS, grows),
         *beside.back(start),
         part(PART_MS, falls=False, begin=away),

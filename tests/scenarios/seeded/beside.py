@@ -8,10 +8,9 @@ from random import Random
 from typing import Any
 
 from lockgate.watermark import MAX, MIN
-from seeded.scenario import HOUR_MS, Act, Append, Away, Batches, Finish, Send, Settle, Start, Stop, in_turn
+from seeded.scenario import HOUR_MS, Act, Append, Away, Batches, Finish, Send, Start, Stop, in_turn
 from seeded.shapes import part, weave
 
-STILL_S = 8.0  # until the batches of both lanes have ended
 RETURNS = ("one run", "stopped", "killed", "hours later")
 TASKS: tuple[Mapping[str, Any], ...] = ({}, {"minPartitions": 8}, {"maxRecordsPerPartition": 20})
 
@@ -27,10 +26,15 @@ class Beside:
     shape: Mapping[str, int]
 
     @classmethod
-    def of(cls, seed: int, chance: Random) -> "Beside":
-        """Each way to come back with each number of tasks, over the seeds of a class."""
-        shape = {"log_format": chance.choice((1, 2)), "actions": chance.choice((1, 2))}
-        return cls(in_turn(seed, RETURNS), in_turn(seed, TASKS), shape)
+    def of(cls, seed: int, chance: Random, *, live: bool = False) -> "Beside":
+        """Each way to come back with each number of tasks, over the seeds of a class. A `live` run
+        is stopped amid a batch: with format 2 Spark 4.2.0 cannot go on from there (`None.get` in
+        `OfflineStateRepartitionUtils`).
+        """
+        returns, shape = in_turn(seed, RETURNS), {"log_format": chance.choice((1, 2)), "actions": chance.choice((1, 2))}
+        if live and returns != "one run":
+            shape["log_format"] = 1
+        return cls(returns, in_turn(seed, TASKS), shape)
 
     @property
     def said(self) -> str:
@@ -44,13 +48,8 @@ class Beside:
         return (Away(4 * HOUR_MS),) if self.returns == "hours later" else ()
 
     def back(self, start: Start) -> tuple[Act, ...]:
-        """Amid a live run: it ends, and `start` begins another one. With format 2 no batch is to be
-        amid: Spark 4.2.0 cannot go on where one was (`OfflineStateRepartitionUtils`, `None.get`).
-        """
-        if self.returns == "one run":
-            return ()
-        still = (Settle(STILL_S),) if self.shape["log_format"] == 2 else ()
-        return (*still, Stop(killed=self.returns == "killed"), *self.gone, start)
+        """Amid a run: it ends, and `start` begins another one."""
+        return () if self.returns == "one run" else (Stop(killed=self.returns == "killed"), *self.gone, start)
 
     def replayed(self, sends: list[Send], batches: int, half: int) -> tuple[Act, ...]:
         """A replay that ends after so many batches at first, and goes on; with format 2 one that
