@@ -32,8 +32,8 @@ def skewed(kafka: KafkaBroker) -> SkewedTopic:
     return spec
 
 
-def observed(spark: SparkSession, kafka: KafkaBroker, topic: SkewedTopic, folder: Path) -> DataFrame:
-    stream = kafka_stream(spark, kafka.bootstrap, topic.name, maxOffsetsPerTrigger=BUDGET)
+def observed(spark: SparkSession, kafka: KafkaBroker, topic: SkewedTopic, folder: Path, **options: Any) -> DataFrame:
+    stream = kafka_stream(spark, kafka.bootstrap, topic.name, maxOffsetsPerTrigger=BUDGET, **options)
     return align(stream, Alignment(mode="observe", report=str(folder)))
 
 
@@ -77,16 +77,24 @@ def test_the_rows_lost_by_instants_are_all_that_are_late(
     assert kept.total() + waiting == RECORDS - found["rows"]["late"]
 
 
-@pytest.mark.parametrize("window", ["10 minutes", pytest.param("1 hour", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("window", "options"),
+    [
+        ("10 minutes", {"minPartitions": 20}),
+        pytest.param("10 minutes", {"maxRecordsPerPartition": 100}, marks=pytest.mark.long),
+        pytest.param("1 hour", {}, marks=pytest.mark.long),
+    ],
+)
 def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
     spark: SparkSession,
     kafka: KafkaBroker,
     skewed: SkewedTopic,
     tmp_path: Path,
     window: str,
+    options: dict[str, int],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    df = observed(spark, kafka, skewed, tmp_path / "report")
+    df = observed(spark, kafka, skewed, tmp_path / "report", **options)
     native = WindowedCount(df, window=window).start(tmp_path / "native").finish()
     truth = RECORDS - native.counted
     found = report(tmp_path / "report")
@@ -131,6 +139,41 @@ def test_rows_that_a_row_by_row_operator_drops_are_spark_s_own_count(
     truth = read - len(native.all)
     assert truth == dropped(native.query) > 0
     assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "operators"}
+
+
+def counted_first(counts: Counter[str]) -> Callable[[DataFrame, int], None]:
+    """A foreachBatch function with two actions, as many are."""
+
+    def work(batch: DataFrame, _: int) -> None:
+        counts["kept"] += batch.count()
+        batch.write.format("noop").mode("append").save()
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("condition", "lost"),
+    [("", ("windows", True)), pytest.param("partition != 6", ("between", False), marks=pytest.mark.long)],
+)
+def test_several_actions_of_a_batch_double_no_lost_rows(
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    skewed: SkewedTopic,
+    tmp_path: Path,
+    condition: str,
+    lost: tuple[str, bool],
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report").withWatermark("timestamp", "10 minutes")
+    df = df.where(condition) if condition else df
+    counts: Counter[str] = Counter()
+    writer = df.dropDuplicates(["partition", "offset", "timestamp"]).writeStream.foreachBatch(counted_first(counts))
+    query = writer.option("checkpointLocation", str(tmp_path / "native")).trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    truth = RECORDS - (skewed.counts()[6] if condition else 0) - counts["kept"]
+    rows = report(tmp_path / "report")["rows"]
+    assert dropped(query) == 2 * truth > 0, "Spark counts each action"
+    assert (rows["lost"]["basis"], rows["lost"]["exact"]) == lost
+    assert rows["lost"]["least"] <= truth <= rows["lost"]["most"] <= rows["late"]
 
 
 def filtered(df: DataFrame) -> DataFrame:
@@ -200,12 +243,23 @@ def test_two_sources_are_counted_each_by_its_own_splits_and_their_loss_is_exact(
 def test_a_join_s_dropped_rows_are_spark_s_own_count(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    df = observed(spark, kafka, skewed, tmp_path / "report")
+    df = observed(spark, kafka, skewed, tmp_path / "report", minPartitions=20)
     one, other = (df.withWatermark("timestamp", "10 minutes").alias(name) for name in ("one", "other"))
     same = "one.partition = other.partition AND one.offset = other.offset AND one.timestamp = other.timestamp"
     query = run(one.join(other, F.expr(same)), tmp_path / "native")
     found = report(tmp_path / "report")
     assert found["rows"]["lost"]["least"] == found["rows"]["lost"]["most"] == dropped(query) > 0
+    assert found["rows"]["late"] == dropped(query), "each side reads the source, and both are counted"
+
+
+@pytest.mark.long
+def test_a_source_that_a_query_reads_twice_is_counted_twice(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    df = observed(spark, kafka, skewed, tmp_path / "report")
+    native = WindowedCount(df.union(df), window="10 minutes").start(tmp_path / "native").finish()
+    lost = report(tmp_path / "report")["rows"]["lost"]
+    assert lost["least"] == lost["most"] == 2 * RECORDS - native.counted > 0
 
 
 def test_the_distance_between_the_partitions_is_that_of_their_first_unread_records(

@@ -151,3 +151,40 @@ def run_until(query: WindowedCount, fulfilled: Callable[[WindowedCount], bool]) 
     finally:
         query.stop()
     return query
+
+
+GUIDES = "CAST(get_json_object(CAST(value AS STRING), '$.ts') AS BIGINT)"
+BAD = ("abc", 2**63 - 1, -(2**63), -1_000, 253_402_300_800_000, None, "")
+
+
+def guarded(df: DataFrame) -> DataFrame:
+    """The time of a query that knows its producers: what is absurd is null."""
+    ms = "TRY_CAST(get_json_object(CAST(value AS STRING), '$.ts') AS BIGINT)"
+    return df.selectExpr(f"timestamp_millis(IF({ms} BETWEEN 0 AND 4102444800000, {ms}, NULL)) AS timestamp")
+
+
+@pytest.mark.parametrize("event_time", [GUIDES, pytest.param(f"timestamp_millis({GUIDES})", marks=pytest.mark.long)])
+def test_a_failing_event_time_ends_no_query_that_plain_spark_reads(
+    event_time: str, spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    topics.create(kafka.bootstrap, topic, 2)
+    mixed = [ms for n, good in enumerate(EARLY) for ms in (BAD[n % len(BAD)], good)]
+    records = [(p, STAMP, None, json.dumps({"ts": ms})) for p, log in enumerate((mixed, LATE)) for ms in log]
+    topics.produce(kafka.bootstrap, topic, records)
+    stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=BUDGET, minPartitions=6)
+    native = WindowedCount(guarded(stream)).start(tmp_path / "native").finish()
+    dry = align(stream, Alignment(mode="observe", event_time=event_time, report=str(tmp_path / "report")))
+    observed = WindowedCount(guarded(dry)).start(tmp_path / "observed").finish()
+    assert observed.windows == native.windows
+    rows = json.loads((tmp_path / "report/lockgate-observed.json").read_text(encoding="utf-8"))["rows"]
+    truth = RECORDS - native.counted
+    assert truth > 0
+    assert rows["lost"]["least"] == truth <= rows["late"]
+    early = sum(mixed.count(ms) for ms in (-(2**63), -1_000)) if event_time == GUIDES else mixed.count(-1_000)
+    assert rows["before_1970"] == rows["lost"]["most"] - truth == early
+    aligned = align(stream, Alignment(max_drift="10 minutes", event_time=event_time, late_rows="count"))
+    kept = WindowedCount(guarded(aligned)).start(tmp_path / "aligned").finish()
+    assert kept.counted == RECORDS
+    metrics = [progress["sources"][0]["metrics"] for progress in kept.query.recentProgress]  # type: ignore[union-attr]
+    assert sum(int(each["lateRows"]) for each in metrics if "lateRows" in each) == 0
+    assert int(metrics[-1]["alignmentLeftOut"]) > 0

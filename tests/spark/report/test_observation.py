@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lockgate.plan.model import Limit, PlannedState
 from lockgate_spark import BatchAlignment, SplitAlignment
 from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, QueryShape, RunState, StateOperator
-from lockgate_spark.report.observation import MOST_MOMENTS, Beside, Observation, loss_of
+from lockgate_spark.report.observation import MOST_MOMENTS, Beside, Dropped, Observation, loss_of
 
 HOUR = 3_600_000
 SAVE, JOIN, DEDUPE = "stateStoreSave", "symmetricHashJoin", "dedupe"
@@ -33,24 +33,67 @@ def batch(late: dict[str, int], lost: dict[str, int], exact: bool = True) -> Bat
     return BatchLoss(10, late, lost, oldest=1_000, watermark=5_000, exact=exact)
 
 
+WHOLE = QueryShape(whole=True)
+
+
 @pytest.mark.parametrize(
     ("late", "operators", "shape", "loss"),
     [
         (90, {}, QueryShape(), Loss(Basis.STATELESS, 0, 0)),
         (90, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
+        (90, {DEDUPE: 70}, WHOLE, Loss(Basis.OPERATORS, 70, 70)),
         (90, {JOIN: 3, DEDUPE: 4}, QueryShape(), Loss(Basis.OPERATORS, 7, 7)),
-        (90, {SAVE: 9}, QueryShape(whole=True), Loss(Basis.WINDOWS, 60, 60)),
+        (90, {DEDUPE: 95}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
+        (90, {DEDUPE: 95}, QueryShape(seen=False), Loss(Basis.OPERATORS, 95, 95)),
+        (90, {SAVE: 9}, WHOLE, Loss(Basis.WINDOWS, 60, 60)),
         (90, {SAVE: 9}, QueryShape(), Loss(Basis.BETWEEN, 9, 90)),
-        (90, {SAVE: 9, JOIN: 5}, QueryShape(whole=True), Loss(Basis.BETWEEN, 14, 90)),
+        (90, {SAVE: 99}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
+        (90, {SAVE: 9, JOIN: 5}, WHOLE, Loss(Basis.BETWEEN, 14, 90)),
         (90, {SAVE: 9}, QueryShape(seen=False, whole=True), Loss(Basis.BETWEEN, 9, None)),
-        (None, {SAVE: 9}, QueryShape(whole=True), Loss(Basis.UNCOUNTED, 9, None)),
+        (None, {SAVE: 9}, WHOLE, Loss(Basis.UNCOUNTED, 9, None)),
         (None, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
     ],
 )
 def test_a_loss_is_exact_only_where_spark_or_the_windows_give_each_row(
     late: int | None, operators: dict[str, int], shape: QueryShape, loss: Loss
 ) -> None:
-    assert loss_of(late, 60, operators, ran=True, shape=shape) == loss
+    assert loss_of(late, 60, 0, Dropped(operators), ran=True, shape=shape) == loss
+
+
+@pytest.mark.parametrize(
+    ("late", "operators", "shape", "loss"),
+    [
+        (90, {DEDUPE: 70}, QueryShape(), Loss(Basis.BETWEEN, 0, 70)),
+        (90, {DEDUPE: 140}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
+        (90, {DEDUPE: 140}, WHOLE, Loss(Basis.WINDOWS, 60, 60)),
+        (90, {SAVE: 18}, WHOLE, Loss(Basis.WINDOWS, 60, 60)),
+        (90, {SAVE: 18}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
+        (None, {DEDUPE: 140}, WHOLE, Loss(Basis.UNCOUNTED, 0, 140)),
+        (None, {SAVE: 18}, WHOLE, Loss(Basis.UNCOUNTED, 0, None)),
+    ],
+)
+def test_operators_that_computed_a_batch_twice_give_no_exact_loss(
+    late: int | None, operators: dict[str, int], shape: QueryShape, loss: Loss
+) -> None:
+    assert loss_of(late, 60, 0, Dropped(operators, repeated=True), ran=True, shape=shape) == loss
+
+
+@given(
+    late=st.none() | st.integers(0, 99),
+    lost=st.integers(0, 99),
+    early=st.integers(0, 9),
+    operators=st.dictionaries(st.sampled_from([SAVE, JOIN, DEDUPE]), st.integers(0, 300)),
+    repeated=st.booleans(),
+    shape=st.builds(QueryShape, st.none(), st.booleans(), st.booleans()),
+)
+def test_no_more_rows_are_lost_than_were_late_or_before_1970(
+    late: int | None, lost: int, early: int, operators: dict[str, int], repeated: bool, shape: QueryShape
+) -> None:
+    lost = min(lost, late or 0)
+    loss = loss_of(late, lost, early, Dropped(operators, repeated), ran=True, shape=shape)
+    assert loss.most is None or loss.least <= loss.most
+    assert late is None or not shape.seen or (loss.most is not None and loss.most <= late + early)
+    assert not (loss.exact and early and loss.basis is Basis.WINDOWS)
 
 
 def test_sources_of_one_plan_are_one_batch_and_each_split_has_its_own_figures() -> None:

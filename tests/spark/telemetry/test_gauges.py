@@ -20,9 +20,11 @@ from support.runs import GaugesInMemory, RunInMemory, SourceInMemory
 HOUR_MS = 3_600_000
 NOW_MS = 1_767_225_600_000
 
-AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 2, lag=None, paused_since=960.0)
-BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000)
-OTHER = SplitAlignment(1, "b-0", 0, 0, PlannedState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0)
+AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 2, paused_since=960.0, left_out_so_far=2)
+BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
+OTHER = SplitAlignment(
+    1, "b-0", 0, 0, PlannedState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0, left_out_so_far=1
+)
 ALONE = BatchAlignment(
     60_000,
     watermark.MAX,
@@ -61,7 +63,7 @@ def test_every_number_of_progress_is_a_gauge_of_its_name() -> None:
 
 
 def test_counts_of_each_source_are_added_up_and_those_of_the_query_are_not() -> None:
-    assert shown(ALONE, "pausedSplits", "leftOut") == [2, 6]
+    assert shown(ALONE, "pausedSplits", "leftOut") == [2, 11]
     assert shown(ALONE, "pausedMs", "spreadMs", "planMs", "lookUps", "producerLagMs") == [40_000, 60_000, 12, 4, 5_000]
 
 

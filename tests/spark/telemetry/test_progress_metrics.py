@@ -13,7 +13,7 @@ from lockgate_spark import BatchAlignment, Coordination, SplitAlignment
 from lockgate_spark.telemetry.progress_metrics import ChangeLog, late_metrics, source_metrics
 
 AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
-BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000)
+BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
 OTHER = SplitAlignment(1, "b-0", 0, 0, PlannedState.IDLE, 10**12, None, 0)
 VIEW = BatchAlignment(
     60_000,
@@ -41,7 +41,7 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
         "alignmentPausedMs": "40000",
         "alignmentBehindMs": "909999",
         "alignmentRowsTooLate": "0",
-        "alignmentLeftOut": "3",
+        "alignmentLeftOut": "8",
         "alignmentPlanMs": "12",
         "alignmentLookUps": "4",
         "alignmentDisorderMs": "0",
@@ -71,7 +71,11 @@ def test_the_holder_is_a_split_of_the_query_or_the_group_s_readers() -> None:
 
 
 def test_late_rows_are_told_in_all_and_by_split() -> None:
-    assert late_metrics({"a-1": 2, "a-0": 5}) == {"lateRows": "7", "lateRowsBySplit": '{"a-0": 5, "a-1": 2}'}
+    assert late_metrics({"a-1": 2, "a-0": 5}, untimed=3) == {
+        "lateRows": "7",
+        "lateRowsBySplit": '{"a-0": 5, "a-1": 2}',
+        "rowsWithoutTime": "3",
+    }
 
 
 def test_one_line_comes_where_something_has_changed_and_none_within_ten_seconds(

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from lockgate.watermark import MAX
 
+TIME = "__lockgate_event_time"
+"""The column of a batch's event times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Credible:

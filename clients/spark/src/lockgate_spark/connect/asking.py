@@ -20,7 +20,7 @@ ANSWER = "lockgate"
 """The only key of an answer's JSON."""
 
 _ERROR = re.compile(r"\b([A-Z]\w+): (.*)", re.DOTALL)
-_LACKS = (
+LACKS = (
     "this Spark Connect server has no lockgate extension: put lockgate-spark-server-VERSION.jar on it, by spark.jars"
     " or --packages. The guide says more under Spark Connect"
 )
@@ -36,11 +36,16 @@ def ask(df: Any, question: str, **given: object) -> Any:
     where the server has no extension.
     """
     with translated():
-        rows = df.hint(HINT, question, json.dumps(given)).limit(1).collect()
+        rows = hinted(df, question, **given).limit(1).collect()
     text = rows[0][0] if rows and len(rows[0]) == 1 else None
     if not isinstance(text, str) or not text.startswith(f'{{"{ANSWER}": '):
-        raise UnsupportedQuery(_LACKS)
+        raise UnsupportedQuery(LACKS)
     return json.loads(text)[ANSWER]
+
+
+def hinted(df: Any, question: str, **given: object) -> Any:
+    """Return `df` with a question; what the extension makes of it takes its place."""
+    return df.hint(HINT, question, json.dumps(given))
 
 
 @contextmanager

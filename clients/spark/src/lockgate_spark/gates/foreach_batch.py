@@ -39,12 +39,13 @@ class _Inspecting:
         self._warned = False
 
     def _inspect(self, batch: DataFrame, batch_id: int) -> Span | None:
-        span, left_out = look(batch, self._event_time, self._alignment.credible(int(time.time() * 1000)))
+        times = side_of(batch).times(batch, self._event_time)
+        span, left_out = look(times, self._event_time, self._alignment.credible(int(time.time() * 1000)))
         if left_out and not self._warned:
             self._warned = True
             log.warning(
-                "batch %d: %d rows are stamped beyond future_bound (%s) or past_bound (%s). Such rows are left "
-                "out of the alignment and stay in their batch",
+                "batch %d: %d rows have no event time, or one before 1970 or beyond future_bound (%s) or "
+                "past_bound (%s). Such rows are left out of the alignment and stay in their batch",
                 batch_id,
                 left_out,
                 bound(self._alignment.future_bound),

@@ -7,39 +7,37 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 
 from lockgate_client.errors import ConfigurationError
-from lockgate_spark.event_times import Credible, Span
+from lockgate_spark.event_times import TIME, Credible, Span
 
 # a type that is event time, and its SQL for ms
 _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
-_TIME = "__lockgate_event_time"
 
 
 class Looked(NamedTuple):
     """The event times of a batch. `span`: None where no row has a credible one; `left_out`: the
-    number of rows beyond the bounds.
+    number of rows without one.
     """
 
     span: Span | None
     left_out: int
 
 
-def look(batch: DataFrame, event_time: str, credible: Credible) -> Looked:
-    """The event times of a batch, in one aggregate. `event_time`: SQL, a TIMESTAMP or a BIGINT of
-    ms. Raises `ConfigurationError`.
+def look(times: DataFrame, event_time: str, credible: Credible) -> Looked:
+    """Look at the event times of a batch, in one aggregate. `times`: the column `TIME` alone, made
+    by the SQL expression `event_time`. Raises `ConfigurationError`.
     """
-    times = batch.selectExpr(f"{event_time} AS {_TIME}")
     kind = times.schema[0].dataType.typeName()
     if kind not in _MILLIS:
         raise ConfigurationError(
             f"gate(event_time={event_time!r}): it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT "
             "of ms since 1970"
         )
-    ms = times.selectExpr(f"{_MILLIS[kind].format(_TIME)} AS ms")
+    ms = times.selectExpr(f"{_MILLIS[kind].format(TIME)} AS ms")
     taken = f"ms BETWEEN {credible.earliest} AND {credible.latest}"
     row = ms.selectExpr(
         f"min(ms) FILTER (WHERE {taken}) AS lowest",
         f"max(ms) FILTER (WHERE {taken}) AS highest",
-        f"count_if(NOT ({taken})) AS left_out",
+        f"count_if(ms IS NULL OR NOT ({taken})) AS left_out",
     ).collect()[0]
     return Looked(None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"])
 

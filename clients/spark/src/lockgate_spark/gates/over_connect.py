@@ -9,8 +9,9 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from lockgate_client.errors import AlignmentError
-from lockgate_spark.connect.asking import ask
-from lockgate_spark.errors import Stopped
+from lockgate_spark.connect.asking import LACKS, ask, hinted, translated
+from lockgate_spark.errors import Stopped, UnsupportedQuery
+from lockgate_spark.event_times import TIME
 
 log = logging.getLogger("lockgate")
 
@@ -63,6 +64,17 @@ class ConnectSide:
 
     def gauges(self, batch: Any, run: ConnectRun) -> None:
         """Spark's metrics system is in the driver alone."""
+
+    def times(self, batch: Any, event_time: str) -> Any:
+        """Return the event times of a batch, the column `TIME`. The server makes the column: only
+        there an expression can be tried. Raises `UnsupportedQuery` without its extension.
+        """
+        times = hinted(batch, "times", event_time=event_time)
+        with translated():
+            made = times.columns == [TIME]
+        if not made:
+            raise UnsupportedQuery(LACKS)
+        return times
 
     def check_running(self, batch: Any, run: ConnectRun) -> None:
         """Raises `Stopped` after `query.stop()`."""

@@ -28,6 +28,11 @@ class Side(Protocol):
     def gauges(self, batch: Any, run: Any) -> Gauges | None:
         """Where the gate shows its numbers, if anywhere."""
 
+    def times(self, batch: Any, event_time: str) -> Any:
+        """Return the event times of a batch, the column `TIME`; null where the SQL expression is
+        null or fails.
+        """
+
     def check_running(self, batch: Any, run: Any) -> None:
         """Raises `Stopped` after `query.stop()`."""
 

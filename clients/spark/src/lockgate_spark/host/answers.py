@@ -9,12 +9,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+from pyspark.sql import DataFrame
+
 from lockgate_spark.conf import asked
 from lockgate_spark.config import Alignment
 from lockgate_spark.connect.asking import ANSWER
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.host.driver import Driver
 from lockgate_spark.host.questions import answer_to
+from lockgate_spark.jvm.batch import event_times
 from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
@@ -69,10 +72,16 @@ class HostAnswers(Answering):
         return self._driver.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """What takes the place of a DataFrame with a hint: an aligned plan, or an answer."""
+        """What takes the place of a DataFrame with a hint: an aligned plan, the event times of its
+        rows, or an answer.
+        """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
         spark = self._driver.session(session)
+        if question == "times":
+            classic = self._driver.gateway.jvm.org.apache.spark.sql.classic
+            batch = DataFrame(classic.Dataset.ofRows(session, plan), spark)
+            return event_times(batch, json.loads(given)["event_time"])._jdf.queryExecution().analyzed()
         answer = answer_to(question, json.loads(given), spark, plan)
         encoders = self._driver.gateway.jvm.org.apache.spark.sql.Encoders
         rows = session.createDataset([json.dumps({ANSWER: answer})], encoders.STRING())

@@ -4,8 +4,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame
 
 from lockgate_spark.errors import Stopped
+from lockgate_spark.event_times import TIME
+from lockgate_spark.jvm.event_time import OF_ANY, unless_it_fails
 from lockgate_spark.jvm.failures import said_first
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.jvm.spark_gauges import spark_gauges
@@ -31,6 +34,10 @@ class ClassicSide:
         """Where the gate shows its numbers, if anywhere."""
         return spark_gauges(run, batch.sparkSession.sparkContext._gateway)
 
+    def times(self, batch: Any, event_time: str) -> Any:
+        """Return the event times of a batch, the column `TIME`."""
+        return event_times(batch, event_time)
+
     def check_running(self, batch: Any, run: ActiveRun) -> None:
         """Raises `Stopped` after `query.stop()`."""
         check_running(batch.sparkSession, run)
@@ -38,6 +45,13 @@ class ClassicSide:
     def said_first(self) -> AbstractContextManager[None]:
         """Logs an error as one sentence, before Spark shows it with its stack."""
         return said_first()
+
+
+def event_times(batch: DataFrame, event_time: str) -> DataFrame:
+    """Return the event times of a batch, the column `TIME`; null where the SQL expression is null
+    or fails.
+    """
+    return batch.select(unless_it_fails(batch.sparkSession, event_time, OF_ANY).alias(TIME))
 
 
 def check_running(spark: Any, run: ActiveRun) -> None:

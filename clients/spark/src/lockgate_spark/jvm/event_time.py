@@ -28,6 +28,24 @@ _HINTS = {
 }
 
 
+OF_KAFKA = "topic IS NOT NULL"
+"""True of each row of Kafka's source, but not known to be by Spark's optimiser."""
+OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
+"""True of any row. Spark computes it for each row, since it is a lambda."""
+
+
+def unless_it_fails(spark: Any, text: str, true: str) -> Column:
+    """Return the SQL expression `text` as a column that is null where the expression fails.
+
+    `true`: one of the conditions above. Spark computes what occurs twice in an expression once and
+    first, also from inside a `try`, where its failure would end the query. It leaves alone what
+    stands under a condition.
+    """
+    parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
+    tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
+    return F.when(F.expr(true), Column(spark._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(tried)))
+
+
 @dataclass(frozen=True, slots=True)
 class EventTime:
     """An expression that is fit to be event time. `micros`: it gives microseconds (TIMESTAMP), not
@@ -75,12 +93,10 @@ class EventTime:
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """The event time (ms) of the rows of any DataFrame with the source's columns; null where
-        the expression is null or fails.
+        """Return the event time (ms) of the rows of any DataFrame with the source's columns; null
+        where the expression is null or fails.
         """
-        parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(self.text)
-        unless_it_fails = self.jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
-        column = Column(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(unless_it_fails))
+        column = unless_it_fails(spark, self.text, OF_KAFKA)
         return F.unix_millis(column) if self.micros else column
 
     def projection(self) -> Any:

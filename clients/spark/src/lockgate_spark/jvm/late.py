@@ -3,46 +3,41 @@ aggregation.
 
 Spark filters a batch with the watermark that is logged with the batch *before* it. No SQL
 expression gives that watermark. So the plan compares each row's event time with a literal: an array
-of one element, which is overwritten before each batch. Spark optimises the plan of each batch anew,
-and reads the new value.
+of its own unit, which is overwritten before each batch. Spark optimises the plan of each batch
+anew, and reads the new value.
 
-`DataFrame.observe` counts the rows behind, in a histogram with a bin for every split; such a
-histogram is exact. It sees the rows as the source has made them, and copies none. A row that is not
-behind costs one comparison. A second histogram has the rows whose whole window is behind.
+`DataFrame.observe` counts the rows behind, in a histogram with two bins for every split: one for
+the rows whose whole window is behind. It sees the rows as the source has made them, and copies
+none. A row that is not behind costs one comparison.
+
+**Rows without a usable time** are never late: null, an expression that fails, or a time before
+1970, which the alignment leaves out. Spark itself is always ahead of 1970. So it drops such a row
+where the query's own event time is that early, too, which only the query knows.
 """
 
-import json
 import logging
 import uuid
-import zlib
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
 
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.counted import CODE, MOST_BINS, CountedPlace
+from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
 from lockgate_spark.jvm.losses import Tumbling
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.report.findings import BatchLoss
 
 log = logging.getLogger("lockgate")
 
-MOST_SPLITS = 10_000
-"""If more splits of one batch had late rows, the histogram would merge neighbours."""
-
-_CODE = "CAST(crc32(CAST(topic AS BINARY)) * 1048576L + partition AS DOUBLE)"  # below 2^53: exact
-
-
-def _code(split: str) -> float:
-    topic, _, partition = split.rpartition("-")
-    return float(zlib.crc32(topic.encode()) * 1_048_576 + int(partition))
+_NOTHING = -1  # no row is at or below it
 
 
 class CountingPlace(NamedTuple):
-    """Where a plan counts: the name of its `observe`, and the array that it compares with, in
-    microseconds: the watermark, and the last instant whose window is behind it.
+    """Where a plan counts: the name of its `observe`, and the array that it compares with, in the
+    unit of the event time: the watermark, and the last instant whose window is behind it.
     """
 
     name: str
@@ -57,95 +52,110 @@ class CountingPlace(NamedTuple):
 
 
 class LateRows:
-    """The count over one source. `event_time`: SQL over its columns; `micros`: a TIMESTAMP, not a
-    BIGINT of ms. `lenient`: a run that cannot be counted runs all the same. `place`: of the count
-    in a plan that was made before.
+    """The count in the plan of one aligned table. `event_time`: SQL over its columns; `micros`: a
+    TIMESTAMP, not a BIGINT of ms. `lenient`: a run that cannot be counted runs all the same.
+    `place`: of the count in a plan that was made before.
     """
 
     def __init__(
         self, spark: Any, event_time: str, micros: bool, lenient: bool = False, place: CountingPlace | None = None
     ) -> None:
-        self._lenient = lenient
-        self._spark, self._event_time = spark, event_time if micros else f"timestamp_millis({event_time})"
+        self._spark, self._event_time, self._micros, self._lenient = spark, event_time, micros, lenient
         self.place = place or CountingPlace.new(spark)
-        self._name, self._below = self.place
         self._run: QueryRun | None = None
-        self._counted = -1  # the last batch whose rows were counted
-        self._watermark = 0  # of the batch in hand, ms
-        self._windows: Tumbling | None = None
-        self.last: dict[str, int] = {}
-        self.batch: BatchLoss | None = None
-        self.total: Counter[str] = Counter()
+        self.watermark = 0
+        self.windows: Tumbling | None = None
 
     def over(self, relation: Any) -> Any:
         """The plan that reads a source and counts on the way; its columns are the source's."""
         sql = self._spark._jvm.org.apache.spark.sql
         df = DataFrame(sql.classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
-        literal = sql.catalyst.expressions.Literal(self._below, sql.types.DataType.fromDDL("ARRAY<TIMESTAMP_LTZ>"))
-        below, event_time = Column(sql.classic.ExpressionUtils.column(literal)), F.expr(self._event_time)
-        behind = event_time <= below[0]
-
-        def by_split(rows: Column) -> Column:
-            return F.histogram_numeric(F.when(rows, F.expr(_CODE)), F.lit(MOST_SPLITS))
-
+        kind = f"ARRAY<{'TIMESTAMP_LTZ' if self._micros else 'BIGINT'}>"
+        literal = sql.catalyst.expressions.Literal(self.place.below, sql.types.DataType.fromDDL(kind))
+        below = Column(sql.classic.ExpressionUtils.column(literal))
+        time = unless_it_fails(self._spark, self._event_time, OF_KAFKA)
+        early = time < (F.timestamp_millis(F.lit(0)) if self._micros else F.lit(0))
+        late = ~early & (time <= below[0])
+        code = (F.expr(CODE) + F.when(time <= below[1], 1).otherwise(0)).cast("double")
         counts = (
-            by_split(behind).alias("splits"),
-            by_split(behind & (event_time <= below[1])).alias("lost"),
-            F.min(F.when(behind, F.unix_millis(event_time))).alias("oldest"),
-            F.count(F.lit(1)).alias("rows"),
+            F.histogram_numeric(F.when(late, code), F.lit(MOST_BINS)).alias("late"),
+            F.histogram_numeric(F.lit(0.0), F.lit(MOST_BINS)).alias("tasks"),
+            F.count(F.when(early, 1)).alias("early"),
+            F.count(F.when(time.isNull(), 1)).alias("untimed"),
+            F.min(F.when(late, F.unix_millis(time) if self._micros else time)).alias("oldest"),
         )
-        return df.observe(self._name, *counts)._jdf.queryExecution().analyzed()
+        return df.observe(self.place.name, *counts)._jdf.queryExecution().analyzed()
 
-    def begin(self, checkpoint: str) -> bool:
-        """Counts for the run that opens the source with this checkpoint, and returns whether it
-        can. While another run is active it cannot, since each query has a watermark of its own:
-        then raises `UnsupportedQuery`, or is `lenient`.
+    def begin(self, checkpoint: str, half: Any) -> "LateCount | None":
+        """Returns the count of one source, `half`, for the run that opens it with this checkpoint.
+        While another run is active it cannot count, since each query has a watermark of its own:
+        then raises `UnsupportedQuery`, or returns None where it is `lenient`.
         """
         run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
             if self._lenient:
-                return False
+                return None
             raise UnsupportedQuery(
                 'with late_rows="count" an aligned DataFrame serves one query at a time: align it anew for each'
             )
-        self._run, self._counted = run, -1
-        self.last, self.batch, self.total, self._windows = {}, None, Counter(), None
-        self._expect()
-        return True
+        self._run, self.windows = run, None
+        self._set()
+        return LateCount(self, run, half)
 
     def expect(self) -> None:
         """Notes the watermark that filters the next batch. To be called before each batch."""
         assert self._run is not None
-        if self._windows is None:
-            self._windows = self._run.windows() or Tumbling()
-        self._expect()
+        if self.windows is None:
+            self.windows = self._run.windows() or Tumbling()
+        self._set()
+        if not self._run.watermarks():
+            self.set_below(_NOTHING, _NOTHING)
 
-    def _expect(self) -> None:
+    def _set(self) -> None:
         """The same, also while Spark opens the sources and the query's plan is not known."""
         assert self._run is not None
-        self._watermark = self._run.late_below()
-        micros = 1000 * self._watermark
-        self._below.setLong(0, micros)
-        self._below.setLong(1, micros if self._windows is None else self._windows.closed_below(micros))
+        self.watermark = self._run.late_below()
+        micros = 1000 * self.watermark
+        closed = micros if self.windows is None else self.windows.closed_below(micros)
+        self.set_below(micros, max(closed, _NOTHING))
 
-    def take(self, splits: Iterable[str]) -> None:
-        """Takes the counts of a batch, into `batch` if it is a new one, else None. To be called
-        after each batch. `splits`: those of the batch.
-        """
-        self.batch = None
-        observed = None if self._run is None else self._run.observed(self._name)
-        if observed is None or observed[0] == self._counted:
+    def set_below(self, watermark: int, closed: int) -> None:
+        """Sets what the rows of the next batch are compared with, both in microseconds."""
+        for n, micros in enumerate((watermark, closed)):
+            self.place.below.setLong(n, micros if self._micros else micros // 1000)
+
+
+class LateCount:
+    """The late rows of one source in one run. `last`: of the last batch, by split; `total`: of all;
+    `untimed`: rows of the last batch without a usable time. `batch`: what the last call of `take`
+    has found, None where that was no new batch.
+    """
+
+    def __init__(self, rows: LateRows, run: QueryRun, half: Any) -> None:
+        self._rows, self._run, self._half = rows, run, half
+        self._counted = -1  # the last batch whose rows were counted
+        self.last: Counter[str] = Counter()
+        self.total: Counter[str] = Counter()
+        self.untimed = 0
+        self.batch: BatchLoss | None = None
+
+    def expect(self) -> None:
+        """As of `LateRows`."""
+        self._rows.expect()
+
+    def take(self) -> None:
+        """Takes the counts of a batch. To be called after each batch."""
+        self.batch, number = None, self._run.last_batch()
+        if number is None or number == self._counted:
             return
-        self._counted, names = observed[0], {_code(split): split for split in splits}
-        found = json.loads(observed[1])
-        self.last, lost = ({names[one["x"]]: int(one["y"]) for one in found[of] or []} for of in ("splits", "lost"))
-        self.batch = BatchLoss(
-            found["rows"], self.last, lost, found.get("oldest"), self._watermark, exact=self._windows is not None
-        )
+        self._counted = number
+        places = self._run.counted(self._rows.place.name, self._half)
+        self.batch = _together(places, self._rows.watermark, self._rows.windows is not None)
+        self.last, self.untimed = Counter(self.batch.late), self.batch.early + self.batch.untimed
         if self.last and not self.total:
             log.warning(
                 "batch %d: %s rows were behind Spark's watermark when they were read: %s",
-                *observed[:1],
+                number,
                 *self._summary(self.last),
             )
         self.total.update(self.last)
@@ -156,5 +166,24 @@ class LateRows:
             log.warning("%s rows were behind Spark's watermark when they were read: %s", *self._summary(self.total))
 
     @staticmethod
-    def _summary(rows: dict[str, int]) -> tuple[int, str]:
-        return sum(rows.values()), ", ".join(f"{split} {n}" for split, n in sorted(rows.items()))
+    def _summary(rows: Counter[str]) -> tuple[int, str]:
+        return rows.total(), ", ".join(f"{split} {n}" for split, n in sorted(rows.items()))
+
+
+def _together(places: list[CountedPlace], watermark: int, windows_known: bool) -> BatchLoss:
+    """A batch, of all places where the query reads the source."""
+    late, lost = Counter[str](), Counter[str]()
+    for place in places:
+        late.update(place.late)
+        lost.update(place.lost)
+    return BatchLoss(
+        sum(place.rows for place in places),
+        late,
+        lost,
+        min((place.oldest for place in places if place.oldest is not None), default=None),
+        watermark,
+        exact=windows_known,
+        early=sum(place.early for place in places),
+        untimed=sum(place.untimed for place in places),
+        counted_once=all(place.exact for place in places),
+    )

@@ -1,9 +1,10 @@
-"""Which late rows a query loses, read from its plan: the windows of its one aggregation.
+"""Which late rows a query loses, read from its plan: the windows of the one operator that drops
+rows.
 
-A windowed aggregation drops a row when the end of the row's window is at or below the watermark. So
-for windows that follow each other the first instant that is kept can be computed. That is exact
-only where each row reaches the aggregation: a filter or a join on the way takes rows that this
-count has, and the plan is then said not to be `whole`.
+`dropDuplicates` drops each late row. A windowed aggregation drops a row when the end of the row's
+window is at or below the watermark. So for windows that follow each other the first instant that is
+kept can be computed. That is exact only where each row reaches the operator: a filter or a join on
+the way takes rows that this count has, and the plan is then said not to be `whole`.
 """
 
 import re
@@ -21,6 +22,7 @@ _WINDOW = re.compile(
     r"named_struct\(start, .*?TimestampType, LongType\) - (-?\d+)\) % (\d+)\).*?"
     r", end, .*? \+ (\d+)\), LongType, \w+\)\)\) AS [^#]+#(\d+)-T\d+ms"
 )
+_DROPPING = ("Aggregate", "Deduplicate", "DeduplicateWithinWatermark")
 _PASS_ON = ("CollectMetrics", "SubqueryAlias", "Union", "View")
 _MOST_FIELDS = 10_000
 
@@ -49,30 +51,31 @@ def query_shape(plan: Any, watermarks: list[QueryWatermark]) -> QueryShape:
 
 
 def windows_of(plan: Any) -> Tumbling | None:
-    """The windows of the only aggregation that a plan has, where each row of its sources comes to
-    it; None where a row may go another way. What is made of the aggregation's rows does not matter.
+    """The windows of the only operator that drops rows in a plan, where each row of its sources
+    comes to it; None where a row may go another way. What is made of the operator's rows does not
+    matter. An operator that drops row by row goes by instants.
     """
     node = plan
-    while class_name(node) != "Aggregate":
+    while class_name(node) not in _DROPPING:
         if node.children().size() != 1:
             return None
         node = node.children().apply(0)
-    by = _event_time_key(node)
+    columns = node.groupingExpressions() if class_name(node) == "Aggregate" else node.output()
+    by = _event_time_of(columns)
     return None if by is None else _windows_below(node, by)
 
 
-def _event_time_key(aggregate: Any) -> str | None:
-    """The id of the column with the event time by which rows are grouped."""
-    keys = aggregate.groupingExpressions()
-    found = [_EVENT_TIME.search(str(keys.apply(n).toString())) for n in range(keys.size())]
-    ids = [key[1] for key in found if key]
+def _event_time_of(columns: Any) -> str | None:
+    """The id of the only one of these columns that has the event time."""
+    found = [_EVENT_TIME.search(str(columns.apply(n).toString())) for n in range(columns.size())]
+    ids = [column[1] for column in found if column]
     return ids[0] if len(ids) == 1 else None
 
 
-def _windows_below(aggregate: Any, by: str) -> Tumbling | None:
-    """The windows in the column `by`, if all below the aggregation hands on each row once."""
+def _windows_below(operator: Any, by: str) -> Tumbling | None:
+    """The windows in the column `by`, if all below the operator hands on each row once."""
     windows: dict[str, Tumbling] = {}
-    unseen = _children(aggregate)
+    unseen = _children(operator)
     while unseen:
         node = unseen.pop()
         kind = class_name(node)

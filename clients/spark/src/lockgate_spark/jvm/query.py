@@ -19,6 +19,8 @@ from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.compiler import new_java
+from lockgate_spark.jvm.counted import CountedPlace
 from lockgate_spark.jvm.losses import Tumbling, query_shape, windows_of
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, option
@@ -30,6 +32,8 @@ from lockgate_spark.query_watermark import POLICY, QueryWatermark
 from lockgate_spark.report.findings import QueryShape, StateOperator
 
 QUERY_ID = "sql.streaming.queryId"
+_JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
+_JOIN_STORES, _ONE_STORE = 4, 3  # stores of one partition; from which format on it has one
 
 _REFUSED = {
     "ContinuousTrigger": "Trigger.Continuous reads without batches, so that there is nothing to plan",
@@ -204,13 +208,21 @@ class QueryRun:
     def _watermarks(self) -> list[QueryWatermark]:
         return query_watermarks(self.execution.logicalPlan(), self.jvm)
 
-    def observed(self, name: str) -> tuple[int, str] | None:
-        """The number of the last batch, and the result of its `DataFrame.observe` of this name, as
-        JSON. None before there is one.
-        """
+    def last_batch(self) -> int | None:
+        """Return the number of the last batch; None before there is one."""
         last = self.execution.lastExecution()
-        row = None if last is None else option(last.observedMetrics().get(name))
-        return None if row is None else (int(last.currentBatchId()), str(row.json()))
+        return None if last is None else int(last.currentBatchId())
+
+    def counted(self, name: str, half: Any) -> list[CountedPlace]:
+        """Return what the last batch has counted by `DataFrame.observe` of this name, for each
+        place in its plan that reads the stream of this half.
+        """
+        plan = self.execution.lastExecution().executedPlan()
+        places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, half)
+        return [
+            CountedPlace.of(json.loads(counts), int(tasks), parse(start), parse(end))
+            for counts, tasks, start, end in places
+        ]
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
         """Which progress report is the last one, and its stateful operators; None before there is
@@ -219,10 +231,8 @@ class QueryRun:
         last = self.execution.lastProgress()
         if last is None:
             return None
-        found = [
-            StateOperator(str(one.operatorName()), int(one.numRowsDroppedByWatermark()))
-            for one in last.stateOperators()
-        ]
+        join_stores = 1 if int(self._conf(_JOIN_FORMAT)) >= _ONE_STORE else _JOIN_STORES
+        found = [_state_operator(one, join_stores) for one in last.stateOperators()]
         return (int(last.batchId()), str(last.timestamp())), found
 
     def windows(self) -> Tumbling | None:
@@ -237,13 +247,17 @@ class QueryRun:
         """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, by
         the configuration in the checkpoint.
         """
-        return str(self.execution.sparkSessionForStream().conf().get(POLICY)).lower() == "max"
+        return self._conf(POLICY).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
         """The clocks of a time zone. None: the zone of the query's session, as it was when the
         query was started.
         """
-        return zone_of(self.jvm, name or str(self.execution.sparkSessionForStream().conf().get(SESSION_ZONE)))
+        return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
+
+    def _conf(self, key: str) -> str:
+        """The value of a key in the query's own session, which the checkpoint may have set."""
+        return str(self.execution.sparkSessionForStream().conf().get(key))
 
     def _refuse_modes(self) -> None:
         trigger = class_name(self.execution.trigger())
@@ -252,6 +266,16 @@ class QueryRun:
         execution = class_name(self.execution)
         if execution != "MicroBatchExecution":
             raise UnsupportedQuery(f"{execution}: {_EXECUTIONS.get(execution, _ANOTHER)}")
+
+
+def _state_operator(java: Any, join_stores: int) -> StateOperator:
+    """An operator of a progress report. Its figures are sums over all tasks, also of those that
+    computed a partition once more. Each task opens the stores of one partition, which tells.
+    """
+    name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
+    stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
+    once = 0 < int(java.numStateStoreInstances()) <= stores
+    return StateOperator(name, int(java.numRowsDroppedByWatermark()), repeated=not once)
 
 
 def query_id_of(batch: Any) -> str | None:

@@ -17,7 +17,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected
-from lockgate_spark.jvm.late import LateRows
+from lockgate_spark.jvm.late import LateCount, LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.stand_in import Answers
@@ -135,7 +135,8 @@ class Stream(Answers):
         half: Any = None,
     ) -> None:
         super().__init__(java, gateway, half)
-        self.late, self.event_time = late, event_time
+        self._late_rows, self.event_time = late, event_time
+        self.late: LateCount | None = None
         self._selected, self._session, self._index = selected, session, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
@@ -153,6 +154,15 @@ class Stream(Answers):
         if self.late is not None and end is not None and not end.equals(start):
             self.late.expect()
         return end
+
+    def count_late_rows(self, checkpoint: str) -> None:
+        """Begins to count, or says why it cannot. Raises `UnsupportedQuery` as `LateRows.begin`."""
+        if self._late_rows is None:
+            self._session.tell_uncounted("the count is switched off for this query")
+            return
+        self.late = self._late_rows.begin(checkpoint, self._half)
+        if self.late is None:
+            self._session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
 
     def is_stopped(self) -> bool:
         return not self._session.run.is_active()
@@ -192,8 +202,8 @@ class Stream(Answers):
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
         metrics = self._session.tell_progress(self._index)
         if self.late is not None:
-            self.late.take(parse(latest_consumed.get().json()) if latest_consumed.isPresent() else ())
-            metrics |= late_metrics(self.late.last)
+            self.late.take()
+            metrics |= late_metrics(self.late.last, self.late.untimed)
             self._session.tell_late(self._index, self.late.total.total())
         self._session.tell_batch(self._index, None if self.late is None else self.late.batch)
         return metrics
@@ -251,11 +261,7 @@ def opened(session: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, in
                 session.membership.source,
                 index,
             )
-        if stream.late is None:
-            session.tell_uncounted("the count is switched off for this query")
-        elif not stream.late.begin(checkpoint):
-            stream.late = None
-            session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
+        stream.count_late_rows(checkpoint)
         return stream
     except Exception:
         session.end()

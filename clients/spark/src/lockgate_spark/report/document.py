@@ -27,6 +27,9 @@ def document(found: Findings) -> dict[str, object]:
         "rows": {
             "read": found.rows,
             "late": found.late,
+            "late_exact": found.late is not None and found.late_exact,
+            "before_1970": found.early,
+            "without_time": found.untimed,
             "lost": {
                 "least": found.loss.least,
                 "most": found.loss.most,

@@ -49,7 +49,9 @@ class BatchLoss:
     """The late rows of one batch of one source. `rows`: all that it held. `late`: by split, the
     rows at or below `watermark` (ms); `lost`: those of them whose whole window is behind, where the
     query has windows, else the same. `oldest`: the lowest event time (ms) of a late row. `exact`:
-    False where the windows were not known when the batch was read.
+    False where the windows were not known when the batch was read. `early`: rows before 1970, which
+    are not late; `untimed`: rows without an event time. `counted_once`: False where tasks that ran
+    again may have counted rows twice, so that the counts are upper bounds.
     """
 
     rows: int
@@ -58,23 +60,29 @@ class BatchLoss:
     oldest: int | None
     watermark: int
     exact: bool = True
+    early: int = 0
+    untimed: int = 0
+    counted_once: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class StateOperator:
     """A stateful operator of a batch, as Spark's progress shows it. `dropped`: rows below the
-    watermark, counted after a partial aggregation where there is one.
+    watermark, counted after a partial aggregation where there is one. `repeated`: a partition was
+    computed more than once, by several actions in foreachBatch for example, and its rows are in
+    `dropped` each time.
     """
 
     name: str
     dropped: int
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
     """What the query's plan says of losses. `delay_ms`: the shortest delay of its watermarks; None
     without one. `seen`: whether they stand on the event time that alignment sees. `whole`: whether
-    each row of the source reaches the one aggregation of the query, by its window.
+    each row of the source reaches the one operator of the query that drops rows.
     """
 
     delay_ms: int | None = None
@@ -141,7 +149,9 @@ class Moment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """All of one run. `began`, `until`: wall clock in seconds. `rows`: read, exactly where late
-    rows were counted, else offsets. `late`: None where not counted, and `uncounted` says why.
+    rows were counted, else offsets. `late`: None where not counted, and `uncounted` says why;
+    `late_exact`: False where it is an upper bound. `early`: rows before 1970, which are not late;
+    `untimed`: rows without an event time. `repeated`: as of `StateOperator`, in any batch.
     `lateness_ms`: how far below the watermark the oldest late row was. `disorder_ms`: how far a
     record was seen to be below an earlier one of its split. `too_late`: records that came later
     than their producer had shown. `left_out`: records with an incredible event time. `ahead`:
@@ -161,6 +171,10 @@ class Findings:
     loss: Loss
     late: int | None
     uncounted: str = ""
+    late_exact: bool = True
+    early: int = 0
+    untimed: int = 0
+    repeated: bool = False
     lateness_ms: int = 0
     operators: Mapping[str, int] = field(default_factory=dict)
     shape: QueryShape = QueryShape()

@@ -96,6 +96,10 @@ class Observation:
     _operators: Counter[str] = field(default_factory=Counter)
     _progress: object = None
     _whole: bool = True  # the lost rows of each batch are exact
+    _counted_once: bool = True
+    _repeated: bool = False  # an operator has counted a row of some batch twice
+    _early: int = 0
+    _untimed: int = 0
     _busy: float = 0.0
     _reads_since: float | None = None  # wall clock; None between two batches
     _rows: int = 0
@@ -153,7 +157,9 @@ class Observation:
                 mine.late, mine.lost = mine.late + late, mine.lost + batch.lost.get(split, 0)
             late, lost = sum(batch.late.values()), sum(batch.lost.values())
             self._rows, self._late, self._lost = self._rows + batch.rows, self._late + late, self._lost + lost
+            self._early, self._untimed = self._early + batch.early, self._untimed + batch.untimed
             self._whole = self._whole and (batch.exact or not late)
+            self._counted_once = self._counted_once and (batch.counted_once or not late)
             if batch.oldest is not None:
                 self._lateness = max(self._lateness, batch.watermark - batch.oldest)
             if not self._moments:  # a batch that Spark replays has no plan in this run
@@ -191,13 +197,16 @@ class Observation:
             self._progress = progress
             for operator in operators:
                 self._operators[operator.name] += operator.dropped
+                self._repeated = self._repeated or (operator.repeated and operator.dropped > 0)
 
     def findings(self, state: RunState, until: float, beside: Beside) -> Findings:
         """All that is known by now. `until`: wall clock in seconds."""
         with self._lock:
             offsets = sum(source.offsets for source in self._sources.values())
-            shape = replace(self.shape, seen=beside.seen, whole=self.shape.whole and self._whole)
+            whole = self.shape.whole and self._whole and self._counted_once
+            shape = replace(self.shape, seen=beside.seen, whole=whole)
             late = None if self.uncounted else self._late
+            dropped = Dropped(dict(self._operators), self._repeated)
             return Findings(
                 query=self.query,
                 query_id=self.query_id,
@@ -207,9 +216,13 @@ class Observation:
                 until=until,
                 rows=offsets if self.uncounted else self._rows,
                 batches=self._batches,
-                loss=loss_of(late, self._lost, self._operators, self._batches > 0, shape),
+                loss=loss_of(late, self._lost, self._early, dropped, self._batches > 0, shape),
                 late=late,
                 uncounted=self.uncounted,
+                late_exact=self._counted_once,
+                early=self._early,
+                untimed=self._untimed,
+                repeated=self._repeated,
                 lateness_ms=self._lateness,
                 operators=dict(self._operators),
                 shape=shape,
@@ -236,18 +249,32 @@ class Observation:
             )
 
 
-def loss_of(late: int | None, lost: int, operators: Mapping[str, int], ran: bool, shape: QueryShape) -> Loss:
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What each stateful operator says that it dropped. `repeated`: as of `StateOperator`."""
+
+    by_operator: Mapping[str, int]
+    repeated: bool = False
+
+
+def loss_of(late: int | None, lost: int, early: int, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
     """The rows lost. `late`: rows behind the watermark, None where not counted; `lost`: those of
-    them whose window was behind; `operators`: what each stateful operator says that it dropped;
-    `ran`: whether a batch has run.
+    them whose window was behind; `early`: rows before 1970; `ran`: whether a batch has run.
+
+    No more rows are lost than are late, or before 1970 (`most`). An operator may say more. It
+    counts a row once for each time that a batch was computed, and rows that the query has
+    multiplied.
     """
-    dropped, aggregated = sum(operators.values()), any(name not in _ROW_BY_ROW for name in operators)
+    operators, told = dropped.by_operator, sum(dropped.by_operator.values())
     if not operators and (ran or late == 0):
         return Loss(Basis.STATELESS, 0, 0)
-    if not aggregated:
-        return Loss(Basis.OPERATORS, dropped, dropped)
-    if late is None:
-        return Loss(Basis.UNCOUNTED, dropped, None)
-    if shape.whole and shape.seen and len(operators) == 1:
-        return Loss(Basis.WINDOWS, lost, lost)
-    return Loss(Basis.BETWEEN, dropped, max(late, dropped) if shape.seen else None)
+    row_by_row = all(name in _ROW_BY_ROW for name in operators)
+    most = None if late is None or not shape.seen else late + early
+    if row_by_row and not dropped.repeated and (most is None or told <= most):
+        return Loss(Basis.OPERATORS, told, told)
+    if shape.whole and most is not None and len(operators) == 1:
+        return Loss(Basis.WINDOWS, lost, lost + early)
+    if row_by_row:
+        most = told if most is None else min(told, most)
+    too_much = dropped.repeated or row_by_row or (most is not None and told > most)
+    return Loss(Basis.UNCOUNTED if late is None else Basis.BETWEEN, 0 if too_much else told, most)

@@ -33,7 +33,7 @@ def meaning(found: Findings) -> str:
     """What the headline means, and how exact it is."""
     loss = found.loss
     if loss.most == 0 and loss.basis is Basis.STATELESS:
-        late = f" {found.late:,} rows were late all the same." if found.late else ""
+        late = f" {_late(found)} rows were late all the same." if found.late else ""
         return f"This query keeps no state by event time, so Spark drops no row for being late.{late}"
     if loss.most == 0:
         return "Spark has dropped no row for being late."
@@ -42,11 +42,14 @@ def meaning(found: Findings) -> str:
         return f"Spark drops rows that it reads too late, without an error. {_unknown(found)}"
     if loss.exact:
         return lost
+    came = "" if found.late is None else f"{_late(found)} rows came so late; "
+    least = (
+        f"the operators have dropped {loss.least:,} at least" if loss.least else "how many were dropped is not known"
+    )
     return (
         "Spark drops rows that it reads after its watermark has passed them, without an error. "
-        f"{loss.most:,} rows came so late; the operators have dropped {loss.least:,} at least. "
-        "A windowed operator keeps a late row while its window is open, so the number between is not known."
-    )
+        f"{came}{least}. {' '.join(_between(found))}"
+    ).strip()
 
 
 def saving(found: Findings) -> str:
@@ -81,10 +84,12 @@ def where(found: Findings) -> str:
     worst = worst_first(found)
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
-    named = ", ".join(f"{split.split} ({split.lost or split.late:,})" for split in worst[:_MOST_SPLITS])
+    lost = found.loss.basis is Basis.WINDOWS
+    named = ", ".join(f"{one.split} ({one.lost if lost else one.late:,})" for one in worst[:_MOST_SPLITS])
     more = f" and {len(worst) - _MOST_SPLITS} more" if len(worst) > _MOST_SPLITS else ""
-    times = [moment.at for moment in found.moments if moment.late]
-    return f"They came from {named}{more}, in batches of {span(min(times), max(times))}."
+    times = [moment.at for moment in found.moments if (moment.lost if lost else moment.late)]
+    who = "They" if lost or found.late == found.loss.most else "The late rows"
+    return f"{who} came from {named}{more}, in batches of {span(min(times), max(times))}."
 
 
 def options(found: Findings) -> str:
@@ -116,11 +121,17 @@ def unknown(found: Findings) -> list[str]:
     said = []
     if found.uncounted:
         said.append(f"Late rows were not counted: {found.uncounted}.")
-    if found.loss.basis is Basis.BETWEEN:
+    if not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED:
+        said += _between(found)
+    if not found.late_exact:
         said.append(
-            "A windowed operator counts dropped rows after a first aggregation, so Spark's own figure is too low; "
-            "late rows whose window was still open are not lost, so theirs is too high."
+            "Spark read a part of some batch twice, because foreachBatch has several actions or a task failed. "
+            "The late rows are an upper bound."
         )
+    if found.early and found.loss.exact:
+        said.append(f"{found.early:,} rows have a time before 1970. They are not counted as late.")
+    if found.untimed:
+        said.append(f"{found.untimed:,} rows have no event time: it is null, or its expression fails. None is late.")
     if not found.shape.seen:
         said.append("The query's watermark goes by another event time than the one that this run has looked at.")
     if found.disorder_ms:
@@ -146,8 +157,12 @@ def state(found: Findings) -> str:
 
 
 def worst_first(found: Findings) -> list[SplitFindings]:
-    """The splits with late rows, those with most first."""
-    return sorted((s for s in found.splits if s.late), key=lambda s: (-s.lost, -s.late, s.source, s.split))
+    """The splits with rows that are lost, where these are counted, else with late ones; those with
+    most first.
+    """
+    lost = found.loss.basis is Basis.WINDOWS
+    named = (s for s in found.splits if (s.lost if lost else s.late))
+    return sorted(named, key=lambda s: (-s.lost, -s.late, s.source, s.split))
 
 
 def rows_of(found: Findings) -> str:
@@ -176,6 +191,31 @@ def span(start: float, end: float) -> str:
 
 def _set(one: Advice) -> str:
     return f"max_drift={one.value!r}" if one.option == "max_drift" else f"{one.option} {one.value}"
+
+
+def _late(found: Findings) -> str:
+    return f"{'' if found.late_exact else 'Up to '}{found.late:,}"
+
+
+def _between(found: Findings) -> list[str]:
+    """Why the rows lost have two ends, one sentence each."""
+    said = []
+    if found.repeated:
+        said.append(
+            "Spark's own count has some rows twice, because foreachBatch has several actions or a task failed, "
+            "so it is no lower bound."
+        )
+    if found.early:
+        said.append(
+            f"{found.early:,} rows have a time before 1970. They are not counted as late, and are lost where they "
+            "reach an operator with that time."
+        )
+    if found.loss.basis is Basis.BETWEEN and not found.repeated:
+        said.append(
+            "A windowed operator counts dropped rows after a first aggregation, so Spark's own figure is too low; "
+            "late rows whose window was still open are not lost, so theirs is too high."
+        )
+    return said
 
 
 def _unknown(found: Findings) -> str:

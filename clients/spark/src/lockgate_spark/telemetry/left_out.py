@@ -16,11 +16,11 @@ log = logging.getLogger("lockgate")
 
 
 class LeftOut:
-    """The left-out records of one run."""
+    """The left-out records of one run, as far as its plans have met them."""
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
-        self._records: Counter[str] = Counter()
+        self._records: Counter[Key] = Counter()
 
     @property
     def total(self) -> int:
@@ -48,17 +48,21 @@ class LeftOut:
                     ),
                 )
 
-    def count(self, split: str, records: int) -> None:
+    def count(self, key: Key, records: int) -> None:
         """Notes how many left-out records of a split a batch holds."""
         if records:
-            self._records[split] += records
+            self._records[key] += records
+
+    def so_far(self, key: Key) -> int:
+        """Return how many records of a split were counted."""
+        return self._records[key]
 
     def sum_up(self) -> None:
         """Logs how many there were in each split."""
         if self._records:
             log.info(
                 "left out of the alignment, at least: %s",
-                ", ".join(f"{split} {n}" for split, n in sorted(self._records.items())),
+                ", ".join(f"{split} {n}" for (_, split), n in sorted(self._records.items())),
             )
 
 

@@ -82,16 +82,17 @@ class Observer:
         """
         applied = not self._alignment.observes
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
-        view = describe(plan, replace(context, before=self.view, left_out=left_out, applied=applied))
+        for key, records in left_out.items() if applied else ():
+            self.left_out.count(key, records)
+        so_far = {key: self.left_out.so_far(key) for key in left_out}
+        context = replace(context, before=self.view, left_out=left_out, left_out_so_far=so_far, applied=applied)
+        view = describe(plan, context)
         view = replace(view, rows_too_late=producers.too_late)
         if view.behind_ms and view.bounded_by is not None and context.slowest is not None:
             why = producers.why(context.slowest, int(context.planned_at * 1000))
             view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
             if plan.offsets:  # a wait is logged by `waits`
                 self._behind.log(view)
-        if applied:
-            for split in view.splits:
-                self.left_out.count(split.split, split.left_out)
         return replace(self._out_of_order.show(view, self._sources), rows_saved=self._estimate(plan, unread, draft))
 
     @property
@@ -113,7 +114,7 @@ class Observer:
         """In mode observe: compares what Spark reads of one source with the plan."""
         self.dry_run.compare(start, native, planned)
         for split, end in native.items():
-            self.left_out.count(split, self._incredible((index, split), start.get(split, end), end))
+            self.left_out.count((index, split), self._incredible((index, split), start.get(split, end), end))
 
     def failed(self, error: Exception) -> None:
         """In mode observe: no plan could be made."""

@@ -41,7 +41,7 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
         "PausedMs": view.paused_ms,
         "BehindMs": view.behind_ms,
         "RowsTooLate": view.rows_too_late,
-        "LeftOut": sum(split.left_out for split in splits),
+        "LeftOut": sum(split.left_out_so_far for split in splits),
         "PlanMs": round(view.seconds * 1000),
         "LookUps": view.look_ups,
         "DisorderMs": view.disorder,
@@ -57,9 +57,15 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
     return metrics
 
 
-def late_metrics(late: Mapping[str, int]) -> dict[str, str]:
-    """The late rows of one source in the last batch, by split, where they are counted."""
-    return {"lateRows": str(sum(late.values())), "lateRowsBySplit": json.dumps(late, sort_keys=True)}
+def late_metrics(late: Mapping[str, int], untimed: int) -> dict[str, str]:
+    """Return the late rows of one source in the last batch, by split, where they are counted, and
+    how many of its rows have no usable event time.
+    """
+    return {
+        "lateRows": str(sum(late.values())),
+        "lateRowsBySplit": json.dumps(late, sort_keys=True),
+        "rowsWithoutTime": str(untimed),
+    }
 
 
 class ChangeLog:

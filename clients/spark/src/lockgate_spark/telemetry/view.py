@@ -17,7 +17,8 @@ class SplitAlignment:
 
     `watermark`: before the batch, ms. `next_event_time`: of the first record left unread, ms, where
     it is known. `left_out`: how many records the plan met that are stamped beyond `future_bound` or
-    `past_bound`; records that it did not look at are not counted. `lag`: the largest lag (ms) of
+    `past_bound`, or have no event time; records that it did not look at are not counted.
+    `left_out_so_far`: the same, of all batches so far in the run. `lag`: the largest lag (ms) of
     its producer behind the clock that was seen; None where no record has come since the split was
     caught up. `paused_since`: wall clock in seconds; None where the split is not paused. `let_go`:
     offsets above the ceiling that are read because Kafka is about to delete them. `disorder`: by
@@ -39,6 +40,7 @@ class SplitAlignment:
     let_go: int = 0
     disorder: int = 0
     stopped_ms: int = 0
+    left_out_so_far: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,8 @@ class PlanContext:
     the plan before this one. `group`: the coordinator's last event. `slowest`: the split that
     bounds the horizon, or is stopped. `lags`: of the producers, ms. `stopped`: for how long (ms)
     splits have been stopped at records ahead of the clock. `left_out`: how many records of each
-    split were met that take no part. `coordinator`, `operator_pause`, `disorder` and `applied`: as
-    in `BatchAlignment`.
+    split were met that take no part; `left_out_so_far`: in the run, where that has changed.
+    `coordinator`, `operator_pause`, `disorder` and `applied`: as in `BatchAlignment`.
     """
 
     planned_at: float
@@ -152,6 +154,7 @@ class PlanContext:
     lags: Mapping[Key, int] = field(default_factory=dict)
     stopped: Mapping[Key, int] = field(default_factory=dict)
     left_out: Mapping[Key, int] = field(default_factory=dict)
+    left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
     disorder: int = 0
     applied: bool = True
 
@@ -164,6 +167,8 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         if before is None
         else {(s.source, s.split): s.paused_since for s in before.splits if s.paused_since is not None}
     )
+    counted = {} if before is None else {(s.source, s.split): s.left_out_so_far for s in before.splits}
+    left_out_so_far = {**counted, **context.left_out_so_far}
     paused, made = plan.paused, plan.splits
     read_on = (key for key in since if key in made and made[key].end > made[key].position)
     return BatchAlignment(
@@ -183,6 +188,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 lag=context.lags.get(key),
                 paused_since=since.get(key, context.planned_at) if key in paused else None,
                 stopped_ms=context.stopped.get(key, 0) if key in paused else 0,
+                left_out_so_far=left_out_so_far.get(key, 0),
             )
             for key, s in made.items()
         ),
