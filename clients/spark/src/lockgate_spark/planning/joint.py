@@ -22,6 +22,7 @@ from lockgate_client.duration import milliseconds
 from lockgate_client.group.membership import Membership
 from lockgate_client.group.source_status import SourceStatus
 from lockgate_spark.config import EPOCH, Alignment
+from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.disorder import careful, measured, most_learned
@@ -198,7 +199,8 @@ class JointPlanner:
         if plan.limit is Limit.HORIZON and (holder := self._holder(plan)) is not None:
             why = self._producers.why(holder, int(self.clock() * 1000))
             upto = watermark.instant(plan.ceiling, "the first record")
-            return f"{nothing}Records above {upto} are left to the next run: {holder[1]} {why}."
+            name = names([holder], plan.splits)[holder]
+            return f"{nothing}Records above {upto} are left to the next run: {name} {why}."
         return nothing.strip()
 
     def sum_up(self) -> None:
@@ -291,7 +293,7 @@ class JointPlanner:
         if self._alignment.observes:
             return None
         key = self._holder(plan)
-        holder = None if key is None else (key[1], self._producers.why(key, now))
+        holder = None if key is None else (names([key], plan.splits)[key], self._producers.why(key, now))
         return wait_of(plan, self._membership, self.slices, holder, self.careful)
 
     def _holder(self, plan: Plan[Key]) -> Key | None:

@@ -20,7 +20,7 @@ necessary.
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from lockgate.duration import spoken
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.indexed import IndexedSplitLog
+from lockgate_spark.logs.names import named, names
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
 from lockgate_spark.logs.unread import Key, Unread
@@ -84,7 +85,7 @@ class Retention:
             Key, tuple[SplitPlan, int]
         ] = {}  # by the last plan: what it would have been, and the offsets let go
         self._logged_at: dict[Key, int] = {}
-        self._let_go: Counter[str] = Counter()
+        self._let_go: Counter[Key] = Counter()
 
     def let_go(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
         """The plan, with the records in danger of its paused splits. `now`: wall clock in ms."""
@@ -158,22 +159,25 @@ class Retention:
             key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position
         }
         for key, (made, offsets) in kept.items():
-            self._let_go[key[1]] += offsets
-            self._warn(key, made, offsets, int(view.planned_at * 1000))
+            self._let_go[key] += offsets
+            self._warn(key, made, offsets, int(view.planned_at * 1000), plan.splits)
         if not kept:
             return view
-        names = {split for _, split in kept}
+        called = set(names(kept, plan.splits).values())
         splits = tuple(
             replace(s, let_go=kept[s.source, s.split][1]) if (s.source, s.split) in kept else s for s in view.splits
         )
         return replace(
-            view, splits=splits, let_go=tuple(sorted(names)), resumed=tuple(s for s in view.resumed if s not in names)
+            view, splits=splits, let_go=tuple(sorted(called)), resumed=tuple(s for s in view.resumed if s not in called)
         )
 
     def sum_up(self) -> None:
         """Logs how many offsets were let go, by split."""
         if self._let_go:
-            log.info("let go for retention: %s", ", ".join(f"{split} {n}" for split, n in sorted(self._let_go.items())))
+            called = names(self._let_go, () if self._made is None else self._made[0].splits)
+            log.info(
+                "let go for retention: %s", ", ".join(f"{called[key]} {n}" for key, n in sorted(self._let_go.items()))
+            )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
         """Looks when Kafka has stamped the paused records of a source whose event time is another
@@ -202,18 +206,16 @@ class Retention:
                 self._look_at_stamps(i, unread, plan, now)
         return known.safe_from
 
-    def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
+    def _warn(self, key: Key, made: SplitPlan, taken: int, now: int, among: Iterable[Key]) -> None:
         if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
             return
         self._logged_at[key] = now
-        topic, _, partition = key[1].rpartition("-")
-        config = self._configs[key[0]].of(topic)
+        config = self._configs[key[0]].of(topic_of(key[1]))
         log.warning(
-            "topic %s, partition %s: let go from offset %d to %d though it is paused, for Kafka %s (%s). Rows "
+            "%s: let go from offset %d to %d though it is paused, for Kafka %s (%s). Rows "
             "that are older may be late."
             " It is paused because others are behind; keep the topic's records for longer, or help those",
-            topic,
-            partition,
+            named(key, among),
             made.end,
             made.end + taken,
             _due(made.next, config, now),

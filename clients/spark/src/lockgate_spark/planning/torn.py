@@ -21,6 +21,7 @@ from lockgate import watermark
 from lockgate.plan.model import Head
 from lockgate.plan.windows import Windows
 from lockgate_spark.logs.before import highest_before
+from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 
@@ -85,16 +86,13 @@ class Torn:
 
     def by(self, start: int, disorder: int) -> tuple[str, ...]:
         """Splits of which records may be missing at or above `start` (ms)."""
-        return tuple(
-            sorted(
-                {
-                    split
-                    for upto in self.upto.values()
-                    for split, at in upto.items()
-                    if watermark.add(at, disorder) >= start
-                }
-            )
-        )
+        found = [
+            (i, split)
+            for i, upto in self.upto.items()
+            for split, at in upto.items()
+            if watermark.add(at, disorder) >= start
+        ]
+        return tuple(sorted(names(found, self._joins).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
         """Where the first window begins, at `start` (ms) or above it, of which nothing is

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from lockgate.duration import spoken
+from lockgate_spark.logs.names import names
 from lockgate_spark.report.findings import Moment, SplitFindings
 from lockgate_spark.report.sentences import clock
 
@@ -82,11 +83,12 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 def split_bars(splits: Sequence[SplitFindings], late: bool) -> str:
     """A bar for each split, as the rows of a table: rows lost, or late where `late`."""
     most = max((split.late if late else split.lost for split in splits), default=0) or 1
-    rows = []
+    keys, rows = [(split.source, split.split) for split in splits], []
+    called = names(keys, keys)
     for split in splits[:MOST_BARS]:
         value = split.late if late else split.lost
         rows.append(
-            f'<tr><th scope="row">{escape(split.split)}</th>'
+            f'<tr><th scope="row">{escape(called[split.source, split.split])}</th>'
             f'<td class="bar"><span style="width:{100 * value / most:.1f}%"></span></td>'
             f"<td>{value:,}</td><td>{split.offsets:,}</td><td>{spoken(split.ahead_ms)}</td></tr>"
         )

@@ -3,6 +3,7 @@
 from datetime import datetime, timezone
 
 from lockgate.duration import spoken
+from lockgate_spark.logs.names import names
 from lockgate_spark.report.advice import Advice, Kept, advice, kept
 from lockgate_spark.report.findings import Basis, Findings, RunState, SplitFindings
 
@@ -72,7 +73,8 @@ def why(found: Findings) -> str:
     if delay is None:
         return f"The partitions were up to {spoken(apart)} apart in event time."
     over = "more than" if apart > delay else "within"
-    first = max(found.splits, key=lambda split: split.ahead_ms).split
+    ahead = max(found.splits, key=lambda split: split.ahead_ms)
+    first = names_of(found)[ahead.source, ahead.split]
     return (
         f"The partitions were up to {spoken(apart)} apart in event time, {over} the {spoken(delay)} that the "
         f"query's watermark waits. {first} was furthest ahead."
@@ -84,8 +86,8 @@ def where(found: Findings) -> str:
     worst = worst_first(found)
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
-    lost = found.loss.basis is Basis.WINDOWS
-    named = ", ".join(f"{one.split} ({one.lost if lost else one.late:,})" for one in worst[:_MOST_SPLITS])
+    lost, called = found.loss.basis is Basis.WINDOWS, names_of(found)
+    named = ", ".join(f"{called[s.source, s.split]} ({s.lost if lost else s.late:,})" for s in worst[:_MOST_SPLITS])
     more = f" and {len(worst) - _MOST_SPLITS} more" if len(worst) > _MOST_SPLITS else ""
     times = [moment.at for moment in found.moments if (moment.lost if lost else moment.late)]
     who = "They" if lost or found.late == found.loss.most else "The late rows"
@@ -163,6 +165,12 @@ def worst_first(found: Findings) -> list[SplitFindings]:
     lost = found.loss.basis is Basis.WINDOWS
     named = (s for s in found.splits if (s.lost if lost else s.late))
     return sorted(named, key=lambda s: (-s.lost, -s.late, s.source, s.split))
+
+
+def names_of(found: Findings) -> dict[tuple[int, str], str]:
+    """The names of the splits, with the source where several sources have a split of one name."""
+    keys = [(split.source, split.split) for split in found.splits]
+    return names(keys, keys)
 
 
 def rows_of(found: Findings) -> str:

@@ -11,6 +11,7 @@ from html import escape
 
 from lockgate.duration import spoken
 from lockgate.plan.model import PlannedState
+from lockgate_spark.logs.names import names
 from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
 
 MOST_ROWS = 40
@@ -49,9 +50,11 @@ def bars(view: BatchAlignment) -> list[Bar]:
     """A bar for each split of a view, the one that is furthest ahead first."""
     unread = [split.watermark for split in view.splits if _is_unread(split)]
     lowest = min(unread, default=0)
+    keys = [(split.source, split.split) for split in view.splits]
+    called = names(keys, keys)
     found = [
         Bar(
-            split.split,
+            called[split.source, split.split],
             split.watermark - lowest if _is_unread(split) else None,
             split.state,
             None if split.paused_since is None else max(0.0, view.planned_at - split.paused_since),

@@ -4,12 +4,13 @@ at the end of the run.
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate_client.duration import Duration, milliseconds
 from lockgate_spark.config import Alignment
+from lockgate_spark.logs.names import named, names
 from lockgate_spark.logs.unread import Key, Source
 
 log = logging.getLogger("lockgate")
@@ -21,6 +22,7 @@ class LeftOut:
     def __init__(self) -> None:
         self._warned: set[Key] = set()
         self._records: Counter[Key] = Counter()
+        self._known: Collection[Key] = ()
 
     @property
     def total(self) -> int:
@@ -29,19 +31,18 @@ class LeftOut:
 
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
         """Names the first such record of each split that has not been warned of."""
+        self._known = [(i, split) for i, source in sources.items() for split in source.log.learned]
         for i, source in sources.items():
             for split, learned in source.log.learned.items():
                 record = learned.points.first_met
                 if record is None or (i, split) in self._warned:
                     continue
                 self._warned.add((i, split))
-                topic, _, partition = split.rpartition("-")
                 log.warning(
-                    "topic %s, partition %s: the record at offset %d %s. It and others like it are left out of "
+                    "%s: the record at offset %d %s. It and others like it are left out of "
                     "the alignment. They still move Spark's own watermark, unless the query filters them before "
                     "withWatermark",
-                    topic,
-                    partition,
+                    named((i, split), self._known),
                     record.offset,
                     _reason(
                         record.event_time, source.log.credible.latest, alignment.future_bound, alignment.past_bound
@@ -60,9 +61,10 @@ class LeftOut:
     def sum_up(self) -> None:
         """Logs how many there were in each split."""
         if self._records:
+            called = names(self._records, self._known)
             log.info(
                 "left out of the alignment, at least: %s",
-                ", ".join(f"{split} {n}" for (_, split), n in sorted(self._records.items())),
+                ", ".join(f"{called[key]} {n}" for key, n in sorted(self._records.items())),
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lockgate.duration import spoken
+from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key, Source
 from lockgate_spark.telemetry.view import BatchAlignment
 
@@ -61,7 +62,7 @@ class OutOfOrder:
                     "the records of %s are out of order by %s at least, and the plans allow for %s: rows can be "
                     "late and dropped. Set"
                     " Alignment(disorder=…), and a watermark delay of at least max_drift + disorder",
-                    split,
+                    _named((i, split), sources),
                     spoken(disorder),
                     spoken(allowed),
                 )
@@ -69,5 +70,13 @@ class OutOfOrder:
 
 def _worst(sources: Mapping[int, Source]) -> str:
     """The split whose records are furthest out of order."""
-    seen = {split: known.points.disorder for source in sources.values() for split, known in source.log.learned.items()}
-    return max(seen, key=lambda split: seen[split], default="the query")
+    seen = {
+        (i, split): known.points.disorder
+        for i, source in sources.items()
+        for split, known in source.log.learned.items()
+    }
+    return _named(max(seen, key=lambda key: seen[key]), sources) if seen else "the query"
+
+
+def _named(key: Key, sources: Mapping[int, Source]) -> str:
+    return names([key], ((i, split) for i, source in sources.items() for split in source.log.learned))[key]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from lockgate.plan.model import Limit, Plan, PlannedState
 from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
 from lockgate_client.group.outage import Coordination
+from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.waits import operator
@@ -48,7 +49,8 @@ class BatchAlignment:
     """The plan that made a batch. Event times are in ms since the epoch.
 
     `target`: no record above it was read. `ceiling`: the limit that the plan had to stay under.
-    `limit`: why the plan goes no further. `paused`: splits whose next record is above the ceiling.
+    `limit`: why the plan goes no further. `paused`: splits whose next record is above the ceiling;
+    a name that several sources have is followed by its source, here and in the fields below.
     `resumed`: splits that were paused and now read on. `group_watermark` and `held_by`: from the
     coordinator's last event; None and empty without a coordinator. `bounded_by`: where the limit is
     the horizon, the split that may still bring the oldest records, or is stopped by one of its own.
@@ -170,6 +172,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
     counted = {} if before is None else {(s.source, s.split): s.left_out_so_far for s in before.splits}
     left_out_so_far = {**counted, **context.left_out_so_far}
     paused, made = plan.paused, plan.splits
+    called = names(made, made)
     read_on = (key for key in since if key in made and made[key].end > made[key].position)
     return BatchAlignment(
         target=plan.target,
@@ -192,11 +195,11 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
             )
             for key, s in made.items()
         ),
-        paused=tuple(sorted(name for _, name in paused)),
-        resumed=tuple(sorted(name for _, name in read_on)),
+        paused=tuple(sorted(called[key] for key in paused)),
+        resumed=tuple(sorted(called[key] for key in read_on)),
         group_watermark=None if group is None else group.group_watermark,
         held_by=() if group is None else group.held_by,
-        bounded_by=slowest[1] if slowest is not None and plan.limit is Limit.HORIZON else None,
+        bounded_by=called[slowest] if slowest is not None and plan.limit is Limit.HORIZON else None,
         planned_at=context.planned_at,
         seconds=context.seconds,
         look_ups=plan.look_ups,

@@ -1,0 +1,71 @@
+"""A query over two clusters that have a topic of one name: nothing that is counted or shown merges
+their partitions.
+"""
+
+import logging
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lockgate_spark.logs.names import named, names
+from lockgate_spark.report.findings import SplitFindings
+from lockgate_spark.report.page import page
+from lockgate_spark.report.sentences import paragraph
+from spark.report.test_sentences import FOUND
+from support.runs import SourceInMemory
+from support.sessions import NOW_MS, live, session
+
+FOUR_HOURS = "delete\t14400000\t-1\tCreateTime"
+KEYS = st.tuples(st.integers(0, 3), st.sampled_from(["a-0", "a-1", "b-0"]))
+
+
+@given(st.sets(KEYS, min_size=1))
+def test_no_two_splits_have_one_name_and_a_source_is_named_only_where_it_must_be(keys: set[tuple[int, str]]) -> None:
+    found = names(keys, keys)
+    assert len(set(found.values())) == len({named(key, keys) for key in keys}) == len(keys)
+    for (i, split), name in found.items():
+        alone = [j for j, other in keys if other == split] == [i]
+        assert name == (split if alone else f"{split} of source {i}")
+
+
+def test_what_is_let_go_paused_and_resumed_is_told_apart_by_source(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "lockgate")
+    ours = SourceInMemory({"a-0": live(230), "a-1": live(*range(230, 180, -1))})
+    theirs = SourceInMemory({"a-1": live(*range(225, 180, -1))})
+    ours.jvm.config, theirs.jvm.config = "", FOUR_HOURS
+    one = session(ours, theirs, max_drift="10 minutes", idle_timeout="5 hours")
+    one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+    assert one.view is not None
+    assert (one.view.paused, one.view.let_go) == (("a-1 of source 0", "a-1 of source 1"), ("a-1 of source 1",))
+    assert {(split.source, split.split): split.let_go for split in one.view.splits} == {
+        (0, "a-0"): 0,
+        (0, "a-1"): 0,
+        (1, "a-1"): 4,
+    }
+    one.close()
+    one.close()
+    assert any(line.startswith("topic a, partition 1 of source 1: let go from") for line in caplog.messages)
+    assert "let go for retention: a-1 of source 1 4" in caplog.messages
+
+
+def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "lockgate")
+    far = NOW_MS + 10**12
+    one = session(*(SourceInMemory({"a-0": [*live(2), far, *live(1)]}) for _ in range(2)), idle_timeout="1 minute")
+    one.latest_offset(0, {"a-0": 0}, None)
+    one.latest_offset(1, {"a-0": 0}, None)
+    one.close()
+    one.close()
+    assert "left out of the alignment, at least: a-0 of source 0 1, a-0 of source 1 1" in caplog.messages
+    warned = [line.partition(":")[0] for line in caplog.messages if "left out of the alignment. They" in line]
+    assert warned == ["topic a, partition 0 of source 0", "topic a, partition 0 of source 1"]
+
+
+def test_a_report_names_the_source_of_partitions_with_one_name() -> None:
+    splits = tuple(SplitFindings(i, "a-0", 1_000, 10 + i, 10 + i, 100 * i) for i in (0, 1))
+    found = replace(FOUND, splits=splits)
+    assert "They came from a-0 of source 1 (11), a-0 of source 0 (10), in batches" in paragraph(found)
+    assert "a-0 of source 1 was furthest ahead." in paragraph(found)
+    assert all(f"a-0 of source {i}</th>" in page(found) for i in (0, 1))
