@@ -160,7 +160,7 @@ def growing(seed: int, chance: Random) -> Scenario:
         return Append((*late, *_on_time(chance, numbers, 0, 0, begin + lasts)), paced=True)
 
     # the other one is read meanwhile; after hours a producer is waited for only if it is soon back
-    away = 1_000 if beside.returns == "hours later" else 2_500
+    away = 1_500 if beside.returns == "hours later" else 5_000
     start = Start(interval(chance))
     on_time = Append(tuple(send for p in range(2) for send in _on_time(chance, numbers, p)), paced=True)
     acts = (
