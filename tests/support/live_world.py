@@ -31,14 +31,20 @@ def commits(every: int, by: int = 0) -> Feed:
 
 
 class World:
-    """A live query over a-0, on time, and a-1. The clock goes on by a second with each look at it,
-    and records come with it. No test waits: the monotonic clock goes on by what is slept.
+    """A live query over a-0, on time unless `other` feeds it, and a-1. The clock goes on by a
+    second with each look, and records come with it. No test waits: the monotonic clock goes on by
+    what is slept.
     """
 
     def __init__(
-        self, feed: Feed, run: RunInMemory | None = None, before: dict[str, list[int]] | None = None, **alignment: Any
+        self,
+        feed: Feed,
+        run: RunInMemory | None = None,
+        before: dict[str, list[int]] | None = None,
+        other: Feed | None = None,
+        **alignment: Any,
     ) -> None:
-        self.now, self.feed = START, feed
+        self.now, self.feed, self.other = START, feed, other or lags(0)
         self.time = TimeInMemory()
         self.source = SourceInMemory(before or {"a-0": [], "a-1": []})
         self.source.jvm.window = 50
@@ -57,7 +63,7 @@ class World:
 
     def _clock(self) -> float:
         self.now += SECOND
-        self.source.records["a-0"].append(self.now)
+        self.source.records["a-0"].extend(self.other(self.now))
         self.source.records["a-1"].extend(self.feed(self.now))
         return self.now / 1000
 

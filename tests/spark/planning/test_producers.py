@@ -8,7 +8,7 @@ import pytest
 
 from lockgate.plan.model import Limit
 from lockgate_spark.planning import care
-from support.live_world import DELAY, HOUR, MINUTE, SECOND, START, World, commits, lags, nothing
+from support.live_world import DELAY, HOUR, MINUTE, SECOND, START, Feed, World, commits, lags, nothing
 from support.runs import RunInMemory
 
 
@@ -82,9 +82,35 @@ def test_rows_further_behind_than_their_producer_ever_was_are_counted_and_learne
     assert world.late["a-1"] == 5
     assert world.session.view is not None
     assert world.session.view.rows_too_late == 5
-    (told,) = [message for message in caplog.messages if "further than their producer had shown" in message]
-    assert told.startswith("topic a, partition 1: 5 records came up to 9 min 5")
+    (told,) = [message for message in caplog.messages if "the query had waited for 19.9 s" in message]
+    assert told.startswith("topic a, partition 1: 5 records so far came up to 9 min 5")
     assert world.play(900).behind_s == pytest.approx(10 * 60 * 1.25 - 20, abs=15)
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        lambda now: [now - 25 * SECOND] if now > START + 60 * SECOND else [],
+        lambda now: [now - 5 * MINUTE, now - 5 * MINUTE + 1] if now > START + 60 * SECOND else [],
+        lambda now: [now - max(0, (now - START) // 3 - 20 * SECOND)],
+        lambda now: [now // 1000] if now > START + 60 * SECOND else [now],
+        commits(MINUTE, by=30 * SECOND),
+    ],
+    ids=["wakes late", "two at once", "falls behind", "seconds for milliseconds", "commits"],
+)
+@pytest.mark.parametrize("idle_timeout", [None, "21 seconds"])
+def test_every_row_that_came_too_late_is_counted_once(
+    feed: Feed, idle_timeout: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(feed, idle_timeout=idle_timeout, disorder=0).play(400)
+    assert world.session.view is not None
+    assert world.session.view.rows_too_late == pytest.approx(world.late["a-1"], abs=3)
+    assert world.late["a-0"] == 0
+    world.session.close()
+    told = [message for message in caplog.messages if "records so far came up to" in message]
+    assert len(told) <= 10
+    if told:
+        assert f" {world.session.view.rows_too_late:,} records so far" in told[-1]
 
 
 def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(

@@ -38,6 +38,7 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
         "alignmentHeldBy": "a-0",
         "alignmentSpreadMs": "60000",
         "alignmentPausedSplits": "1",
+        "alignmentFarBehindSplits": "0",
         "alignmentPausedMs": "40000",
         "alignmentBehindMs": "909999",
         "alignmentRowsTooLate": "0",

@@ -28,7 +28,8 @@ class Alignment(Named):
     `max_drift`: how far a split may run ahead of one that may still bring older records (default 5
     minutes, or the query's watermark delay if that is shorter; in a group the group's value rules).
     `idle_timeout`: how far behind the clock a live producer may be (default: as far as each split's
-    own producer has shown). `max_lag`: how much of what was shown a silent split is waited for.
+    own producer has shown). `max_lag`: how much of what was shown a silent split is waited for; one
+    that appends is waited for up to a day, or up to a longer `max_lag`.
     `disorder`: how far records of one split are out of order (default: as far as was seen so far).
     `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further
     behind it, is left out of the alignment (None: no such bound). `slice`: batches end where

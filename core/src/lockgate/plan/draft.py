@@ -325,7 +325,7 @@ class Draft(Generic[Split]):
         head = self._heads.get(split)
         return (
             self._end_watermark(split, self._bounds.disorder)
-            if head is None
+            if head is None or self._backlogs[split].far_behind
             else head.event_time - self._bounds.disorder - 1
         )
 

@@ -32,7 +32,7 @@ lost once a bound is broken, be it by 1 ms.
 
 **The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 −
 disorder if it has one, else h(s). So no split with a backlog reports MIN, and a gap in event time
-is crossed.
+is crossed. A split that is `far_behind` has h(s) in any case.
 
 **Records without a credible event time** (stamped 2099, or not at all) take no part: they are read
 with the credible record behind them. The `SplitLog` leaves them out. A split without any credible
@@ -71,7 +71,8 @@ class Backlog:
     the broker was asked, or older where a transaction was still open. `caught_up_since`: wall clock
     (ms) since when nothing was left to read; None while something is. `lag_bound`: how far behind
     the clock (ms) the split's producer may be; None: `idle_timeout`. `disorder`: how far out of
-    order (ms) records behind the end may be; None: as in all splits.
+    order (ms) records behind the end may be; None: as in all splits. `far_behind`: the split holds
+    nobody by its unread records (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -81,6 +82,7 @@ class Backlog:
     caught_up_since: int | None = None
     lag_bound: int | None = None
     disorder: int | None = None
+    far_behind: bool = False
 
     @property
     def offsets(self) -> int:

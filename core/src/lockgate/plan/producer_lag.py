@@ -18,7 +18,8 @@ clock.
   a split that once woke half an hour late would cost all others half an hour. A split that appends
   holds the others by its last event time, however far behind that is.
 * *Single absurd records*: a record that is older than one before it in its own log, by more than
-  `disorder`, says nothing of the producer. A lag beyond `limit` has to be shown twice.
+  `disorder`, says nothing of the producer. A lag beyond `limit` has to be shown twice. One beyond
+  `far`, a day or more, is not remembered, and a split that is `far_behind` holds nobody by it.
 * *Hidden*: an open transaction hides the records behind it. The longer it is open, the further
   behind these will be.
 
@@ -40,6 +41,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from lockgate.errors import InvalidValue
+from lockgate.plan.far_behind import FAR_MS
 from lockgate.plan.model import Head
 from lockgate.watermark import MAX, MIN, add
 
@@ -111,11 +113,13 @@ class Shown:
 @dataclass(slots=True)
 class ProducerLag:
     """The lag of one split's producer. `limit`: the most that a silent split holds the others, ms.
-    `state`: what is known, each time as of the last look.
+    `state`: what is known, each time as of the last look. `far_behind`: nobody waits for what this
+    producer shows.
     """
 
     limit: int
     state: Shown = Shown()
+    far_behind: bool = False
 
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
@@ -150,6 +154,8 @@ class ProducerLag:
         """Takes in a lag (ms) that a record showed at `now`. Returns it, 0 or more."""
         lag, state = max(0, lag), self.state
         self.state = state = replace(state, known=True, last=lag)
+        if lag > self.far:
+            return lag
         if lag > self.limit and not now - state.beyond_at <= REMEMBERED_MS:
             self.state = replace(state, beyond_at=now)
         elif lag >= self.remembered(now):
@@ -201,6 +207,15 @@ class ProducerLag:
         """Since when (wall clock, ms) records are hidden behind the end, as of the last look."""
         return None if self.state.hidden_since == MAX else self.state.hidden_since
 
+    @property
+    def far(self) -> int:
+        """The most (ms) that is remembered of a lag."""
+        return max(FAR_MS, self.limit)
+
+    def is_far(self, now: int, bound: int) -> bool:
+        """Whether the producer appends, and is further behind the clock than `bound` (ms)."""
+        return self.state.last > bound and self.is_active(now)
+
     def is_active(self, now: int) -> bool:
         """Whether the log has grown lately."""
         return now - self.state.moved_at <= ACTIVE_MS
@@ -210,7 +225,10 @@ class ProducerLag:
         or more.
         """
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
-        shown = max(shown, int(MARGIN * self.state.last)) if self.is_active(now) else min(shown, self.limit)
+        if self.is_active(now) and not self.far_behind:
+            shown = max(shown, int(MARGIN * self.state.last))
+        else:
+            shown = min(shown, self.limit)
         shown += disorder if shown else 0
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 

@@ -7,14 +7,17 @@ back, the query waits *inside* its plan and looks whether the split's log grows.
 `processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
 everything. After the wait the split counts as silent, and that is remembered beside the checkpoint.
 
-The wait is longer for a split that had a record lately: its producer may commit now and then. A
-record that is more than a day old is never held.
+**How long** goes by when the split was appended to, which an event time does not tell: a producer
+may be hours behind. The wait is short where nothing was appended lately, as far as Kafka tells
+(`Traces`), and for a split whose last record is so old that nobody would wait for its producer.
+Else it is longer, and longest for a split whose records are some seconds apart. A record that is
+more than a day old is never held.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from lockgate.watermark import MIN
 from lockgate_spark.logs.unread import Key
 
 UNKNOWN_MS = 86_400_000
@@ -22,6 +25,35 @@ UNKNOWN_MS = 86_400_000
 
 CARE_S = 5.0
 SHORT_CARE_S = 2.0
+LONGEST_CARE_S = 30.0
+_GAPS = 1.5  # a split whose records are so far apart shows itself within so many gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What a split's log tells of when it was appended to. Times in ms.
+
+    `newest`: the highest event time; None in an empty log. `still_since`: since when the log is
+    known to have ended where it ends now. `stamped_at`: when Kafka stamped the newest record; None
+    where producers do. `apart_ms`: how far apart the records are on average; 0 where too few are
+    known.
+    """
+
+    newest: int | None
+    still_since: int
+    stamped_at: int | None = None
+    apart_ms: float = 0.0
+
+    def watch_s(self, now: int, recent_ms: int, far_ms: int) -> float:
+        """How long (s) to watch the split at `now`. `recent_ms`: what was appended within this time
+        was appended lately. `far_ms`: a producer that is further behind is not waited for.
+        """
+        silent = self.still_since < now - recent_ms
+        stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms
+        if silent or stamped_long_ago or self.newest is None or self.newest < now - far_ms:
+            return SHORT_CARE_S
+        gaps_s = _GAPS * self.apart_ms / 1000
+        return gaps_s if CARE_S < gaps_s <= LONGEST_CARE_S else CARE_S
 
 
 class Care:
@@ -31,14 +63,16 @@ class Care:
         self._ticks = ticks
         self._until: dict[Key, float] = {}
 
-    def begin(self, unknown: Iterable[Key], highest: Mapping[Key, int], recent: int) -> None:
-        """Starts the wait, because a record is held back. `unknown`: the splits that have shown
-        nothing. `highest`: the highest event times (ms) in their logs. `recent`: a split with a
-        later event time (ms) had a record lately.
+    def watches(self, key: Key) -> bool:
+        """Whether the wait for a split has begun."""
+        return key in self._until
+
+    def begin(self, watch_s: Mapping[Key, float]) -> None:
+        """Starts the waits, because a record is held back. `watch_s`: for how long (s) each split
+        that has shown nothing is watched.
         """
-        for key in unknown:
-            if key not in self._until:
-                self._until[key] = self._ticks() + (CARE_S if highest.get(key, MIN) >= recent else SHORT_CARE_S)
+        now = self._ticks()
+        self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
 
     def goes_on(self) -> bool:
         """Whether a split is still waited for."""

@@ -149,7 +149,7 @@ class JointPlanner:
         if self._bounds() != bounds:  # the group's first answer has brought its drift
             drafted = self._draft(positions, again=True)
             ceiling = self._exchange_with_group(drafted)
-        self._producers.held(drafted.draft, int(self.clock() * 1000), in_group=self._membership is not None)
+        self._producers.held(drafted.draft, drafted.unread, int(self.clock() * 1000), self._membership is not None)
         plan, unread = self._cut(drafted.draft, ceiling), drafted.unread
         while not unread.confirm(
             plan.target, {key: made.next for key, made in plan.splits.items() if made.next is not None}
@@ -178,7 +178,8 @@ class JointPlanner:
         self._last = plan
         if plan.offsets:
             # The target lies above the last records where all of them are read.
-            self._furthest = max(self._furthest, min(plan.target, int(self.clock() * 1000)))
+            read_upto = min(plan.target, self._drafted.draft.reach, int(self.clock() * 1000))
+            self._furthest = max(self._furthest, read_upto)
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
@@ -211,6 +212,7 @@ class JointPlanner:
         self.observer.sum_up()
         self._retention.sum_up()
         if self._drafted is not None:
+            self._producers.sum_up()
             self._producers.keep(self.max_drift, at_once=True)
 
     # -- the draft: how far the query gets alone --
@@ -348,6 +350,7 @@ class JointPlanner:
             slowest=self._holder(plan),
             lags=self._producers.shown,
             stopped=self._producers.stopped,
+            far_behind=self._producers.far_behind,
             disorder=self.disorder,
         )
 

@@ -11,12 +11,14 @@ has shown a larger lag.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.plan.draft import Draft
+from lockgate.plan.far_behind import FAR_MS, far_behind
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, REMEMBERED_MS, ProducerLag, Shown
 from lockgate.watermark import MAX, MIN
@@ -29,6 +31,8 @@ from lockgate_spark.planning.ahead import Ahead
 from lockgate_spark.planning.care import UNKNOWN_MS, Care
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
+from lockgate_spark.planning.too_late import TooLate
+from lockgate_spark.planning.traces import traces_of
 
 log = logging.getLogger("lockgate")
 
@@ -54,10 +58,10 @@ class Producers:
         self._logged: dict[Key, int] = {}
         self._open_since: dict[Key, int] = {}  # of transactions that were warned of
         self._cut_off: set[Key] = set()  # splits that went on behind a fixed end when it was fixed
+        self._told_far: set[Key] = set()
         self._began: int | None = None
-        # offsets that came further behind than their producer had shown, and are behind Spark's
-        # watermark
-        self._too_late = 0
+        self._far = max(FAR_MS, self._limit)
+        self._too_late = TooLate(self._far)
 
     @property
     def learns(self) -> bool:
@@ -83,7 +87,12 @@ class Producers:
         """How many offsets were behind Spark's watermark when they came: further behind than their
         producer had shown, or behind a record that is stamped ahead of the clock.
         """
-        return self._too_late + self._ahead.too_late
+        return self._too_late.total + self._ahead.too_late
+
+    @property
+    def far_behind(self) -> Collection[Key]:
+        """The splits that are so far behind that they hold nobody."""
+        return {key for key, lag in self._lags.items() if lag.far_behind}
 
     @property
     def careful(self) -> bool:
@@ -146,7 +155,7 @@ class Producers:
         `disorder`: how far out of order (ms) the plans may take records to be. `spark_watermark`
         (ms): what comes at or below it is late.
         """
-        heads, beyond, ahead = unread.heads(), dict[Key, int](), dict[Key, int]()
+        heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
         hides = {
             i: source.fixed_at is None and source.log.requests.reads_committed for i, source in unread.sources.items()
@@ -161,16 +170,19 @@ class Producers:
                 lag.forget_end()
             if not lag.known and (was_known or key not in self._first):
                 self._first[key] = end, now
+            waited = self._promised.get(key, MAX) if self._idle_timeout is None else self._idle_timeout
             if shown is not None:
                 self._learned(key, shown)
                 ahead[key] = heads[key].event_time - now
-                if shown > (self._promised.get(key, MAX) if self._idle_timeout is None else self._idle_timeout):
-                    beyond[key] = shown
+                if shown > waited:
+                    self._too_late.came(key, shown, waited)
+            elif self._straggles(key, heads.get(key), self._far):
+                self._too_late.came(key, now - heads[key].event_time, waited)
         self._look_at_unknown(unread, now)
         for key in self._care.take_over():
             self._lags[key].is_silent()
-        if beyond and spark_watermark > MIN:
-            self._count_too_late(beyond, too_late(unread, beyond, spark_watermark))
+        if spark_watermark > MIN:
+            self._too_late.look(unread, spark_watermark)
         self._clock.show(ahead | self._ahead.look(unread, now, spark_watermark))
 
     def backlogs(
@@ -180,6 +192,8 @@ class Producers:
         group are; 0 without one.
         """
         max_drift = bounds.max_drift
+        for key in self._find_far_behind(unread, now, max_drift):
+            backlogs[key] = replace(backlogs[key], far_behind=True)
         if not self.learns:
             return backlogs
         for key, backlog in backlogs.items():
@@ -198,15 +212,20 @@ class Producers:
             self._warn(key, lag, bound, max_drift)
         return backlogs
 
-    def held(self, draft: Draft[Key], now: int, in_group: bool) -> None:
+    def held(self, draft: Draft[Key], unread: Unread, now: int, in_group: bool) -> None:
         """To be called with each plan. If a record is held back, the wait for splits that have
         shown nothing begins. In a group the reports may hold other queries, so the wait begins at
         once.
         """
         if self.learns and self._at_least is None and (in_group or draft.limit is Limit.HORIZON):
-            unknown = [key for key, lag in self._lags.items() if not lag.known]
+            unknown = [key for key, lag in self._lags.items() if not lag.known and not self._care.watches(key)]
             if unknown:
-                self._care.begin(unknown, draft.highest, now - self._limit)
+                traces = traces_of(unknown, unread, self._lags)
+                self._care.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
+
+    def sum_up(self) -> None:
+        """Logs what the run has not logged yet."""
+        self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
         """Keeps the lags beside the checkpoint if they have grown, or `at_once`. Lags up to half of
@@ -217,21 +236,28 @@ class Producers:
 
     # -- inside --
 
-    def _count_too_late(self, beyond: Mapping[Key, int], counts: Mapping[Key, int]) -> None:
-        """Records came further behind than their producers had shown. `counts`: how many of them
-        are behind Spark's watermark.
+    def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
+        """The splits that no longer hold the others; the log names each of them once."""
+        bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
+        for key, _, _ in unread.splits():
+            lag, head = self._lags[key], heads.get(key)
+            if head is not None or lag.is_active(now):
+                times[key] = lag.state.highest if head is None else head.event_time
+                if lag.is_far(now, bound) or self._straggles(key, head, bound):
+                    far.add(key)
+        found = far_behind(times, far, bound) if far else frozenset()
+        for key, lag in self._lags.items():
+            lag.far_behind = key in found
+        for key in found - self._told_far:
+            self._told_far.add(key)
+            log.warning("%s", _far_behind(named(key, self._lags), times[key], now, bound))
+        return found
+
+    def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
+        """Whether a split's first unread record is further below one that was read than `bound`
+        (ms).
         """
-        for key, count in counts.items():
-            self._too_late += count
-            if count:
-                log.warning(
-                    "%s: %d records came up to %s behind the clock, further than their producer had shown: they "
-                    "are at or below Spark's"
-                    " watermark, and a stateful operator drops them. From now on the other splits wait for it",
-                    named(key, self._lags),
-                    count,
-                    spoken(beyond[key]),
-                )
+        return head is not None and head.event_time < self._lags[key].state.highest - bound
 
     def _meet(self, key: Key) -> ProducerLag:
         self._lags[key] = lag = ProducerLag(self._limit, Shown() if self._kept is None else self._kept.of(key))
@@ -315,13 +341,15 @@ class Producers:
                     self._learned(key, self._lags[key].learn(at - reading.found.event_time, now))
 
 
-def too_late(unread: Unread, keys: Mapping[Key, int], watermark: int) -> dict[Key, int]:
-    """How many unread offsets of these splits lie before their first record above Spark's watermark
-    (ms).
-    """
-    above: Mapping[Key, Head] = unread.first_after(watermark)
-    ends = {key: (position, end) for key, position, end in unread.splits() if key in keys}
-    return {key: (above[key].offset if key in above else end) - position for key, (position, end) in ends.items()}
+def _far_behind(name: str, event_time: int, now: int, bound: int) -> str:
+    in_seconds = abs(1000 * event_time - now) < bound
+    unit = " Its timestamps look like seconds: they must be milliseconds." if in_seconds else ""
+    return (
+        f"{name}: its producer stamps {watermark.instant(event_time)}, more than {spoken(bound)} behind the clock and "
+        f"behind all other partitions. So it does not hold the others any more, and its rows are late.{unit} Mend the "
+        'producer, or leave such records out: past_bound="1 day", and a filter before withWatermark. To wait for it, '
+        "set max_lag to more than it is behind"
+    )
 
 
 def _time(wall_ms: int) -> str:

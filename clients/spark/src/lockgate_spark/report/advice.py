@@ -57,7 +57,7 @@ def kept(found: Findings) -> Kept:
         )
     if found.too_late:
         least = max(0, loss.least - found.too_late)
-        return Kept(least, loss.most, f"{found.too_late:,} records came later than their producer had ever been")
+        return Kept(least, loss.most, f"{found.too_late:,} records came later than their producer was waited for")
     return Kept(loss.least, loss.most)
 
 

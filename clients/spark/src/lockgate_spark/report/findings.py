@@ -154,7 +154,7 @@ class Findings:
     `untimed`: rows without an event time. `repeated`: as of `StateOperator`, in any batch.
     `lateness_ms`: how far below the watermark the oldest late row was. `disorder_ms`: how far a
     record was seen to be below an earlier one of its split. `too_late`: records that came later
-    than their producer had shown. `left_out`: records with an incredible event time. `ahead`:
+    than their producer was waited for. `left_out`: records with an incredible event time. `ahead`:
     batches that went beyond their plan; `offsets_ahead`: by how many offsets. `max_drift_ms`: what
     the plans kept to, 0 before the first one. `busy_s`: how long the batches took, without the
     waits between them. `failed_plans`: whether a plan could not be made.

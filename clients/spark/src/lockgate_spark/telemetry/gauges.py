@@ -18,7 +18,7 @@ from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.progress_metrics import metrics_of
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
-_COUNTS = ("PausedSplits", "LeftOut")  # a source's own; the others are the query's, or a maximum
+_COUNTS = ("PausedSplits", "FarBehindSplits", "LeftOut")  # a source's own; the others are the query's, or a maximum
 
 _SHOW_S = 1.0  # the gauges of a held plan move this often
 

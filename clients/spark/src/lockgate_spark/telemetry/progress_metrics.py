@@ -39,6 +39,7 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
         "SpreadMs": view.spread,
         "PausedSplits": sum(split.paused_since is not None for split in splits),
         "PausedMs": view.paused_ms,
+        "FarBehindSplits": sum(split.far_behind for split in splits),
         "BehindMs": view.behind_ms,
         "RowsTooLate": view.rows_too_late,
         "LeftOut": sum(split.left_out_so_far for split in splits),

@@ -1,6 +1,6 @@
 """The view of a plan: what a foreachBatch function, progress and gauges show of it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from lockgate.plan.model import Limit, Plan, PlannedState
@@ -25,7 +25,8 @@ class SplitAlignment:
     offsets above the ceiling that are read because Kafka is about to delete them. `disorder`: by
     how many ms a record was seen to be older than one before it; few records are looked at.
     `stopped_ms`: for how long (ms) the split has been stopped at a record of its own that is
-    stamped ahead of the clock.
+    stamped ahead of the clock. `far_behind`: its records are so far behind the clock that it holds
+    no other split.
     """
 
     source: int
@@ -42,6 +43,7 @@ class SplitAlignment:
     disorder: int = 0
     stopped_ms: int = 0
     left_out_so_far: int = 0
+    far_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +143,10 @@ class PlanContext:
     `planned_at`: wall clock in seconds. `seconds`: how long the plan took. `before`: the view of
     the plan before this one. `group`: the coordinator's last event. `slowest`: the split that
     bounds the horizon, or is stopped. `lags`: of the producers, ms. `stopped`: for how long (ms)
-    splits have been stopped at records ahead of the clock. `left_out`: how many records of each
-    split were met that take no part; `left_out_so_far`: in the run, where that has changed.
-    `coordinator`, `operator_pause`, `disorder` and `applied`: as in `BatchAlignment`.
+    splits have been stopped at records ahead of the clock. `far_behind`: splits that hold no other
+    one. `left_out`: how many records of each split were met that take no part; `left_out_so_far`:
+    in the run, where that has changed. `coordinator`, `operator_pause`, `disorder` and `applied`:
+    as in `BatchAlignment`.
     """
 
     planned_at: float
@@ -155,6 +158,7 @@ class PlanContext:
     slowest: Key | None = None
     lags: Mapping[Key, int] = field(default_factory=dict)
     stopped: Mapping[Key, int] = field(default_factory=dict)
+    far_behind: Collection[Key] = ()
     left_out: Mapping[Key, int] = field(default_factory=dict)
     left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
     disorder: int = 0
@@ -192,6 +196,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 paused_since=since.get(key, context.planned_at) if key in paused else None,
                 stopped_ms=context.stopped.get(key, 0) if key in paused else 0,
                 left_out_so_far=left_out_so_far.get(key, 0),
+                far_behind=key in context.far_behind,
             )
             for key, s in made.items()
         ),

@@ -1,0 +1,90 @@
+"""Records that came too late: their producer was further behind the clock than the plans waited
+for it, and Spark's watermark had passed them.
+
+The first of them shows the lag, and from then on the others wait. Those behind it are late all the
+same, until the producer has come up to Spark's watermark. All of them are counted, each once.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lockgate.duration import spoken
+from lockgate.plan.model import Head
+from lockgate_spark.logs.names import named
+from lockgate_spark.logs.unread import Key, Unread
+
+log = logging.getLogger("lockgate")
+
+
+@dataclass(slots=True)
+class _Late:
+    """Of one split. `lag`: the largest, ms. `waited`: how far behind (ms) its producer was waited
+    for. `upto`: the offset up to which late records were counted. `logged`: how many the log has
+    told. `ended`: the split has come up to Spark's watermark.
+    """
+
+    lag: int
+    waited: int
+    upto: int = 0
+    count: int = 0
+    logged: int = 0
+    ended: bool = False
+
+
+class TooLate:
+    """The late records of one run. `far`: a producer that is further behind (ms) is not waited
+    for.
+    """
+
+    def __init__(self, far: int) -> None:
+        self._far = far
+        self._splits: dict[Key, _Late] = {}
+
+    @property
+    def total(self) -> int:
+        """How many were counted."""
+        return sum(late.count for late in self._splits.values())
+
+    def came(self, key: Key, lag: int, waited: int) -> None:
+        """Notes that a record came `lag` ms behind the clock, and was waited for `waited` ms."""
+        late = self._splits.setdefault(key, _Late(lag, waited))
+        if late.ended:
+            late.waited = waited
+        late.lag, late.ended = max(lag, late.lag), False
+
+    def look(self, unread: Unread, spark_watermark: int) -> None:
+        """Counts the unread records at or below Spark's watermark (ms)."""
+        heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
+        for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:
+            late.pop(key).ended = True
+        open_ = {key: at for key, *at in unread.splits() if key in late and key in heads and late[key].upto < at[1]}
+        if not open_:
+            return
+        above: Mapping[Key, Head] = unread.first_after(spark_watermark)
+        for key, (position, end) in open_.items():
+            upto = above[key].offset if key in above else end
+            late[key].count += max(0, upto - max(position, late[key].upto))
+            late[key].upto = max(upto, late[key].upto)
+            if late[key].count >= max(1, 2 * late[key].logged):
+                self._warn(key, late[key])
+
+    def sum_up(self) -> None:
+        """Logs what was counted since the last warning."""
+        for key, late in self._splits.items():
+            if late.count > late.logged:
+                self._warn(key, late)
+
+    def _warn(self, key: Key, late: _Late) -> None:
+        late.logged = late.count
+        log.warning(
+            "%s: %s records so far came up to %s behind the clock, and the query had waited for %s. They are at or "
+            "below Spark's watermark, and a stateful operator drops them. %s",
+            named(key, self._splits),
+            f"{late.count:,}",
+            spoken(late.lag),
+            spoken(late.waited),
+            "The other partitions do not wait for a producer so far behind"
+            if late.lag > self._far
+            else "From now on the other partitions wait for it",
+        )

@@ -1,0 +1,31 @@
+"""Far behind: producers that nobody waits for, because the others would stand still for a day.
+
+A split that appends holds the others by its last event time, however far behind the clock that is.
+Where a producer stamps seconds for milliseconds, that is 1970, and the others would never be read
+again. So a split no longer holds the others if both is true:
+
+* Its producer is *far*: it has shown, by a record that came while the query looked, that it is
+  further behind the clock than `bound`, a day or more. A backlog shows nothing, so a replay is not
+  touched, however old its records are.
+* The next record of every split that is not far is more than `bound` above its own. While a job
+  fills old records into all partitions these are close together, and are kept level.
+
+The rows of such a split are late, as they are without alignment.
+"""
+
+from collections.abc import Collection, Mapping
+
+from lockgate.plan.model import Split
+
+FAR_MS = 86_400_000
+
+
+def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
+    """The splits that no longer hold the others. `times`: the event time (ms) of each split's next
+    record, or of its last one, where it is live or has something unread. `far`: those whose
+    producers are further behind the clock than `bound` (ms).
+    """
+    others = min((time for split, time in times.items() if split not in far), default=None)
+    if others is None:
+        return frozenset()
+    return frozenset(split for split in far if others - times[split] > bound)
