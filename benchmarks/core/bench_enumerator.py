@@ -38,7 +38,9 @@ def one_round(splits: int, readers: int) -> dict[str, float]:
         enumerator, _ = said(enumerator, subtask, SplitExchange(epoch=1), now)
     now += 5_000
     listed = tuple(KafkaPartitionSplit(f"topic-{part % 100}", part // 100, 0) for part in range(splits))
-    event = SplitExchange(epoch=1, discovered=DiscoveredSplits(splits=listed), discovery_interval_ms=0)
+    event = SplitExchange(
+        epoch=1, discovered=DiscoveredSplits(splits=listed, request=1_000_000), discovery_interval_ms=0
+    )
     found: dict[str, float] = {}
     enumerator, found["listed and assigned"] = said(enumerator, 0, event, now)
     assert enumerator.count() == splits

@@ -72,10 +72,13 @@ class Sources:
         rows.
         """
         held: list[dict[str, Any]] = []
+        answered: dict[str, Any] = {}
         listed = {"splits": [split_to_text(KafkaPartitionSplit("payments", 0))]}
         for step in count():
-            said = {"epoch": self.epochs["payments"], "held": held, "discovery_interval_ms": 0, "discovered": listed}
-            held += self._post("payments/readers/0/splits", said).raise_for_status().json()["add_splits"]
+            said = {"epoch": self.epochs["payments"], "held": held, "discovery_interval_ms": 0, **answered}
+            told = self._post("payments/readers/0/splits", said).raise_for_status().json()
+            held += told["add_splits"]
+            answered = {"discovered": {**listed, "request": told["discover"]}} if told["discover"] else {}
             split = {"state": "paused", "position": step, "end": 900, "watermark": first + 10_000}
             facts = {"retained_until": first + 120_000, "retention_split": "payments-0", "pace": 0}
             self.report("payments", first + 10_000, splits={"payments-0": split}, facts=facts)

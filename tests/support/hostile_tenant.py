@@ -134,7 +134,7 @@ def many_splits() -> Iterator[Request]:
         source = f"/v1/groups/{OWN}/sources/s{number % 20}"
         yield "POST", f"{source}/readers", f'{{"subtask":{number % 50}}}'.encode()
         said = f'{{"epoch":1,"held":[{held}]}}'
-        asked = f'{{"epoch":1,"held":[],"discovery_interval_ms":0,"discovered":{{"splits":[{listed}]}}}}'
+        asked = f'{{"epoch":1,"held":[],"discovery_interval_ms":0,"discovered":{{"request":1,"splits":[{listed}]}}}}'
         for body in (said, asked):
             yield "POST", f"{source}/readers/{number % 50}/splits", body.encode()
         yield "POST", f"{source}/events", b'{"event":{"a":"' + b"x" * 4_000 + b'"}}'

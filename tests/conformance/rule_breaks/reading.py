@@ -82,10 +82,17 @@ HOLDING: tuple[Break, ...] = (
         HOLDINGS,
     ),
     Reader(
-        "while the coordinator waits for survivors nothing is lost that was not named",
+        "a list of splits goes under the number of its request",
         "group/holdings.py",
-        "if answer.assigning_in_ms:",
-        "if False:",
+        "request=self._request)",
+        "request=1)",
+        HOLDINGS,
+    ),
+    Reader(
+        "what a reader has seen is the revision of the last answer",
+        "group/holdings.py",
+        "self._seen = answer.revision",
+        "self._seen = max(answer.revision, self._seen or 0)",
         HOLDINGS,
     ),
     Reader(

@@ -25,7 +25,7 @@ def said(levels: Levels, enumerator: Enumerator) -> list[str]:
 
 def test_a_reader_hears_of_its_own_splits_and_not_of_those_that_others_get_or_give_back() -> None:
     levels = Levels(ME)
-    first = Enumerator(created_at=0, revision=1, assigning_at=0, readers={ME: owner(owned(0)), OTHER: owner(owned(1))})
+    first = Enumerator(began_at=0, revision=1, assigning_at=0, readers={ME: owner(owned(0)), OTHER: owner(owned(1))})
     assert said(levels, first) == ["add-splits", "is-processing-backlog"]
     others = replace(first, revision=2, readers={**first.readers, OTHER: owner(owned(1), owned(2))})
     assert said(levels, others) == []
@@ -46,7 +46,7 @@ def test_a_reader_hears_of_another_number_of_splits_to_give_back_and_of_its_lost
     for revision, own in enumerate(changes):
         readers = {} if own is None else {ME: own}
         found = dict(
-            at_once(levels.changed(Enumerator(created_at=0, revision=revision, assigning_at=0, readers=readers)))
+            at_once(levels.changed(Enumerator(began_at=0, revision=revision, assigning_at=0, readers=readers)))
         )
         news = found["add-splits"]
         assert isinstance(news, dict)

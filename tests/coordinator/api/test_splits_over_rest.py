@@ -34,7 +34,8 @@ class Reader:
 
     async def exchange(self, **more: Any) -> dict[str, Any]:
         if self.answer.get("discover"):
-            more.setdefault("discovered", {"splits": [as_text(number) for number in range(4)]})
+            splits = [as_text(number) for number in range(4)]
+            more.setdefault("discovered", {"request": self.answer["discover"], "splits": splits})
         answer = await self.says(**{"discovery_interval_ms": 60_000, **more})
         assert answer.status_code == 200, answer.text
         self.answer = answer.json()
@@ -266,8 +267,8 @@ async def test_readers_present_what_they_hold_to_a_group_that_was_forgotten(api:
     ("body", "field"),
     [
         ({"held": [{"split": "AAAA", "assignment": 1}]}, "held[0].split"),
-        ({"held": [{"split": as_text(0), "assignment": 2**62}]}, "held[0].assignment"),
-        ({"seen": 2**62}, "seen"),
+        ({"held": [{"split": as_text(0), "assignment": 0}]}, "held[0].assignment"),
+        ({"discovered": {"splits": [as_text(9)]}}, "discovered.request"),
     ],
 )
 async def test_a_body_that_is_no_exchange_is_refused_and_changes_nothing(

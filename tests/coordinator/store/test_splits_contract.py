@@ -2,7 +2,7 @@
 and a Redis Cluster.
 """
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 
 import pytest
 
@@ -54,7 +54,9 @@ def full() -> Enumerator:
         held={f"{TOPIC}-1": held},
     )
     return Enumerator(
-        created_at=1,
+        began_at=1,
+        known_to=2,
+        survivors_until=3,
         revision=2**62,
         assigning_at=3,
         last_number=2**61,
@@ -97,7 +99,7 @@ async def test_the_second_of_two_commits_upon_one_version_changes_nothing(store:
     first, second = await store.load_splits("g"), await store.load_splits("g")
     assert await store.commit_splits(first, {"s": create(GroupConfig(), 1)})
     assert not await store.commit_splits(second, {"s": create(GroupConfig(), 2)})
-    assert (await store.load_splits("g")).sources["s"].created_at == 1
+    assert (await store.load_splits("g")).sources["s"].began_at == 1
 
 
 async def test_readers_and_sources_that_are_gone_are_gone(store: Store) -> None:
@@ -157,6 +159,6 @@ async def test_thousands_of_splits_come_back_in_parts(store: Store) -> None:
         )
         for number in range(100)
     }
-    many = Enumerator(created_at=1, revision=1, assigning_at=1, free=free, readers=readers)
+    many = replace(create(GroupConfig(), 1), free=free, readers=readers)
     assert await store.commit_splits(await store.load_splits("g"), {"s": many})
     assert (await store.load_splits("g")).sources["s"].count() == 50_000

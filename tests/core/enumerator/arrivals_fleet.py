@@ -79,13 +79,13 @@ class MembersOfOneGroup:
         report = member.report()
         self.reported |= {id: at.watermark for id, at in report.splits.items() if at.watermark > MIN}
         self.group, _ = evaluate(commands.report(self.group, "s", report, self.now), self.now)
-        found = DiscoveredSplits(splits=tuple(split(partition) for partition in range(self.partitions)))
+        splits = tuple(split(partition) for partition in range(self.partitions))
         message = SplitExchange(
             epoch=member.epoch,
             held=tuple(member.held.values()),
             given_back=tuple(member.returned.values()),
             discovery_interval_ms=500,
-            discovered=found if member.asked else None,
+            discovered=None if member.asked is None else DiscoveredSplits(splits=splits, request=member.asked),
         )
         reader, before = (member.subtask, member.epoch), self.enumerator
         reports = LastReports(self.group, "s")

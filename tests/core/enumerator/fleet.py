@@ -10,7 +10,7 @@ from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.exchange import careful, create, exchange, leave
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
-from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
@@ -40,7 +40,7 @@ class Process:
     drained: dict[str, NumberedSplit] = field(default_factory=dict)
     sent_at: int | None = None
     seen: int = 0
-    asked: bool = False
+    asked: int | None = None
     fenced: bool = False
     lapsed: bool = True
 
@@ -61,13 +61,13 @@ class Process:
             given_back=tuple(self.drained.values()),
             capacity=self.capacity,
             discovery_interval_ms=500,
-            discovered=DiscoveredSplits(splits=splits) if self.asked else None,
+            discovered=None if self.asked is None else DiscoveredSplits(splits=splits, request=self.asked),
             seen=self.seen or None,
         )
 
     def obey(self, wish: Wishes, stop: tuple[StoppedSplit, ...], revision: int, sent_at: int) -> None:
         self.lapsed = bool(wish.assigning_in_ms) and not self.may_read(sent_at)
-        self.sent_at, self.seen, self.asked = sent_at, max(self.seen, revision), wish.discover
+        self.sent_at, self.seen, self.asked = sent_at, revision, wish.discover
         self.drained.clear()
         for each in stop:
             if each.split in self.held and self.held[each.split].assignment == each.assignment:
@@ -90,12 +90,13 @@ class Fleet:
     past: list[Enumerator] = field(default_factory=list)
     late: list[tuple[Process, SplitExchange]] = field(default_factory=list)
     handed_out: dict[str, int] = field(default_factory=dict)
+    snapshots: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.enumerator = create(CONFIG, self.now)
 
     def splits(self) -> tuple[KafkaPartitionSplit, ...]:
-        return tuple(split(partition) for partition in range(self.partitions))
+        return tuple(split(partition, EARLIEST_OFFSET) for partition in range(self.partitions))
 
     def start(self, subtask: int, capacity: int = 1) -> Process:
         """A process that registers, and fences the one before it."""
@@ -124,6 +125,8 @@ class Fleet:
         id = (process.subtask, process.epoch)
         done = exchange(self.enumerator, id, "s", message, CONFIG, self.now)
         self.enumerator = done.enumerator
+        for held in done.enumerator.readers[id].held.values() if id in done.enumerator.readers else ():
+            self.snapshots |= {held.split.split_id} if held.split.starting_offset >= 0 else set()
         return wishes(done.enumerator, id, message, self.now), done.stop
 
     def deliver_late(self) -> None:
@@ -151,23 +154,39 @@ class Fleet:
         """The store goes back in time, and the coordinator notices."""
         self.enumerator = at_once(careful(self.past[0], CONFIG, self.now))
 
-    def lose_everything(self) -> None:
-        """The store is empty. All survivors that can come do so within two intervals."""
+    def lose_last_commits_unnoticed(self, number: int) -> None:
+        """The store goes back in time, and a coordinator that never saw it has taken over. A reader
+        that has seen more comes first.
+        """
+        witnesses = [each for each in self.processes if each.seen > self.past[0].revision and not each.fenced]
+        if witnesses:
+            self.enumerator = self.past[0]
+            self.exchange(witnesses[number % len(witnesses)], answer=bool(number % 3))
+
+    def lose_everything(self, number: int) -> None:
+        """The store is empty. One of all that have seen anything comes first, whatever it holds."""
         self.enumerator = create(CONFIG, self.now)
-        self.late.clear()
-        for process in list(self.processes):
-            self.exchange(process)
+        witnesses = [each for each in self.processes if each.seen and not each.fenced]
+        if witnesses:
+            self.exchange(witnesses[number % len(witnesses)], answer=bool(number % 3))
 
     def read(self, process: Process, records: int) -> None:
         """Hands out records of each split that the process holds, if it may."""
         if not process.may_read(self.now):
             return
         for id, held in process.held.items():
-            begin = held.split.starting_offset
+            begin = self._begin(id, held.split.starting_offset)
             assert begin <= self.handed_out.get(id, 0), f"{id}: records below {begin} are left out"
             moved = split(held.split.partition, begin + records)
             process.held[id] = replace(held, split=moved)
             self.handed_out[id] = max(self.handed_out.get(id, 0), begin + records)
+
+    def _begin(self, id: str, offset: int) -> int:
+        """The first record. All that was handed out is committed."""
+        if offset == EARLIEST_OFFSET:
+            assert id not in self.snapshots, f"{id} begins at the beginning again"
+            return 0
+        return self.handed_out.get(id, 0) if offset == COMMITTED_OFFSET else offset
 
     def check(self) -> None:
         """No split is in two hands: of the processes that may read now, one holds it. The

@@ -21,7 +21,8 @@ OFTEN = {
     "late": 3,
     "splits": 2,
     "back": 1,
-    "empty": 1,
+    "unnoticed": 1,
+    "empty": 2,
 }
 TIMES = (1, 40, 100, 100, 250, 300, 890, 2_000)
 
@@ -59,8 +60,10 @@ def step(fleet: Fleet, act: str, number: int) -> None:
         fleet.partitions = min(20, fleet.partitions + 1 + number % 3)
     elif act == "back" and fleet.past:
         fleet.lose_last_commits()
+    elif act == "unnoticed" and fleet.past:
+        fleet.lose_last_commits_unnoticed(number)
     elif act == "empty":
-        fleet.lose_everything()
+        fleet.lose_everything(number)
     elif process is not None:
         of_one(fleet, act, process, number)
 

@@ -24,6 +24,8 @@ from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExc
 CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
 NOW = 1_000_000
 NUMBER = NOW - 5_000
+BEGAN = NOW - 200
+LISTED = NOW - 1_000
 ATTACKER: ReaderId = (0, 1)
 SPLITS = 10 * AT_ONCE
 LINES = 25 * SPLITS
@@ -52,8 +54,10 @@ def owner(held: Held, heard_at: int = NOW - 100, *, arriving: bool = True, **val
 
 
 def enumerator(readers: Mapping[ReaderId, SplitOwner], **values: Any) -> Enumerator:
-    known = {"listed": True, "discovered_at": NOW, "heard_at": NOW - 100, "last_number": NUMBER, **values}
-    return Enumerator(created_at=0, revision=NOW - 100, assigning_at=0, readers=readers, **known)
+    """A loss was noticed a moment ago, and the splits are listed again. All may be claimed."""
+    known = {"listed": True, "discovered_at": LISTED, "heard_at": NOW - 100, "last_number": BEGAN, **values}
+    times = {"began_at": BEGAN, "revision": NOW - 100, "assigning_at": 0, "survivors_until": NOW + 9_000}
+    return Enumerator(**{**times, **known}, readers=readers)
 
 
 def of_one(count: int, **values: Any) -> Enumerator:
@@ -61,14 +65,24 @@ def of_one(count: int, **values: Any) -> Enumerator:
     return enumerator({ATTACKER: owner(owned(splits(count)), **values), **empty(count // 10)})
 
 
-def of_many(count: int, heard_at: int = NOW - 100) -> Enumerator:
+def of_many(count: int, heard_at: int = NOW - 100, **values: Any) -> Enumerator:
     """The splits are in the hands of as many readers as a tenth of them."""
     return enumerator(
         {
             ATTACKER: owner({}),
             **{(each + 1, 1): owner(owned(splits(10, 10 * each)), heard_at) for each in range(count // 10)},
-        }
+        },
+        **values,
     )
+
+
+def unlisted(count: int) -> Enumerator:
+    return of_many(count, listed=False, discovered_at=None)
+
+
+def doubtful(count: int) -> Enumerator:
+    """What the attacker held before the loss is known."""
+    return replace(of_one(count), known_to=NUMBER, began_at=NOW + 1, last_number=NOW + 1)
 
 
 def of_epochs(count: int) -> Enumerator:
@@ -118,7 +132,8 @@ class Act:
 
 
 def listed(count: int, begin: int = 0) -> Mapping[str, Any]:
-    return {"discovered": DiscoveredSplits(splits=splits(count, begin)), "discovery_interval_ms": 0}
+    found = DiscoveredSplits(splits=splits(count, begin), request=LISTED)
+    return {"discovered": found, "discovery_interval_ms": 500}
 
 
 KINDS: Mapping[str, Kind | Act] = {
@@ -127,14 +142,19 @@ KINDS: Mapping[str, Kind | Act] = {
     "gives back splits on their way": Kind(of_one, lambda count: {"given_back": claims(splits(count))}),
     "finishes splits on their way": Kind(of_one, lambda count: {"finished": claims(splits(count))}),
     "presents splits of many readers": Kind(of_many, lambda count: {"held": claims(splits(count))}),
-    "takes splits of many readers": Kind(of_many, lambda count: {"held": claims(splits(count), NOW + 9)}),
-    "gives back splits of many readers": Kind(of_many, lambda count: {"given_back": claims(splits(count), NOW + 9)}),
-    "finishes splits of many readers": Kind(of_many, lambda count: {"finished": claims(splits(count), NOW + 9)}),
+    "takes splits of many readers": Kind(of_many, lambda count: {"held": claims(splits(count), NUMBER + 9)}),
+    "gives back splits of many readers": Kind(of_many, lambda count: {"given_back": claims(splits(count), NUMBER + 9)}),
+    "finishes splits of many readers": Kind(of_many, lambda count: {"finished": claims(splits(count), NUMBER + 9)}),
     "presents splits of its older epochs": Kind(of_epochs, lambda count: {"held": claims(splits(count))}),
     "comes after many epochs": Kind(of_epochs, lambda count: {}),
     "presents free splits": Kind(of_nobody, lambda count: {"held": claims(splits(count), 9)}),
-    "invents splits": Kind(of_many, lambda count: {"held": claims(splits(count, 10**6))}),
-    "invents splits that it gives back": Kind(of_many, lambda count: {"given_back": claims(splits(count, 10**6))}),
+    "invents splits": Kind(unlisted, lambda count: {"held": claims(splits(count, 10**6))}),
+    "invents splits that it gives back": Kind(unlisted, lambda count: {"given_back": claims(splits(count, 10**6))}),
+    "invents splits with a number to come": Kind(unlisted, lambda count: {"held": claims(splits(count, 10**6), 2**60)}),
+    "says nothing of what it held before a loss": Kind(doubtful, lambda count: {}),
+    "claims what others held before a loss": Kind(
+        lambda count: replace(of_many(count), known_to=NUMBER), lambda count: {"held": claims(splits(count), BEGAN)}
+    ),
     "lists new splits": Kind(of_one, lambda count: listed(count, 10**6)),
     "lists all known splits": Kind(of_many, lambda count: listed(count)),
     "lists nothing any more": Kind(of_many, lambda count: listed(0)),

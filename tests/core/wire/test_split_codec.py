@@ -55,7 +55,12 @@ EXCHANGES = st.builds(
     request_split=st.booleans(),
     discovery_interval_ms=st.none() | st.integers(0, MAX),
     discovered=st.none()
-    | st.builds(DiscoveredSplits, splits=st.lists(SPLITS, max_size=3, unique_by=str).map(tuple), bounded=st.booleans()),
+    | st.builds(
+        DiscoveredSplits,
+        splits=st.lists(SPLITS, max_size=3, unique_by=str).map(tuple),
+        bounded=st.booleans(),
+        request=st.integers(0, MAX),
+    ),
     seen=st.none() | st.integers(1, MAX),
     is_processing_backlog=st.booleans(),
     source_events=st.lists(
@@ -77,7 +82,7 @@ ANSWERS = st.builds(
     give_back=st.just(("orders-1",)),
     stop=st.just((StoppedSplit(split="orders-2", assignment=7),)),
     no_more_splits=st.booleans(),
-    discover=st.booleans(),
+    discover=st.none() | st.integers(0, MAX),
     is_processing_backlog=st.booleans(),
     source_events=st.lists(st.builds(NumberedSourceEvent, number=st.integers(1, MAX), event=EVENTS), max_size=3).map(
         tuple
@@ -134,7 +139,7 @@ def text_of(topic: str, partition: int) -> str:
         ({"source_events": [{"id": "x", "event": nested(33)}]}, "event: must have .* each other 32 deep at most"),
         ({"source_events": [{"event": {}}]}, r"source_events\[0\].id: must not be missing"),
         ({"source_events": [{"id": "x", "event": {}}] * 17}, "source_events: must have at most 16 items"),
-        ({"discovered": {}}, "discovered.splits: is missing"),
+        ({"discovered": {}}, "discovered.request: is missing; discovered.splits: is missing"),
         (
             {"report": {"subtask": 1, "epoch": 5, "watermark": 0}},
             "report.subtask: and epoch must be those of the exchange, 0 and 5",

@@ -309,7 +309,7 @@ OF_FIRST = f"/v1/groups/{ENRICH}/readers/0/events?epoch={FIRST}"
 SPLITS = [
     post(50_000, f"{ENRICH}/readers", {"subtask": 0, "config": {"lease_ms": 10_000}}),
     exchange(50_000, 0, FIRST, [], discovery_interval_ms=300_000),
-    exchange(50_001, 0, FIRST, [], discovery_interval_ms=300_000, discovered={"splits": LIST}),
+    exchange(50_001, 0, FIRST, [], discovery_interval_ms=300_000, discovered={"request": FIRST, "splits": LIST}),
     exchange(52_000, 0, FIRST, [], discovery_interval_ms=300_000),
     exchange(
         52_001,
@@ -329,7 +329,7 @@ SPLITS = [
     post(52_006, f"{ENRICH}/events", {"event": {"reload": True}, "subtask": 1, "id": "reload-1"}),
     exchange(52_007, 1, START + 52_002, [{"split": split(1, 80), "assignment": NUMBER + 5}]),
     get(52_007, f"/v1/groups/{ENRICH}/splits?limit=1"),
-    exchange(52_008, 0, FIRST, [ONE], seen=START + 52_008),
+    exchange(52_008, 0, FIRST, [ZERO, ONE], seen=START + 52_008),
     exchange(52_008, 0, FIRST - 1, []),
     exchange(52_008, 9, FIRST, []),
     exchange(52_008, 0, FIRST, [{"split": "AAZv", "assignment": 0}], capacity=-1),

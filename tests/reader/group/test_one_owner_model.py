@@ -1,5 +1,6 @@
 """Readers and the enumerator in virtual time, with clocks that are apart, messages that are late or
-lost, and processes that stop or die: each split has one owner at a time, and no record is left out.
+lost, processes that stop or die, and stores that lose what they had, in memory (all) or in Redis
+(the last commits): each split has one owner at a time, and no record is left out.
 
 The rules are the real ones: `holdings` and `fencing` of the reader, `lockgate.enumerator` of the
 coordinator. What reads Kafka is a counter here.
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 
 from lockgate.enumerator.answers import wishes
-from lockgate.enumerator.exchange import create, exchange
+from lockgate.enumerator.exchange import careful, create, exchange
 from lockgate.errors import StaleEpoch
-from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
@@ -54,7 +56,7 @@ class Consumer:
     alive: bool = True
     stopped_until: float = 0.0
 
-    def obeys(self) -> None:
+    def obeys(self, committed: dict[str, int]) -> None:
         """As the consumer does with new orders."""
         assigned = self.holdings.assigned or {}
         self.holdings.offers(assigned.values(), self.holdings.give_back)
@@ -63,7 +65,8 @@ class Consumer:
         self.returned = {name: one for name, one in self.returned.items() if numbers.get(name) == one.number}
         for name, each in assigned.items():
             if name not in self.at and name not in self.returned and name not in self.holdings.give_back:
-                self.at[name] = (each.number, max(0, each.split.starting_offset))
+                begin = committed[name] if each.split.starting_offset == COMMITTED_OFFSET else 0
+                self.at[name] = (each.number, max(begin, each.split.starting_offset))
         for name in self.holdings.give_back & self.at.keys():
             number, offset = self.at.pop(name)
             self.returned[name] = held(name, number, offset)
@@ -91,7 +94,9 @@ class World:
         self.consumers: list[Consumer] = []
         self.under_way: list[tuple[float, Any]] = []
         self.handed_out: dict[str, list[tuple[int, int]]] = {f"t-{i}": [] for i in range(SPLITS)}  # (number, offset)
-        self.takeovers = 0
+        self.committed = dict.fromkeys(self.handed_out, 0)
+        self.takeovers = self.losses = 0
+        self.past = [self.enumerator]
 
     def start(self, subtask: int) -> None:
         self.epochs += 1
@@ -112,6 +117,22 @@ class World:
             elif self.now_s >= one.stopped_until:
                 self._run(one, faults)
 
+    def lose(self, behind_s: float | None) -> None:
+        """The store is empty, and its clock is behind the one before; None: it has lost the last
+        commits, and the coordinator notices. One that has seen anything comes first.
+        """
+        self.losses += 1
+        if behind_s is None:
+            self.enumerator = at_once(careful(self.past[0], CONFIG, self._store_ms()))
+            return
+        self.store.offset -= behind_s
+        self.enumerator = create(CONFIG, self._store_ms())
+        running = [each for each in self.consumers if each.alive and self.now_s >= each.stopped_until]
+        witnesses = [each for each in running if each.holdings.seen]
+        if witnesses:
+            one = self.chance.choice(witnesses)
+            self._answer(one, one.holdings.exchange(one.says(), one.epoch))
+
     def _break(self, one: Consumer) -> None:
         self.takeovers += 1
         if self.chance.random() < 0.5:
@@ -123,11 +144,18 @@ class World:
     def _run(self, one: Consumer, faults: bool) -> None:
         if not one.lease.is_over(one.clock.at(self.now_s)):
             for name, (number, offset) in one.at.items():
+                assert not self._others(one, name), f"{name} is in two hands"
                 if offset < RECORDS and self.chance.random() < 0.7:
                     self.handed_out[name].append((number, offset))
                     one.at[name] = (number, offset + 1)
+                    self.committed[name] = max(self.committed[name], offset + 1)
         if not one.waits:
             self._send(one, faults)
+
+    def _others(self, one: Consumer, name: str) -> list[Consumer]:
+        """Who else may hand out records of the split."""
+        others = [each for each in self.consumers if each is not one and each.alive and name in each.at]
+        return [each for each in others if not each.lease.is_over(each.clock.at(self.now_s))]
 
     def _send(self, one: Consumer, faults: bool) -> None:
         one.waits = True
@@ -144,7 +172,7 @@ class World:
                 one.holdings.answered(sent, answer, said)
                 now = one.clock.at(self.now_s)
                 one.lease = one.lease.renewed(sent_at, answer.lease_ms, now, settled=one.holdings.settled)
-                one.obeys()
+                one.obeys(self.committed)
             return None
 
         def received() -> None:
@@ -159,7 +187,7 @@ class World:
             done = exchange(self.enumerator, reader, "s", sent, CONFIG, now_ms)
         except StaleEpoch:
             return None
-        self.enumerator = done.enumerator
+        self.enumerator, self.past = done.enumerator, [*self.past[-5:], self.enumerator]
         wish = wishes(done.enumerator, reader, sent, now_ms)
         return SplitAnswer(
             group="g", source="s", subtask=one.subtask, epoch=one.epoch, revision=done.enumerator.revision,
@@ -177,11 +205,13 @@ class World:
         return int((self.store.at(self.now_s) + 1e6) * 1_000)
 
 
-def run(seed: int, faults: bool) -> World:
+def run(seed: int, faults: bool, losses: tuple[float | None, ...] = ()) -> World:
     world = World(seed)
     for subtask in range(3):
         world.start(subtask)
     for step in range(400):
+        if losses and step % 80 == 60:
+            world.lose(world.chance.choice(losses))
         world.tick(faults and step < 250)
     for one in world.consumers:
         one.stopped_until = 0.0
@@ -197,6 +227,15 @@ def test_each_split_has_one_owner_at_a_time_and_no_record_is_left_out(seed: int)
     for name, records in world.handed_out.items():
         numbers = [number for number, _ in records]
         assert numbers == sorted(numbers), f"{name}: an older owner went on after a newer one had begun"
+        assert {offset for _, offset in records} == set(range(RECORDS)), name
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("losses", [(0,), (1, 90), (None,), (0, 90, None)], ids=str)
+def test_a_store_that_loses_history_gives_no_split_to_two_owners(seed: int, losses: tuple[float | None, ...]) -> None:
+    world = run(seed, faults=True, losses=losses)
+    assert world.losses == 5
+    for name, records in world.handed_out.items():
         assert {offset for _, offset in records} == set(range(RECORDS)), name
 
 

@@ -115,26 +115,28 @@ def test_what_was_not_said_and_not_added_is_gone() -> None:
     assert numbers(holdings) == {}
 
 
-def test_while_the_coordinator_waits_for_survivors_it_adds_nothing_so_nothing_is_gone() -> None:
-    holdings = holding((0, 11), (1, 12))
-    exchanged(holdings, says(held(0, 11)), assigning_in_ms=700, stop=(StoppedSplit(split="t-0", assignment=11),))
+def test_while_the_coordinator_waits_for_survivors_what_was_said_is_held_and_nothing_else() -> None:
+    holdings = holding((0, 11), (1, 12), (2, 12))
+    said = says(held(0, 11), held(1, 12))
+    exchanged(holdings, said, assigning_in_ms=700, stop=(StoppedSplit(split="t-0", assignment=11),))
     assert numbers(holdings) == {"t-1": 12}
     assert not holdings.settled
 
 
 def test_a_list_is_sent_once_for_each_request_from_where_the_user_begins() -> None:
     holdings = Holdings(WISHES, "me")
-    exchanged(holdings, says(), discover=True)
+    exchanged(holdings, says(), discover=77)
     assert holdings.discover == 1
-    exchanged(holdings, says(), discover=True)
+    exchanged(holdings, says(), discover=77)
     assert holdings.discover == 1, "the consumer has not answered the first request"
     found = says(discovered=(kafka(0, EARLIEST_OFFSET), kafka(1, 70)))
     assert holdings.is_urgent(found)
     sent = exchanged(holdings, found)
     assert sent.discovered is not None
+    assert sent.discovered.request == 77
     assert [each.starting_offset for each in sent.discovered.splits] == [LATEST_OFFSET, 70]
     assert holdings.exchange(found, 1).discovered is None
-    exchanged(holdings, found, discover=True)
+    exchanged(holdings, found, discover=78)
     assert holdings.discover == 2
     assert holdings.exchange(found, 1).discovered is None, "the old list is no answer to a new request"
 
@@ -166,10 +168,10 @@ def test_the_farewell_gives_back_all_and_asks_for_nothing() -> None:
     assert (last.held, last.capacity) == ((), 0)
 
 
-def test_the_highest_revision_that_was_seen_proves_a_lost_history_later() -> None:
+def test_the_revision_of_the_last_answer_is_said_so_that_a_lost_history_shows_once() -> None:
     holdings = holding((0, 11))
-    exchanged(holdings, says(held(0, 11)), revision=4)
-    assert holdings.exchange(says(held(0, 11)), 2).seen == 5
+    assert exchanged(holdings, says(held(0, 11)), revision=4).seen == 5
+    assert holdings.exchange(says(held(0, 11)), 2).seen == 4
 
 
 def test_a_split_that_is_to_go_before_the_consumer_has_seen_it_is_given_back_from_its_start() -> None:

@@ -25,6 +25,16 @@ def test_news_that_come_while_an_exchange_is_under_way_are_there_after_its_answe
     news.comes(inf)
     news.answered(mark)
     assert news.is_there(seen=3)
+    mark = news.mark
     news.comes(4)
-    news.answered(news.mark)
+    news.answered(mark)
     assert news.is_there(seen=3)
+
+
+def test_an_answer_covers_news_of_a_history_that_is_lost_though_its_revision_is_lower() -> None:
+    news = Unheeded()
+    news.comes(90_000)
+    news.answered(news.mark)
+    assert not news.is_there(seen=5)
+    news.comes(6)
+    assert news.is_there(seen=5)

@@ -1,7 +1,8 @@
 """The answer to an exchange: what the enumerator wants of one reader, as it is now.
 
-* `add_splits`: the reader's own splits that it did not name under their number. Not while the
-  enumerator waits for survivors: what it takes for the reader's may be another one's since.
+* `add_splits`: the reader's own splits that it did not name under their number. While the
+  enumerator waits for survivors only those that were assigned since the loss: another reader may
+  have got the others.
 * `no_more_splits`: nothing can come any more, not even what another reader may lose. Flink says so
   as soon as all splits are assigned, for there a lost reader restarts all others. A reader that has
   heard it and has read all it holds is at its end.
@@ -15,7 +16,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lockgate.enumerator.discovery import is_asked
+from lockgate.enumerator.discovery import request_to
 from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
 from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, SplitExchange
 
@@ -27,7 +28,7 @@ class Wishes:
     add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
     no_more_splits: bool = False
-    discover: bool = False
+    discover: int | None = None
     is_processing_backlog: bool = False
     source_events: tuple[NumberedSourceEvent, ...] = ()
     assigning_in_ms: int = 0
@@ -40,12 +41,13 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
     own = enumerator.readers.get(reader)
     if own is None:  # its lease has ended in the very exchange: it is heard too late
         return Wishes(assigning_in_ms=assigning_in_ms)
-    add = {} if assigning_in_ms else {id: each for id, each in own.held.items() if named.get(id) != each.number}
+    certain_from = enumerator.began_at + 1 if assigning_in_ms else 0
+    add = {id: each for id, each in own.held.items() if named.get(id) != each.number and each.number >= certain_from}
     return Wishes(
         add_splits=_numbered(add),
         give_back=tuple(sorted(own.revoked)),
         no_more_splits=has_no_more(enumerator, reader),
-        discover=is_asked(enumerator, reader, now_ms),
+        discover=request_to(enumerator, reader, now_ms),
         is_processing_backlog=is_processing_backlog(enumerator),
         source_events=events_for(enumerator, reader, event.source_events_seen),
         assigning_in_ms=assigning_in_ms,
@@ -59,9 +61,7 @@ def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit
 
 def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:
     """Whether no split can come to this reader any more."""
-    if not (enumerator.bounded and enumerator.listed):
-        return False
-    if any(id not in enumerator.missing for id in enumerator.free):
+    if not (enumerator.bounded and enumerator.listed) or enumerator.free:
         return False
     return not any(each.held for other, each in enumerator.readers.items() if other != reader)
 

@@ -2,91 +2,135 @@
 
 A reader names a split with the number under which it was assigned. Numbers only rise, also over a
 lost history, whose numbers are times of the past. So of two that name the same split the higher
-number is the later assignment, and the reader that presents it was the last to get the split.
+number is the later assignment. But a number is easily made up, so a higher one counts only if it
+may be one that the store has lost: above those that are known from before the loss, and not above
+the beginning of the history that is known since (`model`).
 
-    the split is                              the number is         the claim
-    in this reader's hands                    the same              counts
-    in the hands of its own older epoch       the same              counts (1)
-    free                                      the same as its last  counts (2)
-    anywhere but finished, or not known       higher than all of it counts (3)
-    anything else                                                   does not count
+    the split is                            the number is                       the claim
+    in this subtask's hands                 the same, or a lost one             counts (1)
+    free                                    the same as its last, or a lost one counts (2)
+    in another's, presented after a loss    a lost one that is higher           counts (3)
+    in another's, as known from before one  a lost one                          waits (4)
+    not known, with all that there was      a lost one                          counts
+    anything else                                                               is refused
 
 (1) The same process has registered again. (2) The reader's lease has ended, and nobody else got the
-split since. (3) The split was assigned in a lost history.
+split since. (3) As long as a reader may read what it got before the loss. (4) The split is in
+doubt, and the other reader says whose it is: if it presents the split, this claim is refused, and
+if not, or if its lease ends, the split is free (`let_go`). The presenter reads on meanwhile. So
+from when a split leaves doubt nothing is assigned for one lease: by then the presenter has come
+again, or its lease is over (`Work.settle`).
+
+After a loss some claims that do not count leave a position behind (`_keep_position`): those with a
+number from a clock that was ahead of the store's, and those to a split that was listed in the lost
+commits. Then the split is free, and goes to its presenter when splits are assigned again.
 
 Whoever starts anew has no number, and presents nothing. A process that was fenced presents to no
-effect: its exchanges are refused. A claim that counts with a number of a lost history also proves
-the loss (`exchange`). Flink has no claims, but for `SupportsSplitReassignmentOnRecovery`, where
-readers bring their splits along when they register. Used by `exchange`.
+effect: its exchanges are refused. Flink has no claims, but for
+`SupportsSplitReassignmentOnRecovery`, where readers bring their splits along when they register.
+Used by `exchange`.
 """
+
+from collections.abc import Set
+from enum import Enum, auto
 
 from lockgate.enumerator.model import FreeSplit, OwnedSplit, ReaderId, position_after
 from lockgate.enumerator.work import Work
 from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.steps import Steps, for_each
 from lockgate.wire.split_events import NumberedSplit
 
 
-def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> bool:
-    """Takes the split into the reader's hands at the position that counts, if the claim counts.
-    Returns whether it does.
-    """
-    id, number = claimed.split.split_id, claimed.assignment
-    own = work.held(reader).get(id)
-    if own is not None:
-        if number < own.number:
-            return False
-        _renew(work, reader, own.split, claimed, own.since if number == own.number else work.now_ms)
-        return True
-    free = work.free.get(id)
-    if free is not None:
-        if number < free.number or (number == free.number and free.last != reader[0]):
-            return False
-        work.take_free(id)
-        _renew(work, reader, free.split, claimed, work.now_ms)
-        return True
-    holder = work.holder(id)
+class Claim(Enum):
+    """What becomes of a claim."""
+
+    COUNTS = auto()
+    WAITS = auto()
+    REFUSED = auto()
+
+
+def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
+    """Takes the split into the reader's hands at the position that counts, if the claim counts."""
+    id = claimed.split.split_id
+    holder = reader if id in work.held(reader) else work.holder(id)
     if holder is not None:
         held = work.held(holder)[id]
-        if number < held.number or (number == held.number and holder[0] != reader[0]):
-            return False
-        work.take(holder, id)
-        _renew(work, reader, held.split, claimed, held.since if number == held.number else work.now_ms)
-        return True
+        verdict = _of_held(work, reader, holder, held, claimed.assignment)
+        if verdict is Claim.COUNTS:
+            if holder != reader:
+                work.take(holder, id)
+            since = max(held.since, work.now.began_at) if claimed.assignment == held.number else work.now_ms
+            _renew(work, reader, held.split, claimed, since)
+        return verdict
     if id in work.finished:
-        return False
-    work.hold(reader, OwnedSplit(split=claimed.split, number=number, since=work.now_ms))
-    return True
-
-
-def is_of_lost_history(work: Work, reader: ReaderId, claimed: NumberedSplit) -> bool:
-    """Whether the number is above all that this history knows of the split, or the split itself is
-    unknown.
-    """
-    id = claimed.split.split_id
-    own = work.held(reader).get(id)
-    if own is not None:
-        return claimed.assignment > own.number
-    if id in work.free:
-        return claimed.assignment > work.free[id].number
-    if id in work.finished:
-        return False
-    holder = work.holder(id)
-    return claimed.assignment > (0 if holder is None else work.held(holder)[id].number)
+        return Claim.REFUSED
+    free = work.free.get(id)
+    if not _is_of_free(work, reader, free, claimed.assignment):
+        _keep_position(work, reader, free, claimed)
+        return Claim.REFUSED
+    if free is not None:
+        work.take_free(id)
+    _renew(work, reader, claimed.split if free is None else free.split, claimed, work.now_ms)
+    return Claim.COUNTS
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
     """The reader holds the split no more: it is free at its final position, under a number that no
     older message has.
     """
-    if claim(work, reader, claimed):
+    if claim(work, reader, claimed) is Claim.COUNTS:
         work.give_up(reader, claimed.split.split_id, work.number())
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
     """The reader has read the split up to its stopping offset."""
-    if claim(work, reader, claimed):
+    if claim(work, reader, claimed) is Claim.COUNTS:
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))
+
+
+def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
+    """After a loss: what the reader is known to have had, and does not name, is free."""
+    held = work.held(reader)
+    gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
+    yield from for_each(gone, lambda each: work.give_up(reader, *each))
+
+
+def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, number: int) -> Claim:
+    """What becomes of a claim with this number to a split in a reader's hands."""
+    own = holder[0] == reader[0]
+    if number == held.number:
+        return Claim.COUNTS if own else Claim.REFUSED
+    if not _is_lost(work, number, held.number):
+        return Claim.REFUSED
+    if own or (held.number > work.now.known_to and _awaits_survivors(work)):
+        return Claim.COUNTS
+    return Claim.WAITS if work.is_in_doubt(held) else Claim.REFUSED
+
+
+def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
+    """Whether a claim with this number to a split in nobody's hands counts."""
+    if free is not None and free.number:
+        return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
+    is_a_split = free is not None if work.now.listed else not work.now.known_to
+    return is_a_split and _is_lost(work, number)
+
+
+def _is_lost(work: Work, number: int, last: int = 0) -> bool:
+    """Whether the split may have got this number after its `last` one in a history that is lost."""
+    return max(last, work.now.known_to) < number <= work.now.began_at
+
+
+def _awaits_survivors(work: Work) -> bool:
+    return work.now_ms < work.now.survivors_until
+
+
+def _keep_position(work: Work, reader: ReaderId, free: FreeSplit | None, claimed: NumberedSplit) -> None:
+    if not (work.now.lost_history and _awaits_survivors(work) and claimed.assignment > work.now.known_to):
+        return
+    if not (work.now.listed if free is None else free.number):
+        split = claimed.split if free is None else position_after(free.split, claimed.split, restored=False)
+        work.put_free(FreeSplit(split=split, last=reader[0]))
 
 
 def _renew(work: Work, reader: ReaderId, was: KafkaPartitionSplit, claimed: NumberedSplit, since: int) -> None:

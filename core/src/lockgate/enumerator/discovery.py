@@ -1,18 +1,19 @@
 """Discovery: the list of a source's splits, by the reader that is asked for it or by an operator.
 
 The rule. The coordinator knows no Kafka. The living reader with the lowest subtask that can
-discover is asked, at once and then after each interval of its own. The list is whole, so it shows
-three kinds of splits:
+discover is asked, at once and then after each interval of its own. Each request has a number, that
+of the list before it. A list counts only as the answer to the request that is open, so one that
+comes late, twice or unasked changes nothing. The list is whole, so it shows three kinds of splits:
 
 * *New* ones. Those of the first list begin where the list says. Of a later list an offset counts,
   and a word becomes *earliest*: the split has appeared since, so all of it is unread.
 * *Missing* ones, which the list no longer names. A reader keeps its own, and no other gets them.
-  The next list that names them makes them splits like any other.
+  The next list that names them makes them splits like any other. One that nobody ever got is gone.
 * Known ones. They keep their position, whatever the list says.
 
-After a loss of the store's history the first list may be anything but the first. Splits that were
-never assigned in the new history begin at *committed*, where the list has a word for the beginning
-or the end: that of Kafka's committed offset, and so never at the beginning unasked.
+After a loss of the store's history the first list since may be anything but the first. Splits that
+were never assigned in the new history begin at *committed*, where the list has a word for the
+beginning or the end: that of Kafka's committed offset, and so never at the beginning unasked.
 
 Follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`, with
 `newDiscoveryOffsetsInitializer` = earliest. There missing splits are only logged, and a coordinator
@@ -22,9 +23,10 @@ that lost its state cannot go on. Used by `exchange`, and by the coordinator for
 from dataclasses import replace
 
 from lockgate.enumerator.assigning import assign
-from lockgate.enumerator.model import Enumerator, FreeSplit, ReaderId
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId
 from lockgate.enumerator.work import Work
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.group.group import tick
 from lockgate.steps import Steps, for_each
 from lockgate.wire.split_events import DiscoveredSplits
 
@@ -38,6 +40,9 @@ def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None
     for reader in work.readers:
         known.update(work.held(reader))
     now = work.now
+    never_given = [id for id, free in work.free.items() if not free.number and id not in named]
+    yield from for_each(never_given, work.take_free)
+    known.difference_update(never_given)
     new = [(FreeSplit(split=_started(split, now)), id) for id, split in named.items() if id not in known]
     yield from for_each(new, lambda each: work.put_free(*each))
     work.set(
@@ -45,8 +50,7 @@ def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None
         bounded=found.bounded,
         static=now.static or by is None,
         listed=True,
-        lost_history=now.lost_history and work.now_ms < now.assigning_at,
-        discovered_at=work.now_ms,
+        discovered_at=tick(_last_list(now), work.now_ms),
         discoverer=by,
     )
 
@@ -59,10 +63,10 @@ def with_static_list(enumerator: Enumerator, found: DiscoveredSplits, now_ms: in
     return (yield from work.result())
 
 
-def is_asked(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> bool:
-    """Whether this reader is to list the splits now."""
+def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
+    """The number of the request to this reader to list the splits now; None: there is none."""
     if enumerator.static:
-        return False
+        return None
     living = enumerator.newest()
     able = [
         subtask
@@ -70,28 +74,42 @@ def is_asked(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> bool:
         if enumerator.readers[subtask, epoch].discovery_interval_ms is not None
     ]
     if living.get(reader[0]) != reader[1] or min(able, default=None) != reader[0]:
-        return False
-    interval = enumerator.readers[reader].discovery_interval_ms
-    if enumerator.discovered_at is None or not enumerator.listed:
-        return True
-    return bool(interval) and now_ms - enumerator.discovered_at >= (interval or 0)
+        return None
+    interval, last = enumerator.readers[reader].discovery_interval_ms, enumerator.discovered_at
+    is_due = last is None or not enumerator.listed or (interval and now_ms - last >= interval)
+    return _last_list(enumerator) if is_due else None
 
 
 def lose_beginnings(work: Work) -> Steps[None]:
-    """After a loss: splits that were never assigned begin at what was committed."""
+    """After a loss: what was to begin at the beginning or the end begins at what was committed, but
+    for what its reader presents.
+    """
 
     def lose(one: tuple[str, FreeSplit]) -> None:
         id, free = one
-        if not free.number and free.split.starting_offset in BEGINNING_OR_END:
+        if free.split.starting_offset in BEGINNING_OR_END:
             work.put_free(replace(free, split=_at(free.split, COMMITTED_OFFSET)), id)
 
+    def lose_held(one: tuple[ReaderId, str, OwnedSplit]) -> None:
+        reader, id, held = one
+        if held.split.starting_offset in BEGINNING_OR_END:
+            work.hold(reader, replace(held, split=_at(held.split, COMMITTED_OFFSET)), id)
+
     yield from for_each(list(work.free.items()), lose)
+    held = [(reader, *item) for reader in work.readers for item in work.held(reader).items()]
+    yield from for_each(held, lose_held)
 
 
 def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit:
-    if now.lost_history:
-        return _at(split, COMMITTED_OFFSET) if split.starting_offset in BEGINNING_OR_END else split
-    return _at(split, EARLIEST_OFFSET) if now.listed and split.starting_offset < 0 else split
+    if now.listed:
+        return _at(split, EARLIEST_OFFSET) if split.starting_offset < 0 else split
+    begins_over = now.lost_history and split.starting_offset in BEGINNING_OR_END
+    return _at(split, COMMITTED_OFFSET) if begins_over else split
+
+
+def _last_list(now: Enumerator) -> int:
+    """Names the last list: by its time, or by the beginning of a history that has none yet."""
+    return now.began_at if now.discovered_at is None else now.discovered_at
 
 
 def _at(split: KafkaPartitionSplit, offset: int) -> KafkaPartitionSplit:

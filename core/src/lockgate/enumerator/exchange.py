@@ -5,22 +5,26 @@ whether an earlier exchange was lost, came twice or came late, so a coordinator 
 over the store. Five rules keep each split in one reader's hands, and its position where it belongs:
 
 1. *Numbers.* Each assignment has a number of its own (`model`). A snapshot counts under the number
-   of the present assignment alone (`claims`), so one of a fenced reader changes nothing.
+   of the present assignment alone (`claims`), so one of a fenced reader changes nothing, and a
+   reader that makes a number up gets nothing by it.
 2. *Leases.* A split leaves a reader's hands when the reader gives it back or leaves, or when its
    lease is over (`leases`). A split that an exchange does not name stays assigned, and is added
    again: the answer that added it may have been lost.
 3. *Positions* rise with each snapshot. An older message that comes late has a lower one, which is
    left out. Only a restore, which its user wants, sets one back.
 4. *Shares* say who gets how many, with the fewest moves (`shares`, `assigning`).
-5. *Loss.* The store may lose what it had answered. A number or a revision that this history has not
-   given out proves it. Then nothing is assigned for one lease: whoever holds a split from the lost
-   history has come by then and presented it, or its lease is over. A new enumerator waits for two
-   intervals of reports in any case, since survivors come within these.
+5. *Loss.* The store may lose what it had answered. What a reader has seen proves it: a revision or
+   a number from before this history began, or a revision above its last one. Then nothing is
+   assigned for one lease: whoever holds a split from the lost history has come by then and
+   presented it, or its lease is over. One reader is enough to prove it for all, also one that holds
+   nothing. A new enumerator waits for two intervals of reports in any case, so that one comes.
 
 So why is no split in two readers' hands? By (2) a split is assigned to another one only after its
 owner gave it back, or has stopped by its own clock. By (5) that holds over a loss too, unless the
-loss leaves no trace: no survivor comes within two intervals, while one that was cut off from the
-coordinator still reads on, within its lease.
+loss leaves no trace: no reader that has seen the lost history comes within two intervals, or what
+was lost are renewed leases alone, and no process of the coordinator remembers them.
+
+Nothing that a reader sends raises a revision or a number: both follow the store's time.
 
 Follows Flink's `SourceCoordinator`: `handleEventFromOperator` and `subtaskReset` with
 `addSplitsBack`. Flink sends events over a connection that its job manager fences, once each. Here
@@ -33,19 +37,12 @@ from dataclasses import dataclass, replace
 
 from lockgate.enumerator.arrivals import LastReports, arrived, take_over
 from lockgate.enumerator.assigning import assign
-from lockgate.enumerator.claims import claim, finish, give_back, is_of_lost_history
-from lockgate.enumerator.discovery import lose_beginnings, take_list
+from lockgate.enumerator.claims import Claim, claim, finish, give_back, let_go
+from lockgate.enumerator.discovery import lose_beginnings, request_to, take_list
 from lockgate.enumerator.leases import after_time, end_leases
-from lockgate.enumerator.model import (
-    AHEAD_MS,
-    Enumerator,
-    MailedEvent,
-    ReaderId,
-    ReceivedEvent,
-    SplitOwner,
-)
+from lockgate.enumerator.model import Enumerator, MailedEvent, ReaderId, ReceivedEvent, SplitOwner
 from lockgate.enumerator.work import Work
-from lockgate.errors import InvalidMessage, StaleEpoch
+from lockgate.errors import StaleEpoch
 from lockgate.group.group import tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.steps import Steps, at_once, for_each
@@ -68,8 +65,13 @@ class Exchanged:
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
     """A new enumerator, which waits for survivors of a lost one."""
-    waits = min(config.lease_ms, INTERVALS * config.update_interval_ms)
-    return Enumerator(created_at=now_ms, revision=now_ms, assigning_at=now_ms + waits)
+    return Enumerator(
+        began_at=now_ms,
+        revision=now_ms,
+        assigning_at=now_ms + min(config.lease_ms, INTERVALS * config.update_interval_ms),
+        survivors_until=now_ms + config.lease_ms,
+        last_number=now_ms,
+    )
 
 
 def exchange(
@@ -97,22 +99,18 @@ def exchange_in_steps(
     reports: LastReports = NO_REPORTS,
 ) -> Steps[Exchanged]:
     """Takes one exchange of a registered reader of `source`. `reports`: of the source's readers, as
-    the group has them. Raises `StaleEpoch`, and `InvalidMessage` for a number from the future.
-    O(readers + splits).
+    the group has them. Raises `StaleEpoch`. O(readers + splits).
     """
     newest = enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
         raise StaleEpoch(source, *reader, newest)
-    _check_numbers(event, max(now_ms, enumerator.last_number, enumerator.revision) + AHEAD_MS)
     work = Work((yield from after_time(enumerator, config, now_ms)), now_ms, reports.watermark)
     yield from _hear(work, reader, event, config)
-    yield from _notice_loss(work, reader, event, config)
-    stop = list[NumberedSplit]()
-    yield from for_each(event.finished, lambda each: finish(work, reader, each))
-    yield from for_each(event.given_back, lambda each: give_back(work, reader, each))
-    yield from for_each(event.held, lambda each: None if claim(work, reader, each) else stop.append(each))
+    yield from _notice_loss(work, event, config)
+    stop = yield from _take_claims(work, reader, event)
     yield from end_leases(work, hearing)
-    if event.discovered is not None and not work.now.static and event.discovery_interval_ms is not None:
+    request = request_to(work.so_far, reader, now_ms)
+    if request is not None and event.discovered is not None and event.discovered.request == request:
         yield from take_list(work, event.discovered, reader[0])
     yield from assign(work)
     if reader in work.readers:
@@ -140,7 +138,7 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
     nothing is assigned for one lease.
     """
     work = Work(enumerator, now_ms)
-    yield from _wait_for_survivors(work, config)
+    yield from _begin_again(work, config)
     return (yield from work.result())
 
 
@@ -153,22 +151,6 @@ def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id
     number = tick(enumerator.last_number, now_ms)
     mailed = (*enumerator.to_readers, MailedEvent(number=number, text=text, subtask=subtask, id=id))
     return replace(enumerator, last_number=number, to_readers=mailed[-SOURCE_EVENTS_KEPT:])
-
-
-def _check_numbers(event: SplitExchange, most: int) -> None:
-    """A number is the store's time, or a little more, whatever history it is of."""
-    numbers = [
-        (f"{kind}[{index}].assignment", each.assignment)
-        for kind, splits in (("held", event.held), ("given_back", event.given_back), ("finished", event.finished))
-        for index, each in enumerate(splits)
-        if each.assignment > most
-    ]
-    if event.seen is not None and event.seen > most:
-        numbers.append(("seen", event.seen))
-    if numbers:
-        raise InvalidMessage(
-            [(field, "is more than a minute above the store's time") for field, _ in numbers[:20]], len(numbers[20:])
-        )
 
 
 def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -> Steps[None]:
@@ -197,26 +179,52 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
         work.set(from_readers=(*work.now.from_readers, *more)[-SOURCE_EVENTS_KEPT:])
 
 
+def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[list[NumberedSplit]]:
+    """Takes all that the reader presents. Returns what it does not hold."""
+    stop = list[NumberedSplit]()
+
+    def take(each: NumberedSplit) -> None:
+        if claim(work, reader, each) is Claim.REFUSED:
+            stop.append(each)
+
+    yield from for_each(event.finished, lambda each: finish(work, reader, each))
+    yield from for_each(event.given_back, lambda each: give_back(work, reader, each))
+    yield from for_each(event.held, take)
+    yield from let_go(work, reader, {each.split.split_id for each in event.held})
+    return stop
+
+
 def text_of(event: object) -> str:
     """A SourceEvent as JSON text."""
     return json.dumps(event, separators=(",", ":"))
 
 
-def _notice_loss(work: Work, reader: ReaderId, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Whether the reader knows of something that this history has lost. Then others may, too."""
-    now = work.now
-    claimed = [*event.held, *event.given_back, *event.finished]
-    ahead = event.seen is not None and event.seen > now.revision
-    waiting = now.lost_history and work.now_ms < now.assigning_at
-    if not ahead and (waiting or not any(is_of_lost_history(work, reader, each) for each in claimed)):
+def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
+    """Whether the reader has seen what this history does not have. Then others may have, too."""
+    now, seen = work.now, event.seen
+    if seen is not None and seen > now.revision:
+        yield from _begin_again(work, config)
         return
-    work.number_above(max((each.assignment for each in claimed), default=0))
-    work.set(revision=max(now.revision, event.seen or 0))
-    yield from _wait_for_survivors(work, config)
+    numbers = (each.assignment for each in (*event.held, *event.given_back, *event.finished))
+    is_older = (seen is not None and seen < now.began_at) or any(number <= now.began_at for number in numbers)
+    if is_older and not now.lost_history:
+        until = min(now.survivors_until, work.now_ms + config.lease_ms)  # it counts from when it began
+        work.set(lost_history=True, assigning_at=max(now.assigning_at, until))
+        yield from lose_beginnings(work)
 
 
-def _wait_for_survivors(work: Work, config: GroupConfig) -> Steps[None]:
-    """Nothing is assigned for one lease, and the splits are listed anew."""
-    assigning_at = max(work.now.assigning_at, work.now_ms + config.lease_ms)
-    work.set(lost_history=True, assigning_at=assigning_at, discovered_at=None)
+def _begin_again(work: Work, config: GroupConfig) -> Steps[None]:
+    """The store has lost its last commits. What it has is from before a history that begins now."""
+    now, began_at = work.now, max(work.now_ms, work.last_number)
+    until = work.now_ms + config.lease_ms
+    work.set(
+        began_at=began_at,
+        known_to=now.known_to if work.last_number == now.began_at else work.last_number,
+        survivors_until=until,
+        assigning_at=max(now.assigning_at, until),
+        lost_history=True,
+        listed=now.static,
+        discovered_at=None,
+    )
+    work.begin_at(began_at)
     yield from lose_beginnings(work)

@@ -74,10 +74,19 @@ def after_leaps(enumerator: Enumerator, leaps: Iterable[Leap]) -> Enumerator:
             id: replace(reader, heard_at=later(reader.heard_at, leap)) for id, reader in enumerator.readers.items()
         }
         heard_at = None if enumerator.heard_at is None else later(enumerator.heard_at, leap)
-        had_ended = enumerator.assigning_at <= leap.noticed_ms - leap.by_ms
-        assigning_at = enumerator.assigning_at + (0 if had_ended else leap.by_ms)
-        enumerator = replace(enumerator, readers=readers, heard_at=heard_at, assigning_at=assigning_at)
+        enumerator = replace(
+            enumerator,
+            readers=readers,
+            heard_at=heard_at,
+            assigning_at=_moved(enumerator.assigning_at, leap),
+            survivors_until=_moved(enumerator.survivors_until, leap),
+        )
     return enumerator
+
+
+def _moved(until: int, leap: Leap) -> int:
+    """The end of a wait, unless it was over before the leap."""
+    return until if until <= leap.noticed_ms - leap.by_ms else until + leap.by_ms
 
 
 def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:

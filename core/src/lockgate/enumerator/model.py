@@ -18,14 +18,11 @@ from lockgate.flink.splits import KafkaPartitionSplit
 ReaderId = tuple[int, int]
 """Subtask and epoch."""
 
-AHEAD_MS = 60_000
-"""By how much a number of a lost history may be above the store's time."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
     """A split in a reader's hands, at the position of its last snapshot. `number`: of its
-    assignment; `since`: the time of that, ms.
+    assignment; `since`: the time of that, or of the loss after which its reader presented it, ms.
     """
 
     split: KafkaPartitionSplit
@@ -92,17 +89,21 @@ class ReceivedEvent:
 class Enumerator:
     """The enumerator of one source.
 
+    `began_at`: the store has all that was given out since then. Before it lies nothing, or a
+    history that the store has lost (`lost_history`); numbers up to `known_to` are known in spite of
+    that. `survivors_until`: until then a reader may read what it got before `began_at`.
     `last_number`: the highest assignment, or number of a SourceEvent, that was given out.
     `assigning_at`: nothing is assigned before. `heard_at`: the last exchange of any reader.
-    `lost_history`: the store has lost what was assigned before, and the list of splits since has
-    not come. `listed`: the initial list has come. `missing`: unfinished splits that the last list
-    has not named.
+    `listed`: a list of the splits has come since `began_at`. `missing`: unfinished splits that the
+    last list has not named.
     """
 
-    created_at: int
+    began_at: int
     revision: int
     assigning_at: int
+    survivors_until: int = 0
     last_number: int = 0
+    known_to: int = 0
     heard_at: int | None = None
     lost_history: bool = False
     static: bool = False

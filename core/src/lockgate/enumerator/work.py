@@ -45,6 +45,11 @@ class Work:
         self._finished: dict[str, FreeSplit] | None = None
 
     @property
+    def so_far(self) -> Enumerator:
+        """`now`, with the readers that there are."""
+        return replace(self.now, readers=self.readers)
+
+    @property
     def free(self) -> Mapping[str, FreeSplit]:
         return self.now.free if self._free is None else self._free
 
@@ -90,6 +95,8 @@ class Work:
         """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
+        if was is not None and not self.is_in_doubt(held):
+            self.settle(reader, was)
         self._moved |= was is None or was.number != held.number
         into[id] = held
         if self._holders is not None:
@@ -120,7 +127,23 @@ class Work:
             del self._opened_arriving(reader)[id]
         if self._holders is not None:
             self._holders.pop(id, None)
-        return self._opened(reader).pop(id)
+        taken = self._opened(reader).pop(id)
+        self.settle(reader, taken)
+        return taken
+
+    def is_in_doubt(self, held: OwnedSplit) -> bool:
+        """Whether the assignment is from before a loss, and its reader has not presented it since.
+        Another reader may have got the split meanwhile.
+        """
+        return held.number <= self.now.known_to and held.since < self.now.began_at
+
+    def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
+        """A split of this reader is in doubt no longer: who else presents it may read on for a
+        lease.
+        """
+        until = self.now_ms + self.readers[reader].lease_ms
+        if self.is_in_doubt(held) and self.now.assigning_at < until:
+            self.set(assigning_at=until)
 
     def give_up(self, reader: ReaderId, id: str, number: int) -> None:
         """A split of a reader becomes free, under this number."""
@@ -146,12 +169,13 @@ class Work:
     def release(self, readers: Sequence[ReaderId]) -> Steps[None]:
         """All splits of these readers become free, and the readers are gone."""
 
-        def free(one: tuple[int, str, OwnedSplit]) -> None:
-            subtask, id, each = one
-            stood = self.stood_at(subtask, id)
+        def free(one: tuple[ReaderId, str, OwnedSplit]) -> None:
+            reader, id, each = one
+            subtask, stood = reader[0], self.stood_at(reader[0], id)
+            self.settle(reader, each)
             self.put_free(FreeSplit(split=each.split, number=each.number, last=subtask, watermark=stood), id)
 
-        yield from for_each(((reader[0], *item) for reader in readers for item in self.held(reader).items()), free)
+        yield from for_each(((reader, *item) for reader in readers for item in self.held(reader).items()), free)
         for reader in readers:
             self._forget(reader)
 
@@ -196,9 +220,9 @@ class Work:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
         return self._number
 
-    def number_above(self, number: int) -> None:
-        """The next number is above this one."""
-        self.last_number = max(self.last_number, number)
+    def begin_at(self, number: int) -> None:
+        """The next number is above this one, and the revision is another one."""
+        self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:
         """The next value. Its revision is another one where an assignment has changed."""

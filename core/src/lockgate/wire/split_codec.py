@@ -101,7 +101,7 @@ def exchange_in_steps(value: object, subtask: int) -> Steps[SplitExchange]:
     given_back = yield from _assigned(taken, "given_back")
     finished = yield from _assigned(taken, "finished")
     found = taken.nested_or_none("discovered")
-    discovered = None if found is None else (yield from _discovered(found))
+    discovered = None if found is None else (yield from _discovered(found, found.integer("request", low=0)))
     told = taken.nested_or_none("report")
     report = None if told is None else (yield from report_from_fields(told))
     if told is not None and report is not None and (report.subtask, report.epoch) != (subtask, epoch):
@@ -169,7 +169,7 @@ def answer_from_json(value: object) -> SplitAnswer:
         give_back=taken.names("give_back", default=()),
         stop=_stopped(taken),
         no_more_splits=taken.boolean("no_more_splits", default=False),
-        discover=taken.boolean("discover", default=False),
+        discover=taken.integer_or_none("discover", low=0),
         is_processing_backlog=taken.boolean("is_processing_backlog", default=False),
         source_events=_numbered(taken),
         assigning_in_ms=taken.integer("assigning_in_ms", default=0, low=0),
@@ -179,7 +179,8 @@ def answer_from_json(value: object) -> SplitAnswer:
 
 
 def discovered_to_json(found: DiscoveredSplits) -> Json:
-    return {"splits": [split_to_text(split) for split in found.splits], "bounded": found.bounded}
+    request = {} if found.request is None else {"request": found.request}
+    return {**request, "splits": [split_to_text(split) for split in found.splits], "bounded": found.bounded}
 
 
 def discovered_in_steps(value: object) -> Steps[DiscoveredSplits]:
@@ -241,7 +242,7 @@ def _assigned(taken: Fields, key: str, *, required: bool = False) -> Steps[tuple
     return tuple(found.values())
 
 
-def _discovered(taken: Fields) -> Steps[DiscoveredSplits]:
+def _discovered(taken: Fields, request: int | None = None) -> Steps[DiscoveredSplits]:
     found = dict[str, KafkaPartitionSplit]()
     for index, value in enumerate(taken.objects("splits")):
         split = _split(taken, f"splits[{index}]", value)
@@ -249,7 +250,8 @@ def _discovered(taken: Fields) -> Steps[DiscoveredSplits]:
             found[split.split_id] = split
         if not (index + 1) % AT_ONCE:
             yield
-    return DiscoveredSplits(splits=tuple(found.values()), bounded=taken.boolean("bounded", default=False))
+    bounded = taken.boolean("bounded", default=False)
+    return DiscoveredSplits(splits=tuple(found.values()), bounded=bounded, request=request)
 
 
 def _split(taken: Fields, key: str, value: object) -> KafkaPartitionSplit | None:

@@ -49,11 +49,13 @@ class NumberedSplit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredSplits:
     """All splits of a source as a reader, or an operator, has found them. `bounded`: there will
-    never be another one.
+    never be another one. `request`: the number of the request that a reader answers; None for an
+    operator's list.
     """
 
     splits: tuple[KafkaPartitionSplit, ...]
     bounded: bool = False
+    request: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +91,8 @@ class SplitExchange:
 
     `held`: every split that it holds, at its position: the snapshot. `given_back` and `finished`:
     splits that it holds no more. `capacity`: its share, to that of others. `discovery_interval_ms`:
-    how often it would discover splits; 0: once; None: it cannot. `seen`: the highest revision that
-    it has had in an answer.
+    how often it would discover splits; 0: once; None: it cannot. `seen`: the revision of the
+    last answer that it has had.
     """
 
     epoch: int
@@ -121,7 +123,8 @@ class SplitAnswer:
     """All that a reader is to do with splits.
 
     `add_splits`: those that are its own, and that it did not name. `give_back`: the ids of those
-    that it is to drain and to give back. `stop`: those that it must not read any more.
+    that it is to drain and to give back. `stop`: those that it must not read any more. `discover`:
+    the number of a request to list the source's splits.
     `assigning_in_ms`: for how long nothing is assigned yet.
     """
 
@@ -137,7 +140,7 @@ class SplitAnswer:
     give_back: tuple[str, ...] = ()
     stop: tuple[StoppedSplit, ...] = ()
     no_more_splits: bool = False
-    discover: bool = False
+    discover: int | None = None
     is_processing_backlog: bool = False
     source_events: tuple[NumberedSourceEvent, ...] = ()
     assigning_in_ms: int = 0

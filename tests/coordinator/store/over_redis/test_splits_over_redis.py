@@ -50,7 +50,7 @@ async def test_records_of_a_newer_release_and_damaged_ones_are_refused_with_a_re
     await group(store)
     assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
     for field, text, reason in (
-        ("head", '{"format": 9}', "in format 9, and this one knows 2"),
+        ("head", '{"format": 9}', "in format 9, and this one knows 3"),
         ("head", "{", "the head of its splits is damaged"),
         ("r:l:s", '{"free": [["?", 1, 1]], "finished": []}', "'r:l:s' of its splits is damaged"),
         ("r:x:s", "{}", "'r:x:s' of its splits is damaged"),
@@ -80,16 +80,18 @@ async def test_a_redis_that_has_gone_back_is_noticed_until_a_commit_acts_upon_it
     raw.close()
     for _ in range(2):
         back = await store.load_splits("g")
-        assert (back.lost, back.sources["s"].created_at) == (True, 1)
+        assert (back.lost, back.sources["s"].began_at) == (True, 1)
     assert await store.commit_splits(back, {"s": create(GroupConfig(), 4)})
     assert not (await store.load_splits("g")).lost
 
 
-def test_the_fields_of_format_2_are_these() -> None:
+def test_the_fields_of_format_3_are_these() -> None:
     """Another field raises `FORMAT`."""
-    assert FORMAT == 2
+    assert FORMAT == 3
     assert set(SOURCE_VALUES) == {
-        "created_at",
+        "began_at",
+        "known_to",
+        "survivors_until",
         "revision",
         "assigning_at",
         "last_number",

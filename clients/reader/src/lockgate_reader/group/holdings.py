@@ -3,7 +3,8 @@ make of it. Pure: nothing is sent here, and no clock is read.
 
 Both sides state levels. The reader names all that it has, and the answer names what is new and what
 must go. What was not named, and is not new either, is not the reader's any more. An answer that is
-lost changes nothing: the reader says the same again.
+lost changes nothing: the reader says the same again. The revision of the last answer goes along
+with each exchange: by that a coordinator sees whether its store has lost something.
 
     in the answer       becomes, for the consumer
     add_splits          a split more in `assigned`, under its number
@@ -69,7 +70,7 @@ class Holdings:
         self._resolved: frozenset[Numbered] = frozenset()
         self._seen: int | None = None
         self._listed: object = None  # the discovery that was taken last
-        self._listing = False  # one was asked for, and has not come
+        self._request: int | None = None  # the coordinator's, for a list that has not come
         self._outgoing: list[SourceEvent] = []
         self._incoming: list[Any] = []
         self._events_seen = 0
@@ -84,7 +85,7 @@ class Holdings:
 
     @property
     def seen(self) -> int:
-        """The highest revision of an answer; 0 before the first."""
+        """The revision of the last answer; 0 before the first."""
         return self._seen or 0
 
     @property
@@ -151,8 +152,6 @@ class Holdings:
         """Takes in the answer to an exchange that was made of `said`."""
         added = {each.split.split_id: AssignedSplit(each.split, each.assignment) for each in answer.add_splits}
         kept = {each.split.split_id: each.assignment for each in sent.held}
-        if answer.assigning_in_ms:  # then nothing is added, not even what is this reader's
-            kept = {**self._unnamed(sent), **kept}
         for stopped in answer.stop:
             if kept.get(stopped.split) == stopped.assignment:
                 del kept[stopped.split]
@@ -165,17 +164,12 @@ class Holdings:
         self.settled = answer.assigning_in_ms == 0
         resolved = self._resolved | {(each.split.split_id, each.assignment) for each in sent.held}
         self._resolved = resolved & {(name, each.number) for name, each in self.assigned.items()}
-        self._seen = max(answer.revision, self._seen or 0)
+        self._seen = answer.revision
         self._take_events(sent, answer)
         if sent.discovered is not None:
-            self._listed, self._listing = said.state.discovered, False
-        if answer.discover and not self._listing:
-            self._listing, self.discover = True, self.discover + 1
-
-    def _unnamed(self, sent: SplitExchange) -> dict[str, int]:
-        """The splits that are this reader's, and that it has not said anything of."""
-        said = {each.split.split_id for each in (*sent.held, *sent.given_back, *sent.finished)}
-        return {name: each.number for name, each in (self.assigned or {}).items() if name not in said}
+            self._listed, self._request = said.state.discovered, None
+        if answer.discover is not None and self._request is None:
+            self._request, self.discover = answer.discover, self.discover + 1
 
     def _take_events(self, sent: SplitExchange, answer: SplitAnswer) -> None:
         taken = {event.id for event in sent.source_events}
@@ -211,9 +205,10 @@ class Holdings:
 
     def _discovered(self, said: Said) -> DiscoveredSplits | None:
         found = said.state.discovered
-        if found is None or not self._listing or found is self._listed:
+        if found is None or self._request is None or found is self._listed:
             return None
-        return DiscoveredSplits(splits=_starting(found, self._wishes.start), bounded=self._wishes.bounded)
+        splits = _starting(found, self._wishes.start)
+        return DiscoveredSplits(splits=splits, bounded=self._wishes.bounded, request=self._request)
 
 
 def _starting(found: Sequence[KafkaPartitionSplit], start: int) -> tuple[KafkaPartitionSplit, ...]:

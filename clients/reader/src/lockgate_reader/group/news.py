@@ -31,23 +31,27 @@ class Unheeded:
         self._others = self._heeded = 0
 
     def comes(self, revision: float) -> None:
-        """There is news of this revision; infinity: of none."""
+        """There is news of this revision; infinity: of none. Revisions of a coordinator that has
+        lost its history may be lower than before.
+        """
         if revision == inf:
             self._others += 1
         else:
             self._revision = max(self._revision, revision)
 
     @property
-    def mark(self) -> int:
+    def mark(self) -> tuple[float, int]:
         """For `answered`: to be taken before an exchange is sent."""
-        return self._others
+        return self._revision, self._others
 
-    def answered(self, mark: int) -> None:
-        """An exchange was answered."""
-        self._heeded = mark
+    def answered(self, mark: tuple[float, int]) -> None:
+        """An exchange was answered: it covers all that had come before it was sent."""
+        revision, self._heeded = mark
+        if self._revision == revision:
+            self._revision = 0.0
 
     def is_there(self, seen: int) -> bool:
-        """Whether there is any. `seen`: the highest revision of an answer."""
+        """Whether there is any. `seen`: the revision of the last answer."""
         return self._revision > seen or self._others != self._heeded
 
 

@@ -29,7 +29,8 @@ _OFFSET: Json = {"anyOf": [COUNT, {"enum": list(WORDS.values())}]}
 SPLIT_SCHEMAS: dict[str, Json] = {
     "NumberedSplit": record({"split": _SPLIT, "assignment": _NUMBER}, {"restored": {**FLAG, "default": False}}),
     "DiscoveredSplits": record(
-        {"splits": list_of(_SPLIT)}, {"serializer_version": _VERSION, "bounded": {**FLAG, "default": False}}
+        {"request": COUNT, "splits": list_of(_SPLIT)},
+        {"serializer_version": _VERSION, "bounded": {**FLAG, "default": False}},
     ),
     "SplitList": record(
         {"splits": list_of(_SPLIT)},
@@ -67,7 +68,7 @@ SPLIT_SCHEMAS: dict[str, Json] = {
             "give_back": list_of(NAME),
             "stop": list_of(record({"split": NAME, "assignment": _NUMBER})),
             "no_more_splits": FLAG,
-            "discover": FLAG,
+            "discover": or_null(COUNT),
             "is_processing_backlog": FLAG,
             "source_events": list_of(ref("NumberedSourceEvent"), maxItems=SOURCE_EVENTS_KEPT),
             "assigning_in_ms": COUNT,

@@ -148,7 +148,7 @@ class Enumerators:
             nonlocal new
             before = before or rule.create(committed.group.config, loaded.now_ms)
             after = yield from with_static_list(before, found, loaded.now_ms)
-            new = after.count() - before.count()
+            new = len(set(after.ids()) - set(before.ids()))
             self._limits.check_source_splits(source, after.count(), before.count())
             return after
 
@@ -209,7 +209,7 @@ class Enumerators:
                 self._turns[name] = (lock, users - 1)
 
 
-_NONE = Enumerator(created_at=0, revision=0, assigning_at=0)
+_NONE = Enumerator(began_at=0, revision=0, assigning_at=0)
 
 
 def _news(group: Group, source: str, found: Arrivals) -> Arrivals:

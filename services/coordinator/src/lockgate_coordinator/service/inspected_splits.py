@@ -93,6 +93,7 @@ def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
 
 
 def _summary(enumerator: Enumerator, places: dict[str, _Place], now_ms: int) -> Json:
+    assigning_in_ms = max(0, enumerator.assigning_at - now_ms)
     return {
         "splits": len(places),
         **counts(enumerator, now_ms),
@@ -100,8 +101,8 @@ def _summary(enumerator: Enumerator, places: dict[str, _Place], now_ms: int) -> 
         "static": enumerator.static,
         **_time("discovered_at", enumerator.discovered_at),
         "discoverer": enumerator.discoverer,
-        "assigning_in_ms": max(0, enumerator.assigning_at - now_ms),
-        "lost_history": enumerator.lost_history,
+        "assigning_in_ms": assigning_in_ms,
+        "lost_history": enumerator.lost_history and (assigning_in_ms > 0 or not enumerator.listed),
         "is_processing_backlog": is_processing_backlog(enumerator),
         "source_events": [
             {"id": each.id, "subtask": each.subtask, **_time("at", each.at), "event": json.loads(each.text)}

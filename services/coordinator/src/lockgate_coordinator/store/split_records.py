@@ -22,7 +22,7 @@ from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.steps import AT_ONCE, Steps, for_each
 from lockgate_coordinator.store.base import UnreadableGroup
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The format of the records of splits: raised with each change."""
 
 _SERIALIZER: Final = KafkaPartitionSplitSerializer()

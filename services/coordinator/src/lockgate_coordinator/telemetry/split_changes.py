@@ -14,9 +14,9 @@ NAMED = 8
 
 def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
     """What has changed from `before` (None: there was no enumerator)."""
-    if after.lost_history and (before is None or not before.lost_history):
+    if after.lost_history and (before is None or not before.lost_history or before.began_at != after.began_at):
         reason = "the store has lost what was assigned: readers present what they hold, and nothing is assigned yet"
-        details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.created_at))}
+        details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.began_at))}
         yield Change(Kind.SPLITS_HISTORY_LOST, group, source, None, reason, details)
     if after.discovered_at is not None and (before is None or _list(before) != _list(after)):
         yield from _of_list(group, source, before, after)
