@@ -15,7 +15,7 @@ TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ru
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ test-versions: $(READY) ## the Spark client on every line of Spark that it knows
 
 long: $(READY) machine ## the fault, soak and scale suites, one after the other; resumes, and writes build/long/summary.md
 	@$(BIN)/python tests/long.py $(ARGS)
+
+properties: $(READY) ## all property tests with all their examples; `make test` draws a fifth
+	@EXAMPLES=all $(BIN)/python -m pytest -m "hypothesis and not long and not compose" -n $(WORKERS) $(ARGS)
+	@EXAMPLES=all $(BIN)/python -m pytest tests/core
 
 mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of more than seventy mistakes prints first
 	@MISTAKES=write $(BIN)/python -m pytest tests/mistakes

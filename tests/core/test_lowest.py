@@ -4,7 +4,7 @@ from math import log2
 from random import Random
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lockgate.lowest
@@ -14,7 +14,6 @@ KEYS = st.integers(0, 5)
 CHANGES = st.lists(st.tuples(KEYS, st.none() | st.integers(-20, 20)), max_size=80)
 
 
-@settings(deadline=None)
 @given(CHANGES, st.booleans())
 def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(
     changes: list[tuple[int, int | None]], ask_always: bool

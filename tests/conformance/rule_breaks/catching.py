@@ -49,7 +49,7 @@ def caught_by(each: Break) -> tuple[str, str]:
 def _run(folder: str, *command: str) -> "subprocess.CompletedProcess[str]":
     # The copy comes first on the path, so that it shadows the package it was made of.
     path = [folder, str(CONFORMANCE), str(CHECKOUT / "tests"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    environment = {**os.environ, "EXAMPLES": "all", "PYTHONPATH": os.pathsep.join(filter(None, path))}
     return subprocess.run(
         [sys.executable, *command],
         capture_output=True,

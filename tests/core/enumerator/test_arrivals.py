@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.enumerator.arrivals_fleet import CONFIG, MembersOfOneGroup
@@ -10,6 +10,7 @@ from lockgate.group.alignment import evaluate
 from lockgate.group.commands import register, renew
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import GroupConfig, HeldBy, OnLostReader, ReaderRegistrationEvent
+from support.examples import examples
 
 EXCLUDE = replace(CONFIG, on_lost_reader=OnLostReader.EXCLUDE)
 
@@ -151,7 +152,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(steps)
 def test_the_group_is_never_ahead_of_a_split_that_some_reader_has_reported(acts: list[tuple[str, int]]) -> None:
     """Whatever joins, leaves, dies or begins anew: as long as there are readers."""

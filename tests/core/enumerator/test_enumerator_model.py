@@ -1,9 +1,10 @@
 """Whole fleets of readers do anything in any order, over a network and a store that lose things."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.enumerator.fleet import Fleet, Process
+from support.examples import examples
 
 # What happens, and how often beside the others.
 OFTEN = {
@@ -91,7 +92,7 @@ def peace(fleet: Fleet) -> None:
         fleet.now += 100
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(steps)
 def test_no_split_is_in_two_hands_and_each_one_has_a_reader_in_the_end(acts: list[tuple[str, int]]) -> None:
     run(acts)

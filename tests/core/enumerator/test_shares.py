@@ -2,15 +2,15 @@
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.enumerator.shares import shares
+from support.examples import examples
 
 CAPACITIES = st.dictionaries(st.integers(0, 9), st.integers(0, 5), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 500), CAPACITIES, st.data())
 def test_shares_add_up_and_none_is_a_whole_split_away_from_its_exact_share(
     total: int, capacities: dict[int, int], data: st.DataObject
@@ -22,7 +22,7 @@ def test_shares_add_up_and_none_is_a_whole_split_away_from_its_exact_share(
     assert all(abs(found[each] * whole - total * capacities[each]) < max(1, whole) for each in capacities)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 6)), min_size=1, max_size=4))
 def test_no_even_assignment_moves_fewer_splits(readers: list[tuple[int, int]]) -> None:
     capacities = {number: capacity for number, (capacity, _) in enumerate(readers)}

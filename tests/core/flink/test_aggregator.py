@@ -1,6 +1,6 @@
 """The aggregator against the plain minimum of the last value per key."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.flink.aggregator import WatermarkAggregator
@@ -9,7 +9,6 @@ from lockgate.watermark import MAX, MIN
 REPORTS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9) | st.sampled_from([MIN, MAX])), max_size=60)
 
 
-@settings(deadline=None)
 @given(REPORTS)
 def test_the_result_is_the_minimum_of_the_last_watermark_of_each_key(reports: list[tuple[str, int]]) -> None:
     aggregator: WatermarkAggregator[str] = WatermarkAggregator()
@@ -24,7 +23,6 @@ def test_the_result_is_the_minimum_of_the_last_watermark_of_each_key(reports: li
     assert aggregator.keys() == list(last)
 
 
-@settings(deadline=None)
 @given(REPORTS)
 def test_the_order_of_reports_of_different_keys_does_not_matter_in_the_end(reports: list[tuple[str, int]]) -> None:
     ends = []

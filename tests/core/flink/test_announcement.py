@@ -1,7 +1,7 @@
 """How far a source may read, as Flink's coordinators announce it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import UnknownName, WrongState
@@ -11,7 +11,6 @@ from lockgate.watermark import MAX, MIN
 WATERMARKS = st.integers(MIN, MAX)
 
 
-@settings(deadline=None)
 @given(WATERMARKS, WATERMARKS)
 def test_a_sum_beyond_64_bits_is_announced_as_max(minimum: int, drift: int) -> None:
     announced = max_desired_watermark(minimum, drift)

@@ -1,14 +1,13 @@
 """Clocks that stand still, and time moved by hand."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue, WrongState
 from lockgate.flink.clocks import PausableClock, VirtualTime
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["pause", "resume", "wait"]), max_size=40))
 def test_a_pausable_clock_shows_the_time_during_which_no_pause_was_open(steps: list[str]) -> None:
     time = VirtualTime(7)

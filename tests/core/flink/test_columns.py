@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.duration import Duration
@@ -51,7 +51,6 @@ def by_arrow(generator: WatermarkGenerator, times: list[int], out: Written) -> N
 
 @pytest.mark.parametrize("kind", GENERATORS)
 @pytest.mark.parametrize("feed", [by_numpy, by_arrow])
-@settings(deadline=None)
 @given(st.lists(st.tuples(TIMES, st.integers(0, 12)), max_size=6))
 def test_a_column_gives_what_its_events_give(kind: str, feed: object, story: list[tuple[list[int], int]]) -> None:
     said = []

@@ -3,7 +3,7 @@ step by step.
 """
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -13,7 +13,6 @@ from lockgate.watermark import MIN
 CHANGES = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 12) | st.booleans() | st.just("remove")), max_size=60)
 
 
-@settings(deadline=None)
 @given(CHANGES)
 def test_combined_is_the_minimum_of_the_active_or_the_maximum_of_all_idle_and_only_rises(
     changes: list[tuple[int, object]],
@@ -46,7 +45,6 @@ def change(combined: CombinedWatermarkStatus, parts: dict[int, PartialWatermark]
         assert part.set_watermark(int(str(what))) in (True, False)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), max_size=40))
 def test_many_inputs_come_to_what_two_input_minima_come_to_step_by_step(watermarks: list[tuple[int, int]]) -> None:
     whole = IndexedCombinedWatermarkStatus(4)

@@ -1,6 +1,6 @@
 """Event-time timers."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.flink.propagation.timers import EventTimer, EventTimers
@@ -13,7 +13,6 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STEPS)
 def test_due_timers_fire_in_order_each_once_and_deleted_ones_never(steps: list[tuple[str, object]]) -> None:
     fired: list[EventTimer] = []

@@ -1,7 +1,7 @@
 """Generators, event by event."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.duration import Duration
@@ -28,7 +28,6 @@ def emitted(generator: WatermarkGenerator, times: list[int]) -> list[object]:
     return out.all
 
 
-@settings(deadline=None)
 @given(TIMES, st.integers(0, MAX))
 def test_bounded_claims_the_highest_time_less_the_delay_less_one_and_never_wraps(times: list[int], delay: int) -> None:
     claims = emitted(BoundedOutOfOrderness(Duration.of(ms=delay)), times)
@@ -36,7 +35,6 @@ def test_bounded_claims_the_highest_time_less_the_delay_less_one_and_never_wraps
     assert claims == [max(MIN, timestamp - delay - 1) for timestamp in highest]
 
 
-@settings(deadline=None)
 @given(TIMES)
 def test_no_event_within_the_delay_is_late(times: list[int]) -> None:
     generator, out = BoundedOutOfOrderness(Duration.of(ms=7)), Written()

@@ -1,7 +1,7 @@
 """Idleness, probe by probe."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.duration import Duration
@@ -73,7 +73,6 @@ def test_a_paused_clock_brings_no_idleness() -> None:
     assert timer.check_if_idle()
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["event", "probe", "wait"]), max_size=40))
 def test_idleness_never_comes_before_the_timeout_has_passed_since_the_last_event(steps: list[str]) -> None:
     time, out = VirtualTime(1), Written()

@@ -1,7 +1,7 @@
 """The multiplexer: what reaches the output below, and what each listener hears."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import UnknownName, WrongState
@@ -37,7 +37,6 @@ def say(made: WatermarkOutputMultiplexer, name: str, kind: str, what: int | str)
         output.mark_active()
 
 
-@settings(deadline=None)
 @given(SAYINGS)
 def test_the_combined_watermark_only_rises_and_is_never_above_an_active_output(
     sayings: list[tuple[str, str, int | str]],
@@ -52,7 +51,6 @@ def test_the_combined_watermark_only_rises_and_is_never_above_an_active_output(
     assert out.watermarks == sorted(set(out.watermarks))
 
 
-@settings(deadline=None)
 @given(SAYINGS)
 def test_deferred_and_immediate_come_to_the_same_in_the_end(sayings: list[tuple[str, str, int | str]]) -> None:
     ends = []
@@ -66,7 +64,6 @@ def test_deferred_and_immediate_come_to_the_same_in_the_end(sayings: list[tuple[
     assert ends[0] == ends[1]
 
 
-@settings(deadline=None)
 @given(SAYINGS)
 def test_the_order_between_two_combinations_does_not_matter(sayings: list[tuple[str, str, int | str]]) -> None:
     ends = []

@@ -6,7 +6,7 @@ from collections import deque
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue, UnknownName, WrongState
@@ -182,7 +182,6 @@ def test_an_idle_input_holds_nobody_and_both_idle_make_the_operator_idle() -> No
     assert out.all == [29, IDLE, ACTIVE, 30]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(ELEMENTS, max_size=10), min_size=2, max_size=3), st.randoms(use_true_random=False))
 def test_whatever_is_read_first_watermarks_rise_and_no_timer_of_a_record_in_time_fires_late(
     each: list[list[StreamElement]], random: Random
@@ -200,7 +199,6 @@ def test_whatever_is_read_first_watermarks_rise_and_no_timer_of_a_record_in_time
             assert next(mark for mark in out.all[out.all.index(what) :] if isinstance(mark, int)) >= what.timestamp
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), min_size=2, max_size=3), st.randoms(use_true_random=False))
 def test_the_order_in_which_active_channels_are_read_does_not_matter_in_the_end(
     each: list[list[int]], random: Random

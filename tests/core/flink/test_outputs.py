@@ -3,7 +3,7 @@ order.
 """
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.duration import Duration
@@ -48,7 +48,6 @@ class Source:
         return received
 
 
-@settings(deadline=None)
 @given(STORY, st.sampled_from([PUNCTUATED, BOUNDED, BOUNDED.with_idleness(Duration.of(ms=10))]))
 def test_whatever_happens_watermarks_rise_and_statuses_alternate(
     story: list[tuple[str, int | str]], strategy: WatermarkStrategy

@@ -1,6 +1,6 @@
 """Which splits are paused: properties of the decision."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.flink.source.pausing import SplitAlignment
@@ -18,7 +18,6 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STEPS, st.integers(0, 3))
 def test_a_checked_split_is_paused_if_its_oldest_sample_is_above_the_maximum(
     steps: list[tuple[object, ...]], size: int

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.duration import Duration
@@ -50,7 +50,6 @@ def row_by_row(strategy: WatermarkStrategy, batches: list[list[tuple[int, int, i
 
 
 @pytest.mark.parametrize("kind", STRATEGIES)
-@settings(deadline=None)
 @given(BATCHES)
 def test_columns_of_interleaved_splits_give_what_the_rows_give(
     kind: str, batches: list[list[tuple[int, int, int]]]

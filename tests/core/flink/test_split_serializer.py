@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue, UnreadableBytes
@@ -22,7 +22,6 @@ SPLITS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(SPLITS, st.integers(-1, 3), st.binary(max_size=3))
 def test_a_split_comes_back_whatever_the_version_and_whatever_follows(
     split: KafkaPartitionSplit, version: int, rest: bytes
@@ -30,7 +29,6 @@ def test_a_split_comes_back_whatever_the_version_and_whatever_follows(
     assert SERIALIZER.deserialize(version, SERIALIZER.serialize(split) + rest) == split
 
 
-@settings(deadline=None)
 @given(SPLITS, st.data())
 def test_bytes_that_end_too_early_are_refused_wherever_they_end(
     split: KafkaPartitionSplit, data: st.DataObject
@@ -41,7 +39,6 @@ def test_bytes_that_end_too_early_are_refused_wherever_they_end(
         SERIALIZER.deserialize(0, whole[:end])
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_garbled_bytes_are_a_split_or_an_error_of_ours(garbled: bytes) -> None:
     try:

@@ -1,7 +1,7 @@
 """SQL's two operators that assign watermarks."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue
@@ -30,7 +30,6 @@ def assigner(
     return made, time, out
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(-100, 1_000) | st.sampled_from(["wait", IDLE, ACTIVE]), max_size=40),
     st.sampled_from([0, 1, 50]),
@@ -102,14 +101,12 @@ def test_without_anything_to_time_there_is_no_interval() -> None:
         timer_interval(0, -1)
 
 
-@settings(deadline=None)
 @given(INTEGERS)
 def test_wrapped_is_what_a_long_holds(value: int) -> None:
     assert MIN <= wrapped(value) <= MAX
     assert (wrapped(value) - value) % 2**64 == 0
 
 
-@settings(deadline=None)
 @given(INTEGERS, st.integers(1, 100))
 def test_a_remainder_has_the_sign_of_the_dividend(dividend: int, divisor: int) -> None:
     rest = remainder(dividend, divisor)
@@ -118,7 +115,6 @@ def test_a_remainder_has_the_sign_of_the_dividend(dividend: int, divisor: int) -
     assert rest == 0 or (rest > 0) == (dividend > 0)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 100), max_size=40), st.integers(1, 12))
 def test_mini_batches_see_at_most_one_watermark_a_window_and_the_last_one(upstream: list[int], interval: int) -> None:
     out = Written()

@@ -1,7 +1,7 @@
 """SQL's strategies and their text form."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.duration import Duration
@@ -98,7 +98,6 @@ def test_the_error_shows_the_place_where_a_clause_cannot_be_read(text: str, expe
     assert message.splitlines()[2].index("^") - 2 == at
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30) | st.text("FORts AS-INTERVAL'5.`", max_size=40))
 def test_any_other_text_is_refused_with_an_error_of_ours(text: str) -> None:
     try:

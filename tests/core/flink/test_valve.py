@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -88,7 +88,6 @@ class NaiveValve:
             self.out.append(watermark)
 
 
-@settings(deadline=None)
 @given(INPUTS)
 def test_the_valve_answers_as_one_that_looks_at_every_channel(inputs: list[Input]) -> None:
     naive = NaiveValve([MIN] * 3, [False] * 3, [True] * 3)
@@ -97,7 +96,6 @@ def test_the_valve_answers_as_one_that_looks_at_every_channel(inputs: list[Input
     assert through(3, inputs) == naive.out
 
 
-@settings(deadline=None)
 @given(INPUTS)
 def test_watermarks_only_rise_and_statuses_alternate(inputs: list[Input]) -> None:
     out = through(3, inputs)
@@ -107,7 +105,6 @@ def test_watermarks_only_rise_and_statuses_alternate(inputs: list[Input]) -> Non
     assert all(one is not other for one, other in zip([ACTIVE, *statuses], statuses, strict=False))
 
 
-@settings(deadline=None)
 @given(INPUTS)
 def test_the_sent_watermark_is_never_above_an_active_and_aligned_channel(inputs: list[Input]) -> None:
     valve = StatusWatermarkValve(3, Written())
@@ -119,7 +116,6 @@ def test_the_sent_watermark_is_never_above_an_active_and_aligned_channel(inputs:
                 assert valve.watermark_of(each) >= valve.last_watermark
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 30), max_size=8).map(sorted), min_size=1, max_size=4),
     st.randoms(use_true_random=False),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import Refused
@@ -22,6 +22,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
+from support.examples import examples
 
 LEASE, TOLERANCE, START = 120, 40, 1_000
 
@@ -181,7 +182,7 @@ def taken(group: Group, model: Model, step: Step, now: int) -> Group:
     return after
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(configs, st.lists(steps, max_size=25))
 def test_every_event_is_what_the_naive_model_says(config: GroupConfig, script: list[Step]) -> None:
     group, model, now = create("g", config, START), Model(config), START
@@ -206,7 +207,7 @@ def test_every_event_is_what_the_naive_model_says(config: GroupConfig, script: l
         assert event.revision == (max(before.revision + 1, now) if moved else before.revision)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(configs, st.lists(steps, max_size=20))
 def test_joint_is_never_below_strict_and_a_lost_reader_never_holds_when_excluded(
     config: GroupConfig, script: list[Step]
@@ -229,7 +230,7 @@ def test_joint_is_never_below_strict_and_a_lost_reader_never_holds_when_excluded
 
 @pytest.mark.parametrize("off", [-1, 1])
 @given(script=st.lists(steps, max_size=10))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_stale_command_is_refused_and_leaves_the_group_the_very_same(off: int, script: list[Step]) -> None:
     group, model, now = (
         create("g", GroupConfig(lease_ms=LEASE, update_interval_ms=10), START),

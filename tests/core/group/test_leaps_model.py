@@ -4,7 +4,7 @@ lost that was heard within its lease by a monotonic clock. A dead one is lost in
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.group.alignment import evaluate
@@ -12,6 +12,7 @@ from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
 from lockgate.group.leaps import UNNOTICED_MS, StoreClock, after_leaps
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.examples import examples
 
 LEASE, PROCESSES, SOURCES = 3_000, 3, "abc"
 CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10)
@@ -96,7 +97,7 @@ class World:
         return {source for source, at in self.heard.items() if self.now - at < LEASE - PRECISION_MS}
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(steps, max_size=30))
 def test_no_reader_that_was_heard_within_its_lease_is_lost_whatever_the_clock_does(script: list[Step]) -> None:
     world = World()
@@ -105,7 +106,7 @@ def test_no_reader_that_was_heard_within_its_lease_is_lost_whatever_the_clock_do
         assert not world.lost & world.alive
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(steps, max_size=20))
 def test_a_dead_reader_is_lost_once_the_clock_leaps_no_more(script: list[Step]) -> None:
     world = World()

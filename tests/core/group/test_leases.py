@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.group.alignment import decide, evaluate
@@ -12,6 +12,7 @@ from lockgate.group.reader import Reader
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX
 from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.examples import examples
 
 NOW = 1_000_000
 LEASE = 900
@@ -179,7 +180,7 @@ members = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(members, min_size=1, max_size=12), st.sampled_from([-60_000, 0, 400, 1_000, 5_000]))
 def test_each_reader_of_a_crowd_becomes_at_once_what_it_would_become_alone(some: list[Reader], wait: int) -> None:
     crowd = {("s", n): some[n % len(some)] for n in range(300)}

@@ -5,7 +5,7 @@ readers each time.
 import copy
 from dataclasses import dataclass, field, replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.group.alignment import decide, evaluate, next_deadline
@@ -20,6 +20,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
+from support.examples import examples
 
 LEASE, TOLERANCE, HOLD, DRIFT, START = 120, 40, 50, 10, 1_000
 Step = tuple[str, int, int, int]
@@ -162,9 +163,7 @@ def done(group: Group, naive: Naive, step: Step, now: int) -> Group:
     return group
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # on a machine that has other things to do
+@examples(200)
 @given(
     st.sampled_from(OnMaxHold),
     st.sampled_from(OnLostReader),

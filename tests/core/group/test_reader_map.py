@@ -2,7 +2,7 @@
 
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lockgate.group.readers
@@ -88,7 +88,6 @@ def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
         )
 
 
-@settings(deadline=None)
 @given(steps, st.lists(st.integers(0, 20), max_size=8), st.sampled_from([0, 256]))
 def test_every_version_is_the_dict_that_was_made_of_it_in_whatever_order_they_are_asked(
     script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int], many: int

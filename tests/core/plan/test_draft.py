@@ -11,6 +11,7 @@ from lockgate.plan.draft import MOST_LOOK_UPS, Draft
 from lockgate.plan.model import Bounds, Plan
 from lockgate.plan.search import GOOD_ENOUGH, Curve
 from lockgate.watermark import MAX
+from support.examples import ALL
 from support.logs_in_memory import LogsInMemory
 
 REPLAY = 10**12  # a wall clock far above every event time here
@@ -70,9 +71,9 @@ def test_a_plan_is_the_greatest_within_all_budgets_together_or_has_looked_as_oft
     assert world.is_optimal(plan) or made.look_ups >= MOST_LOOK_UPS - 7
 
 
-def test_three_hundred_first_plans_over_bursts_with_small_budgets_are_all_optimal() -> None:
+def test_first_plans_over_bursts_with_small_budgets_are_all_optimal() -> None:
     random_, found = random.Random(3), []
-    for _ in range(300):
+    for _ in range(300 if ALL else 60):
         bursts = [random_.randrange(3_600_000) for _ in range(5)]
         logs = {
             split: sorted(
@@ -85,7 +86,7 @@ def test_three_hundred_first_plans_over_bursts_with_small_budgets_are_all_optima
         found.append((world.is_optimal(made.plan()), made.look_ups))
     assert all(optimal for optimal, _ in found)
     # nothing was learned yet, and 99 % of so little is all of it
-    assert sorted(looks for _, looks in found)[150] <= 12
+    assert sorted(looks for _, looks in found)[len(found) // 2] <= 12
 
 
 def test_a_gap_in_the_logs_is_asked_about_once() -> None:

@@ -9,7 +9,7 @@ a row within them is never dropped, whatever the others do.
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.plan.test_plan_model import HOUR, MINUTE, SPLITS, Append
@@ -17,6 +17,7 @@ from lockgate import watermark
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds
 from lockgate.plan.producer_lag import ProducerLag
+from support.examples import examples
 from support.logs_in_memory import LogsInMemory
 
 LIMIT = HOUR
@@ -98,7 +99,7 @@ def worlds(draw: st.DrawFn) -> tuple[list[Append], list[int], Bounds, int | None
     return feed, polls, bounds, draw(st.one_of(st.none(), st.integers(1, 20)))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(worlds(), st.booleans())
 def test_no_row_within_what_its_producer_has_shown_is_late(
     world: tuple[list[Append], list[int], Bounds, int | None], at_the_edge: bool

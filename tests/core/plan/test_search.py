@@ -2,11 +2,12 @@ import random
 from bisect import bisect_right
 from statistics import median
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.plan.search import GOOD_ENOUGH, MOST_PROBES, Curve, Cut, Found, greatest_within
 from lockgate.watermark import MAX
+from support.examples import examples
 
 EVENT_TIMES = st.lists(st.integers(0, 10_000_000), min_size=1, max_size=300).map(sorted)
 HIGH = 10_000_000
@@ -57,7 +58,7 @@ def test_no_search_looks_more_often_than_it_may_and_then_reads_less_but_somethin
     assert feed.use(found.target) > 0 or found.overfull == found.target + 1
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 10**9), st.integers(20, 2_000))
 def test_bursts_and_gaps_seldom_take_more_look_ups_than_a_plan_may_use(seed: int, budget: int) -> None:
     feed, looks, found = Feed(bursts(random.Random(seed)), budget), [], []

@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate import watermark
@@ -8,6 +8,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows, Zone
+from support.examples import examples
 from support.logs_in_memory import LogsInMemory
 
 WINDOW = 100
@@ -127,7 +128,7 @@ def read_all(logs: LogsInMemory, budget: int) -> list[Batch]:
     return batches
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.lists(st.integers(0, 2000), max_size=40).map(sorted), min_size=1, max_size=4), st.integers(1, 60))
 def test_every_record_lies_in_the_slice_it_is_read_with_and_whole_windows_are_never_touched_again(
     times: list[list[int]], budget: int
@@ -142,7 +143,7 @@ def test_every_record_lies_in_the_slice_it_is_read_with_and_whole_windows_are_ne
             done |= windows
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(st.lists(st.integers(0, 2000), min_size=1, max_size=40).map(sorted), min_size=2, max_size=3),
     st.integers(1, 300),

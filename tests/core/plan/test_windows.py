@@ -1,11 +1,12 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue
 from lockgate.plan.windows import DAY, WEEK, Windows, Zone, fits
+from support.examples import examples
 from support.zones import HOUR, UNTIL, at, moment, zone
 
 MINUTE = 60_000
@@ -51,7 +52,7 @@ def name_of(event_time: int, size: int, zone_name: str) -> tuple[date, int]:
     return shown.date(), of_day // size
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, few=15)
 @given(anywhere, st.sampled_from(SIZES))
 def test_windows_follow_each_other_without_a_gap_and_each_instant_lies_in_its_own(
     place: tuple[str, int], size: int
@@ -65,7 +66,7 @@ def test_windows_follow_each_other_without_a_gap_and_each_instant_lies_in_its_ow
     assert windows.begin(end) == end
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, few=15)
 @given(anywhere, st.integers(0, 3 * DAY), st.sampled_from(SIZES))
 def test_rows_of_one_name_in_a_table_lie_in_one_window(place: tuple[str, int], later: int, size: int) -> None:
     name, event_time = place
@@ -74,7 +75,7 @@ def test_rows_of_one_name_in_a_table_lie_in_one_window(place: tuple[str, int], l
         assert windows.begin(event_time) == windows.begin(event_time + later)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, few=15)
 @given(anywhere, st.sampled_from([size for size in SIZES if size <= DAY]))
 def test_no_window_is_longer_than_its_name_where_no_clock_goes_back(place: tuple[str, int], size: int) -> None:
     name, event_time = place

@@ -3,7 +3,7 @@ and what alignment promises.
 """
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue
@@ -12,6 +12,7 @@ from lockgate.simulate.readers import NativeReader
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
 from lockgate.watermark import MIN
+from support.examples import examples
 from support.simulated import demo_group, demo_workload
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -64,7 +65,7 @@ def loads(draw: st.DrawFn, name: str = "q") -> QueryLoad:
 
 
 @given(loads())
-@settings(max_examples=60)
+@examples(60)
 def test_late_rows_are_counted_as_record_by_record(load: QueryLoad) -> None:
     reader, now = NativeReader(load, 0), 10**9
     watermark, closed, lost = MIN, MIN, 0
@@ -85,7 +86,7 @@ def test_late_rows_are_counted_as_record_by_record(load: QueryLoad) -> None:
 
 
 @given(loads(), st.integers(1, 10))
-@settings(max_examples=60)
+@examples(60)
 def test_a_drift_within_the_delay_loses_no_row_and_reads_all(load: QueryLoad, share: int) -> None:
     workload = Workload(queries=(load,))
     outcome = aligned(workload, max(1, load.delay_ms // share))
@@ -93,7 +94,7 @@ def test_a_drift_within_the_delay_loses_no_row_and_reads_all(load: QueryLoad, sh
 
 
 @given(loads("a"), loads("b"))
-@settings(max_examples=12)
+@examples(12)
 def test_a_group_without_a_bound_takes_as_long_as_its_queries_alone(one: QueryLoad, other: QueryLoad) -> None:
     begin = 20 * HOUR
     alone = [aligned(Workload(queries=(each,), start_ms=begin), 1_000 * HOUR).seconds for each in (one, other)]
@@ -104,7 +105,7 @@ def test_a_group_without_a_bound_takes_as_long_as_its_queries_alone(one: QueryLo
 
 
 @given(loads("a"), loads("b"), st.integers(10, 60))
-@settings(max_examples=12)
+@examples(12)
 def test_in_a_strict_group_no_query_reads_further_ahead_of_another_than_the_drift(
     one: QueryLoad, other: QueryLoad, minutes: int
 ) -> None:

@@ -4,7 +4,7 @@ import json
 from base64 import b64encode
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidMessage, InvalidValue
@@ -91,13 +91,11 @@ ANSWERS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(EXCHANGES)
 def test_an_exchange_comes_back_from_its_json(exchange: SplitExchange) -> None:
     assert exchange_from_json(json.loads(json.dumps(exchange_to_json(exchange))), 0) == exchange
 
 
-@settings(deadline=None)
 @given(ANSWERS)
 def test_an_answer_comes_back_from_its_json(answer: SplitAnswer) -> None:
     assert answer_from_json(json.loads(json.dumps(answer_to_json(answer)))) == answer

@@ -1,0 +1,11 @@
+"""Tests of the core that need more than the core are left out where that is not installed."""
+
+from importlib.util import find_spec
+
+NEEDS = {
+    "test_bench_core.py": "numpy",
+    "flink/test_columns.py": "pyarrow",
+    "flink/test_split_columns.py": "numpy",
+    "simulate/test_virtual_fleet.py": "lockgate_testbed",
+}
+collect_ignore = [file for file, package in NEEDS.items() if find_spec(package) is None]
