@@ -2,6 +2,7 @@
 
 from rule_breaks.assignments import ASSIGNMENTS
 from rule_breaks.breaking import Break
+from rule_breaks.clocks import CLOCKS
 from rule_breaks.combining import COMBINING
 from rule_breaks.coordinator import COORDINATOR
 from rule_breaks.dashboards import DASHBOARDS
@@ -28,6 +29,7 @@ BREAKS: tuple[Break, ...] = (
     *OPERATING,
     *GROWTH,
     *SPARK_CLIENT,
+    *CLOCKS,
     *REPORTS,
     *DASHBOARDS,
     *FACTS,
