@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cache
 from itertools import count
+from typing import Any
 from urllib.parse import urlsplit
 
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.split_codec import split_to_text
 from lockgate_coordinator.limits import BodyLimit, Limits
+from support.hostile_exchanges import Attack
 
 CALLERS = 4
 """How many requests an attack has under way at once."""
@@ -175,19 +177,32 @@ class Tenant:
 
     async def call(self, requests: Iterator[Request]) -> None:
         """Sends one request after the other, each over a connection of its own."""
-        for method, path, body in requests:
-            reader, writer = await asyncio.open_connection(self._host, self._port)
-            try:
-                writer.write(self._request(method, path, len(body), "Connection: close\r\n") + body)
-                answer = await asyncio.wait_for(reader.read(), 30)
-                self._count(answer)
-            except (OSError, asyncio.TimeoutError):
-                answer = b""
-                self.statuses["broken"] += 1
-            finally:
-                writer.close()
-            if answer_is(answer, b"429"):
-                await asyncio.sleep(random.random() / 10)  # it asks more often than it may, but not without end
+        for request in requests:
+            await self._answer(*request)
+
+    async def ask(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
+        """The status, and the JSON of a good answer. Asks again where it has asked too often."""
+        while True:
+            answer = await self._answer(method, path, body)
+            if not answer_is(answer, b"429"):
+                head, _, text = answer.partition(b"\r\n\r\n")
+                status = int(head.split(b" ", 2)[1]) if head else 0
+                return status, json.loads(text) if status in (200, 201) and text else None
+
+    async def _answer(self, method: str, path: str, body: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(self._host, self._port)
+        try:
+            writer.write(self._request(method, path, len(body), "Connection: close\r\n") + body)
+            answer = await asyncio.wait_for(reader.read(), 30)
+            self._count(answer)
+        except (OSError, asyncio.TimeoutError):
+            answer = b""
+            self.statuses["broken"] += 1
+        finally:
+            writer.close()
+        if answer_is(answer, b"429"):
+            await asyncio.sleep(random.random() / 10)  # it asks more often than it may, but not without end
+        return answer
 
     async def keep_open(self, method: str, path: str, size: int) -> None:
         """Opens a request, and sends or takes a byte now and then."""
@@ -229,6 +244,8 @@ def tasks(tenant: Tenant, attack: str) -> Iterator[Awaitable[None]]:
     """What runs at the same time."""
     if attack in REQUESTS:
         yield from (tenant.call(REQUESTS[attack]()) for _ in range(CALLERS))
+    elif attack == "exchanges":
+        yield from (Attack(tenant.ask, OWN, f"x{number}").run() for number in range(CALLERS))
     elif attack == "streams":
         yield tenant.call(iter([("PUT", f"/v1/groups/{OWN}", b"{}")]))
         path = f"/v1/groups/{OWN}/alignment"
@@ -240,7 +257,7 @@ def tasks(tenant: Tenant, attack: str) -> Iterator[Awaitable[None]]:
     elif attack == "slow_bodies":
         yield from (tenant.keep_open("PUT", f"/v1/groups/{OWN}", MEBIBYTE) for _ in range(OPEN_AT_ONCE))
     else:
-        for each in (*REQUESTS, "streams", "slow_bodies"):
+        for each in (*REQUESTS, "exchanges", "streams", "slow_bodies"):
             yield from tasks(tenant, each)
 
 

@@ -10,6 +10,7 @@ MADE_UP = ("test_made_up_claims.py",)
 EXCHANGES = ("test_exchanges.py",)
 ARRIVALS = ("test_arrivals.py",)
 LARGE = ("test_large_exchanges.py",)
+RECORDS = ("test_large_records.py",)
 
 ASSIGNMENTS: tuple[Break, ...] = (
     Break(
@@ -252,9 +253,9 @@ ASSIGNMENTS: tuple[Break, ...] = (
     ),
     Break(
         "no split is looked for among all readers",
-        "enumerator/claims.py",
-        "else work.holder(id)",
-        "else next((other for other in work.readers if id in work.held(other)), None)",
+        "enumerator/work.py",
+        "if self._holders is None:",
+        "if True:",
         LARGE,
     ),
     Break(
@@ -272,10 +273,26 @@ ASSIGNMENTS: tuple[Break, ...] = (
         LARGE,
     ),
     Break(
+        "the records of a source are written in steps",
+        "store/split_records.py",
+        "            if not number % READERS_AT_ONCE:\n",
+        "            if False:\n",
+        RECORDS,
+        package="lockgate_coordinator",
+    ),
+    Break(
+        "a source that has not changed is not compared",
+        "store/split_records.py",
+        "        if was is now:\n",
+        "        if False:\n",
+        RECORDS,
+        package="lockgate_coordinator",
+    ),
+    Break(
         "an exchange of thousands of splits has pauses",
-        "enumerator/exchange.py",
-        "    yield from for_each(event.given_back, lambda each: give_back(work, reader, each))\n",
-        "    for each in event.given_back:\n        give_back(work, reader, each)\n",
+        "steps.py",
+        "        if not number % AT_ONCE:\n",
+        "        if False:\n",
         LARGE,
     ),
 )

@@ -33,7 +33,7 @@ EVERY_S = 0.06
 """How often the living tenant reports: within its own rate."""
 READERS, DRIFT, LEASE_MS = 4, 1_000, 2_000
 HOSTILE, LIVING = "hostile-token-of-the-tenants-suite-00", "living-token-of-the-tenants-suite-000"
-ATTACKS = (*REQUESTS, "streams", "slow_bodies", "all_at_once")
+ATTACKS = (*REQUESTS, "exchanges", "streams", "slow_bodies", "all_at_once")
 TESTS = Path(__file__).resolve().parents[2]
 
 

@@ -2,11 +2,9 @@
 and works in steps of some hundred, whatever the reader says.
 """
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -21,6 +19,7 @@ from lockgate.steps import AT_ONCE, Steps, at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange
 from support.examples import ALL
+from support.lines import lines_of_each_step
 
 CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
 NOW = 1_000_000
@@ -181,26 +180,6 @@ KINDS: Mapping[str, Kind | Act] = {
 }
 
 
-def lines_of_each_step(steps: Steps[Any]) -> list[int]:
-    """How many lines of Python each step runs."""
-    found = list[int]()
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        found[-1] += event == "line"
-        return trace
-
-    while True:
-        found.append(0)
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            next(steps)
-        except StopIteration:
-            return found
-        finally:
-            sys.settrace(before)
-
-
 def processor_time(steps: Steps[Any]) -> float:
     began = time.thread_time()
     at_once(steps)
@@ -210,7 +189,6 @@ def processor_time(steps: Steps[Any]) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_exchange_of_thousands_of_splits_works_in_short_steps(kind: str) -> None:
     lines = lines_of_each_step(KINDS[kind].steps(SPLITS))
-    print(kind, len(lines), max(lines), sum(lines))
     assert max(lines) <= LINES
 
 
@@ -218,5 +196,4 @@ def test_an_exchange_of_thousands_of_splits_works_in_short_steps(kind: str) -> N
 def test_four_times_as_many_splits_cost_four_times_as_much(kind: str) -> None:
     """A search for each split would cost sixteen times as much."""
     few, many = (min(processor_time(KINDS[kind].steps(count)) for _ in range(2)) for count in (FEW, 4 * FEW))
-    print(kind, few, many, many / few)
     assert many < 9 * few + FEW * 8e-6

@@ -30,6 +30,7 @@ from lockgate_coordinator.api import (
 )
 from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_coordinator.fast.lean_reports import LeanReports
+from lockgate_coordinator.probes import Alive
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing
 from lockgate_coordinator.settings import Settings
@@ -138,6 +139,7 @@ def create_app(
         )
     else:
         app.before(Browsers, hosts=settings.allowed_hosts, answer=problems.problem)
+    app.before(Alive)
     app.before(MeasuredRequests, figures=counted.requests)
     if spans is not None:
         app.before(traces.traced, spans=spans)

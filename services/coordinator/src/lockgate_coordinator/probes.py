@@ -1,8 +1,11 @@
-"""A port for probes alone: `/livez` and `/readyz`, in plain http.
+"""Probes: an answer to `/livez` that costs little, and a port for probes alone.
 
-Where callers must show a certificate, nobody without one gets as far as a request. Kubernetes and
-most proxies have none to show for their probes. This port answers nothing else, so it needs neither
-certificates nor tokens.
+Whoever reaches the port may ask for `/livez`, as often as it likes and without a token. So it is
+answered before the routes, which would cost several times as much.
+
+The port for probes is plain http. Where callers must show a certificate, nobody without one gets as
+far as a request, and Kubernetes and most proxies have none to show for their probes. This port
+answers nothing else, so it needs neither certificates nor tokens.
 """
 
 import socket
@@ -13,6 +16,23 @@ from typing import Any
 import uvicorn
 
 from lockgate_coordinator.access.rules import OPEN
+
+LIVE = b'{"status":"live"}'
+
+
+class Alive:
+    """ASGI: answers `GET /livez`; all else is for `app`."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] != "/livez" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        headers = [(b"content-length", b"%d" % len(LIVE)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": LIVE})
 
 
 class ProbesAlone:

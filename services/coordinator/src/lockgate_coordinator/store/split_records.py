@@ -19,7 +19,7 @@ import msgspec
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.errors import InvalidValue
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
-from lockgate.steps import AT_ONCE, Steps, for_each
+from lockgate.steps import Steps, for_each
 from lockgate_coordinator.store.base import UnreadableGroup
 
 FORMAT: Final = 3
@@ -29,6 +29,9 @@ _SERIALIZER: Final = KafkaPartitionSplitSerializer()
 SERIALIZER_VERSION: Final = _SERIALIZER.version
 
 REMEDY: Final = "Delete the group (`lockgate forget`), and its readers present what they hold"
+
+READERS_AT_ONCE: Final = 50
+"""How many are compared and written in one step. Each may have some splits."""
 
 Sources = Mapping[str, Enumerator]
 """The enumerators of a group, by source."""
@@ -149,7 +152,7 @@ def changed(before: Sources, after: Sources) -> Steps[tuple[list[str], list[str]
             if field not in old or (old[field] is not value and old[field] != value):
                 written += (field, (yield from _text(value)))
             old.pop(field, None)
-            if not number % AT_ONCE:
+            if not number % READERS_AT_ONCE:
                 yield
         removed += old
     return removed, written

@@ -1,0 +1,64 @@
+"""The records of thousands of splits are written and read in short steps."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.steps import AT_ONCE, at_once
+from lockgate_coordinator.store.split_records import Records, changed
+from support.lines import lines_of_each_step
+
+SPLITS = 10 * AT_ONCE
+LINES = 8 * SPLITS
+"""Of Python that one step may run: 10 ms on a slow machine."""
+
+
+def owner(begin: int, count: int) -> SplitOwner:
+    splits = [KafkaPartitionSplit("t", number, 7) for number in range(begin, begin + count)]
+    return SplitOwner(
+        heard_at=1, lease_ms=2, held={each.split_id: OwnedSplit(split=each, number=3, since=4) for each in splits}
+    )
+
+
+def of_readers(readers: Mapping[ReaderId, SplitOwner]) -> Enumerator:
+    return Enumerator(created_at=0, revision=1, assigning_at=0, readers=readers)
+
+
+def of_one_reader() -> Enumerator:
+    return of_readers({(0, 1): owner(0, SPLITS)})
+
+
+def of_many_readers() -> Enumerator:
+    return of_readers({(each, 1): owner(10 * each, 10) for each in range(SPLITS // 10)})
+
+
+def of_nobody() -> Enumerator:
+    splits = [KafkaPartitionSplit("t", number, 7) for number in range(SPLITS)]
+    free = {each.split_id: FreeSplit(split=each) for each in splits}
+    return replace(of_readers({}), free=free, finished={**free})
+
+
+@pytest.fixture(params=[of_one_reader, of_many_readers, of_nobody])
+def enumerator(request: pytest.FixtureRequest) -> Enumerator:
+    made: Callable[[], Enumerator] = request.param
+    return made()
+
+
+def test_the_records_of_thousands_of_splits_are_written_in_short_steps(enumerator: Enumerator) -> None:
+    lines = lines_of_each_step(changed({}, {"s": enumerator}))
+    assert max(lines) <= LINES < sum(lines)
+
+
+def test_the_records_of_thousands_of_splits_are_read_in_short_steps(enumerator: Enumerator) -> None:
+    _, written = at_once(changed({}, {"s": enumerator}))
+    records = Records("g")
+    for field, text in zip(written[::2], written[1::2], strict=True):
+        assert max(lines_of_each_step(records.take(field, text))) <= LINES
+    assert records.enumerators() == {"s": enumerator}
+
+
+def test_a_source_that_has_not_changed_costs_nothing(enumerator: Enumerator) -> None:
+    assert sum(lines_of_each_step(changed({"s": enumerator}, {"s": enumerator}))) < AT_ONCE
