@@ -37,7 +37,8 @@ def assign(work: Work) -> Steps[None]:
         return
     missing = work.now.missing
     free = [id for id in work.free if id not in missing]
-    own = {subtask: _counted(work, (subtask, epoch)) for subtask, epoch in living.items()}
+    own = dict[int, int]()
+    yield from for_each(living.items(), lambda reader: own.update({reader[0]: _counted(work, reader)}))
     kept_for = dict.fromkeys(living, 0)
     for id in work.readers:
         if living[id[0]] != id[1]:
