@@ -178,7 +178,7 @@ def sliced(seed: int, chance: Random) -> Scenario:
     source = _source("a", records, chance, beside)
     query = Query(Operator.ROWS, 0, window, (source,), {"slice": window}, **beside.shape)
     title = f"slices of {readable(window)}, {partitions} partitions; {beside.said}"
-    acts = (Create("a", partitions), *beside.replayed(splits, 1, count * window // 2))
+    acts = (Create("a", partitions), *beside.replayed(splits, 1, count // 2 * window))
     return Scenario(seed, Kind.SLICED, title, query, acts, T0_MS, whole=True)
 
 
