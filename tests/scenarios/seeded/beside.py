@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from lockgate.watermark import MAX, MIN
-from seeded.scenario import HOUR_MS, Act, Append, Away, Batches, Finish, Send, Start, Stop, in_turn
-from seeded.shapes import part, weave
+from seeded.scenario import HOUR_MS, Act, Away, Batches, Finish, Start, Stop, in_turn
 
+APART_MS = 30_000  # two batches, so that a run can be stopped between them
 RETURNS = ("one run", "stopped", "killed", "hours later")
 TASKS: tuple[Mapping[str, Any], ...] = ({}, {"minPartitions": 8}, {"maxRecordsPerPartition": 20})
 
@@ -51,17 +50,11 @@ class Beside:
         """Amid a run: it ends, and `start` begins another one."""
         return () if self.returns == "one run" else (Stop(killed=self.returns == "killed"), *self.gone, start)
 
-    def replayed(self, sends: list[Send], batches: int, half: int) -> tuple[Act, ...]:
-        """A replay that ends after so many batches at first, and goes on; with format 2 one that
-        reads up to `half` at first.
+    def replayed(self, batches: int) -> tuple[Act, ...]:
+        """A replay that ends after so many batches at first, and goes on; with format 2 between its
+        first batch and the next.
         """
-        append = Append(tuple(weave(sends)))
         if self.returns == "one run":
-            return append, Start(), Finish()
-        if self.shape["log_format"] == 1:
-            return append, Start(0), Batches(batches), *self.back(Start()), Finish()
-        first, second = part(sends, MIN, half), part(sends, half, MAX)
-        return (
-            *(Append(tuple(weave(first))), Start(), Finish(), *self.gone),
-            *(Append(tuple(weave(second))), Start(), Finish()),
-        )
+            return Start(), Finish()
+        first = (Start(0), Batches(batches)) if self.shape["log_format"] == 1 else (Start(APART_MS), Batches(1))
+        return *first, *self.back(Start()), Finish()
