@@ -83,6 +83,7 @@ def test_a_coordinator_removes_what_its_options_let_expire_and_says_so() -> None
         assert [counted(process, kind) for kind in ("group_expired", "reader_expired")] == [1, 1]
 
 
+@pytest.mark.long
 @pytest.mark.redis
 def test_two_coordinators_remove_and_log_each_dead_reader_and_group_once_and_nothing_that_lives() -> None:
     with ExitStack() as stack:

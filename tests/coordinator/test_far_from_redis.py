@@ -66,7 +66,7 @@ def coordinators() -> Iterator[tuple[str, str, Link]]:
         yield near.url, far.url, link
 
 
-@pytest.mark.parametrize("round_trip_ms", [60, 300])
+@pytest.mark.parametrize("round_trip_ms", [pytest.param(60, marks=pytest.mark.long), 300])
 def test_reports_far_from_redis_are_answered_beside_a_busy_coordinator(
     coordinators: tuple[str, str, Link], round_trip_ms: int
 ) -> None:

@@ -133,7 +133,9 @@ Fault = Callable[[RedisServer], Any]
 
 
 @pytest.mark.usefixtures("own_store_timeout")
-@pytest.mark.parametrize("fault", [killed, stopped, replaced_by_a_silent_port])
+@pytest.mark.parametrize(
+    "fault", [stopped, *(pytest.param(each, marks=pytest.mark.long) for each in (killed, replaced_by_a_silent_port))]
+)
 async def test_while_redis_is_gone_all_is_503_but_livez_and_then_it_goes_on_by_itself(
     redis: RedisServer, replicas: tuple[Replica, Replica, Replica], fault: Fault
 ) -> None:
@@ -261,6 +263,7 @@ async def _reports_until_it_is_killed(doomed: CoordinatorProcess, readers: int) 
     return [each for each in reported if each is not None]
 
 
+@pytest.mark.long
 async def test_a_replica_that_was_stopped_for_longer_than_a_lease_comes_back_to_what_holds(redis: RedisServer) -> None:
     with CoordinatorProcess(redis.url) as stopped_one, CoordinatorProcess(redis.url) as other:
         async with (

@@ -94,6 +94,7 @@ def test_a_failover_to_a_replica_that_lags_and_back_brings_no_lost_watermark_bac
         assert slow.reports(second, 50_001) == fast.reports(first, 60_002) == (50_001, 51_001)
 
 
+@pytest.mark.long
 def test_flushall_and_restore_bring_no_lost_watermark_back(redis: Replicated) -> None:
     with ExitStack() as stack:
         first, second = (stack.enter_context(CoordinatorProcess(redis.url("here"))) for _ in range(2))

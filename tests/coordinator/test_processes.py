@@ -99,6 +99,7 @@ def test_reports_at_two_processes_at_once_are_all_kept(redis: RedisServer) -> No
         assert [source["readers"][0]["watermark"] for source in sources] == [1_009] * 8
 
 
+@pytest.mark.long
 def test_without_redis_the_service_lives_says_503_and_recovers_by_itself_with_its_groups(redis: RedisServer) -> None:
     with CoordinatorProcess(redis.url) as coordinator:
         reader = Reader(coordinator.url, "a")
@@ -114,6 +115,7 @@ def test_without_redis_the_service_lives_says_503_and_recovers_by_itself_with_it
         assert reader.reports(5).json() == event
 
 
+@pytest.mark.long
 def test_a_poll_that_waits_when_redis_goes_is_told_so(redis: RedisServer) -> None:
     with CoordinatorProcess(redis.url) as coordinator, ThreadPoolExecutor() as threads:
         reader = Reader(coordinator.url, "a")
@@ -124,6 +126,7 @@ def test_a_poll_that_waits_when_redis_goes_is_told_so(redis: RedisServer) -> Non
         assert waiting.result(30).status_code == 503
 
 
+@pytest.mark.long
 def test_a_flushed_redis_gives_unknown_groups_and_higher_epochs(redis: RedisServer) -> None:
     with CoordinatorProcess(redis.url) as coordinator:
         reader = Reader(coordinator.url, "a")

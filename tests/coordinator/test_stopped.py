@@ -86,7 +86,7 @@ def announced(at: CoordinatorProcess) -> Iterator[Callable[[], list[int]]]:
         yield until_now
 
 
-@pytest.mark.parametrize("replicas", [1, pytest.param(2, marks=pytest.mark.redis)])
+@pytest.mark.parametrize("replicas", [1, pytest.param(2, marks=[pytest.mark.redis, pytest.mark.long])])
 def test_a_reader_whose_report_is_read_after_those_of_others_is_not_lost_by_a_stop_of_the_coordinator(
     replicas: int, request: pytest.FixtureRequest
 ) -> None:

@@ -46,6 +46,7 @@ class Reader:
         raise AssertionError("no coordinator has answered for a minute")
 
 
+@pytest.mark.long
 def test_readers_behind_a_proxy_outlive_a_stop_of_one_coordinator(redis_server: RedisServer, tmp_path: Path) -> None:
     with ExitStack() as stack:
         stopped, other = (stack.enter_context(CoordinatorProcess(redis_server.url)) for _ in range(2))

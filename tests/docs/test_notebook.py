@@ -40,6 +40,7 @@ def broker(kafka: KafkaBroker) -> Iterator[KafkaBroker]:
         yield kafka
 
 
+@pytest.mark.long
 def test_the_notebook_runs_from_end_to_end_and_prints_what_the_page_says(broker: KafkaBroker, tmp_path: Path) -> None:
     ours = notebook()
     with CoordinatorProcess() as coordinator:

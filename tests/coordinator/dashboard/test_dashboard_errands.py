@@ -53,6 +53,7 @@ def test_somebody_who_may_only_read_finds_who_holds_and_gets_no_button(
         expect(page.locator("#sentence")).to_contain_text("2026-01-01T00:03:00Z")
 
 
+@pytest.mark.long
 def test_a_lost_reader_is_the_first_that_is_seen(browser: Browser, coordinator: CoordinatorProcess) -> None:
     url = coordinator.url
     shop(url, "zz-healthy")
@@ -100,6 +101,7 @@ def test_an_admin_pauses_a_source_and_resumes_it(browser: Browser, coordinator: 
         expect(orders.get_by_role("button", name="Pause")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_source_that_somebody_else_pauses_is_seen_at_once(browser: Browser, coordinator: CoordinatorProcess) -> None:
     shop(coordinator.url, "seen")
     with watched(browser, f"{coordinator.url}/#/groups/seen", SECRETS["reader"]) as page:
@@ -139,6 +141,7 @@ def test_a_change_over_another_ones_change_is_refused_in_words(
         expect(page.get_by_role("alert")).to_contain_text("Somebody else has changed the configuration")
 
 
+@pytest.mark.long
 def test_an_admin_forgets_a_group_by_typing_its_name(browser: Browser, coordinator: CoordinatorProcess) -> None:
     shop(coordinator.url, "forgotten")
     address = f"{coordinator.url}/v1/groups/forgotten"
@@ -156,6 +159,7 @@ def test_an_admin_forgets_a_group_by_typing_its_name(browser: Browser, coordinat
     assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 404
 
 
+@pytest.mark.long
 def test_the_chart_tells_watermark_and_ceiling_as_they_move(browser: Browser, coordinator: CoordinatorProcess) -> None:
     _, payments = shop(coordinator.url, "charted")
     with watched(browser, f"{coordinator.url}/#/groups/charted", SECRETS["reader"]) as page:
@@ -170,12 +174,14 @@ def test_the_chart_tells_watermark_and_ceiling_as_they_move(browser: Browser, co
         expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
 
 
+@pytest.mark.long
 def test_an_admin_of_other_groups_is_refused_nicely(browser: Browser, coordinator: CoordinatorProcess) -> None:
     shop(coordinator.url, "foreign")
     with watched(browser, f"{coordinator.url}/#/groups/foreign", SECRETS["boss"]) as page:
         expect(page.locator("#sentence")).to_contain_text("this needs a token for the group 'foreign'")
 
 
+@pytest.mark.long
 def test_a_wrong_token_is_said_and_a_right_one_lasts_until_the_tab_is_closed(
     browser: Browser, coordinator: CoordinatorProcess
 ) -> None:
@@ -211,6 +217,7 @@ def test_a_coordinator_that_is_killed_under_the_page_is_said_and_the_page_mends_
                 expect(page.locator("#sentence")).to_contain_text("refunds/0")
 
 
+@pytest.mark.long
 def test_a_group_that_is_not_there_is_said_and_shown_once_it_is(
     browser: Browser, coordinator: CoordinatorProcess
 ) -> None:
@@ -221,6 +228,7 @@ def test_a_group_that_is_not_there_is_said_and_shown_once_it_is(
         expect(page.locator("#sentence")).to_contain_text("payments/0")
 
 
+@pytest.mark.long
 def test_the_keyboard_alone_finds_a_group_and_a_cell_of_the_heat_map(
     browser: Browser, coordinator: CoordinatorProcess
 ) -> None:
@@ -242,6 +250,7 @@ def test_the_keyboard_alone_finds_a_group_and_a_cell_of_the_heat_map(
         expect(page.locator(".heat + .under output")).to_contain_text("6 min above the group's watermark; paused")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wanted", ["light", "dark"])
 def test_the_page_takes_the_colours_of_the_system_and_remembers_a_choice(
     browser: Browser, coordinator: CoordinatorProcess, wanted: str

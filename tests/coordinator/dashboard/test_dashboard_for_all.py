@@ -41,7 +41,7 @@ def findings(page: Page) -> list[str]:
     return [f"{each['id']}: {[node['html'][:120] for node in each['nodes'][:3]]}" for each in found]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_axe_finds_nothing_on_any_page(browser: Browser, url: str, theme: str) -> None:
     with watched(browser, url, color_scheme=theme) as page:
         expect(page.get_by_label("Token")).to_be_visible()
@@ -77,7 +77,9 @@ def test_a_hostile_address_shows_what_the_service_says_of_it(browser: Browser, u
         assert page.evaluate("window.harmed") is None
 
 
-@pytest.mark.parametrize("place", ["", "groups/shown", f"groups/{LONG}"])
+@pytest.mark.parametrize(
+    "place", [f"groups/{LONG}", *(pytest.param(each, marks=pytest.mark.long) for each in ("", "groups/shown"))]
+)
 def test_no_page_is_wider_than_its_window(browser: Browser, url: str, place: str) -> None:
     with watched(browser, f"{url}/#/{place}", SECRETS["admin"]) as page:
         expect(page.get_by_role("heading", level=1)).to_be_visible()

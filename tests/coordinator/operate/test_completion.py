@@ -21,7 +21,7 @@ def asked(line: str, shell: str) -> str:
     return subprocess.run(COMMAND, env=environment, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", *(pytest.param(each, marks=pytest.mark.long) for each in ("zsh", "fish"))])
 def test_each_shell_is_offered_commands_and_forms(shell: str) -> None:
     offered = asked("lockgate pa", shell)
     assert ("pause" in offered, "resume" in offered) == (True, False)

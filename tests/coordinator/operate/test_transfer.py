@@ -24,7 +24,7 @@ CONFIGS = {
 ADMIN, READER = "admin-token-of-the-transfer-tests", "reader-token-of-the-transfer-tests"
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+@pytest.fixture(params=["memory", pytest.param("redis", marks=[pytest.mark.redis, pytest.mark.long])])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """An empty coordinator of each store."""
     with ExitStack() as stack:
