@@ -127,8 +127,9 @@ class LateRows:
 
 class LateCount:
     """The late rows of one source in one run. `last`: of the last batch, by split; `total`: of all;
-    `untimed`: rows of the last batch without a usable time. `batch`: what the last call of `take`
-    has found, None where that was no new batch.
+    `untimed`: rows of the last batch without a usable time. `exact`: False where these counts of
+    the last batch are upper bounds. `batch`: what the last call of `take` has found, None where
+    that was no new batch.
     """
 
     def __init__(self, rows: LateRows, run: QueryRun, half: Any) -> None:
@@ -136,7 +137,7 @@ class LateCount:
         self._counted = -1  # the last batch whose rows were counted
         self.last: Counter[str] = Counter()
         self.total: Counter[str] = Counter()
-        self.untimed = 0
+        self.untimed, self.exact = 0, True
         self.batch: BatchLoss | None = None
 
     def expect(self) -> None:
@@ -151,7 +152,8 @@ class LateCount:
         self._counted = number
         places = self._run.counted(self._rows.place.name, self._half)
         self.batch = _together(places, self._rows.watermark, self._rows.windows is not None)
-        self.last, self.untimed = Counter(self.batch.late), self.batch.early + self.batch.untimed
+        self.last, self.exact = Counter(self.batch.late), self.batch.counted_once
+        self.untimed = self.batch.early + self.batch.untimed
         if self.last and not self.total:
             log.warning(
                 "batch %d: %s rows were behind Spark's watermark when they were read: %s",

@@ -203,7 +203,7 @@ class Stream(Answers):
         metrics = self._session.tell_progress(self._index)
         if self.late is not None:
             self.late.take()
-            metrics |= late_metrics(self.late.last, self.late.untimed)
+            metrics |= late_metrics(self.late.last, self.late.exact, self.late.untimed)
             self._session.tell_late(self._index, self.late.total.total())
         self._session.tell_batch(self._index, None if self.late is None else self.late.batch)
         return metrics

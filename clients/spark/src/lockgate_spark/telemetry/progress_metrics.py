@@ -58,13 +58,14 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
     return metrics
 
 
-def late_metrics(late: Mapping[str, int], untimed: int) -> dict[str, str]:
+def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str, str]:
     """Return the late rows of one source in the last batch, by split, where they are counted, and
-    how many of its rows have no usable event time.
+    how many of its rows have no usable event time. `exact`: False where these are upper bounds.
     """
     return {
         "lateRows": str(sum(late.values())),
         "lateRowsBySplit": json.dumps(late, sort_keys=True),
+        "lateRowsExact": str(exact).lower(),
         "rowsWithoutTime": str(untimed),
     }
 
