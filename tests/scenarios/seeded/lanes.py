@@ -8,13 +8,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from lockgate_spark import alignment_of, slice_of
+from lockgate_spark import alignment_of, slice_of, status
 from seeded import checkpoints
 from seeded.clocks import Clocks
 from seeded.figures import figures_of
@@ -159,13 +160,17 @@ class Lane:
             kept, before = self._checkpoint / "lockgate", self._checkpoint.with_name(f"{self._checkpoint.name}-before")
             if killed and kept.exists():
                 shutil.copytree(kept, before, dirs_exist_ok=True)
+            # a batch that is amid comes to no progress report
+            view = status(query).view if self._aligns else None
             self._kept(query.stop)
             if killed and kept.exists():
                 shutil.rmtree(kept)
                 shutil.move(before, kept)
             if self._aligns and begun[2] | self._query.observes:
                 progress = [json.loads(each.json) for each in query.recentProgress]
-                self._figures.append(figures_of(progress, self._reports / str(len(self._runs)), self._split))
+                found = figures_of(progress, self._reports / str(len(self._runs)), self._split)
+                too_late = max(found.too_late, 0 if view is None else view.rows_too_late)
+                self._figures.append(replace(found, too_late=too_late))
             error = query.exception()
             if (
                 error is not None
