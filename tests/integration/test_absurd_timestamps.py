@@ -2,6 +2,7 @@
 the alignment.
 """
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -154,3 +155,33 @@ def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_
         "past_bound (365 d) behind"
         " the clock"
     ]
+
+
+def test_a_producer_of_1970_holds_nobody_and_broken_memory_is_forgotten(
+    spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Partition 1 has seconds for milliseconds. What the first run has kept is broken then."""
+    topics.create(kafka.bootstrap, topic, 2)
+    for run in (1, 2):
+        query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, topic))).start(tmp_path, available_now=False)
+        try:
+            for n in range(4 * run - 3, 4 * run + 1):
+                append(kafka, topic, 0, [now_ms()])
+                append(kafka, topic, 1, [now_ms() // 1000])
+                ends = {f"{topic}-0": n, f"{topic}-1": n}
+                query.wait_until(lambda query, ends=ends: read_upto(query) == ends, timeout_s=60)  # type: ignore[misc]
+        finally:
+            query.stop()
+        assert [split.split for split in query.plans[-1].splits if split.far_behind] == [f"{topic}-1"]
+        kept = sorted((tmp_path / "lockgate").glob("lags-*"))
+        assert all(json.loads(file.read_text())["format"] == 1 for file in kept)
+        for file in kept if run == 1 else ():
+            file.write_text('{"number": 3, "splits": {"0": {"a-1": [1, 2]}}}')
+    assert sum("is forgotten" in text for text in warnings(caplog)) == 1
+    named = [text for text in warnings(caplog) if "does not hold the others" in text]
+    assert [text.partition(":")[0] for text in named] == [f"topic {topic}, partition 1"] * 2
+    assert "look like seconds" in named[0]
+
+
+def read_upto(query: WindowedCount) -> dict[str, int]:
+    return {split.split: split.end for split in query.plans[-1].splits} if query.plans else {}

@@ -12,6 +12,7 @@ from rule_breaks.groups import GROUPS
 from rule_breaks.growth import GROWTH
 from rule_breaks.operating import OPERATING
 from rule_breaks.operators import OPERATORS
+from rule_breaks.producers import PRODUCERS
 from rule_breaks.reading import READING
 from rule_breaks.reports import REPORTS
 from rule_breaks.simulation import SIMULATION
@@ -30,6 +31,7 @@ BREAKS: tuple[Break, ...] = (
     *GROWTH,
     *SPARK_CLIENT,
     *CLOCKS,
+    *PRODUCERS,
     *REPORTS,
     *DASHBOARDS,
     *FACTS,

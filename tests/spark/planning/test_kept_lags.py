@@ -65,7 +65,7 @@ def test_a_lag_is_kept_as_soon_as_it_has_grown() -> None:
         made = now if now < START + 100 * SECOND else now - 40 * SECOND
         return [made] if not START + 100 * SECOND <= made + 40 * SECOND < START + 140 * SECOND else []
 
-    runs_on, killed = World(stalls).play(145), World(stalls).play(145)
+    runs_on, killed = (World(stalls).play(90).restart().play(55) for _ in range(2))
     lost = runs_on.play(120).late["a-1"]
     assert lost > 0, "the first ones are further behind than their producer had ever been"
     assert killed.restart(3 * SECOND, killed=True).play(120).late["a-1"] == lost
@@ -142,6 +142,17 @@ def test_no_broken_file_stops_a_query_or_lets_it_read_nothing(texts: list[str]) 
         assert world.position["a-0"] > 25
     finally:
         logging.disable(logging.NOTSET)
+
+
+def test_a_file_system_that_reads_nothing_is_warned_of_once_and_written_to(caplog: pytest.LogCaptureFixture) -> None:
+    class Unread(TwoTexts):
+        def read(self) -> list[str]:
+            raise OSError("no such host")
+
+    run = RunInMemory(memories={"lags-": Unread()})
+    World(nothing, run=run).play(30).session.close()
+    assert len(warned(caplog)) == 1
+    assert run.memories["lags-"].texts
 
 
 def test_the_later_of_two_files_counts_and_a_cut_off_one_leaves_the_other() -> None:

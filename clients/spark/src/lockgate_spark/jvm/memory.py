@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+
 FOLDER = "lockgate"
 
 
@@ -18,7 +20,7 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """The texts of the files that exist."""
+        """The texts of the files that exist; of one that cannot be read the error."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
@@ -31,8 +33,11 @@ class CheckpointMemory:
             out.close()
 
     def _text(self, path: Any) -> str:
-        source = self._files.open(path)
         try:
-            return bytes(self._io.readFullyToByteArray(source)).decode(errors="replace")
-        finally:
-            source.close()
+            source = self._files.open(path)
+            try:
+                return bytes(self._io.readFullyToByteArray(source)).decode(errors="replace")
+            finally:
+                source.close()
+        except Py4JJavaError as error:  # a checksum that is wrong, for example
+            return str(error.java_exception)

@@ -32,11 +32,11 @@ class KeptLags:
         self._memory = memory
         self._number = 0
         self._kept: dict[Key, Shown] = {}
-        self._failed = self._unreadable = False
+        self._failed = False
         try:
             self._read(memory.read(), now)
         except Exception as error:
-            self._fail("read", error)
+            self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
         """What the producer of a split had shown when that was kept last."""
@@ -50,12 +50,11 @@ class KeptLags:
             return
         self._kept = {key: lag.state for key, lag in lags.items()}
         try:
-            for _ in range(2 if self._unreadable else 1):  # in place of both, if one cannot be read
-                self._number += 1
-                self._memory.write(self._number, self._text())
-            self._unreadable = False
+            self._number += 1
+            self._memory.write(self._number, self._text())
         except Exception as error:
-            self._fail("kept", error)
+            self._failed = True
+            self._warn("kept", error)
 
     def _text(self) -> str:
         splits: dict[int, dict[str, list[bool | int]]] = {}
@@ -65,11 +64,10 @@ class KeptLags:
 
     def _read(self, texts: list[str], now: int) -> None:
         found = remembered(texts, lambda fields: _parsed(fields, now), "the producers' lags")
-        self._unreadable = len(found) < len(texts)
         self._number, self._kept = max(found, key=lambda one: one[0], default=(0, {}))
 
-    def _fail(self, what: str, error: Exception) -> None:
-        self._failed = True
+    @staticmethod
+    def _warn(what: str, error: Exception) -> None:
         log.warning(
             "the producers' lags cannot be %s beside the checkpoint, so a restart measures them anew: %s",
             what,

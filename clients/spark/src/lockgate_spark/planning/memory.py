@@ -37,11 +37,11 @@ def remembered(texts: Iterable[str], parse: Callable[[Fields], T], what: str) ->
             fields.finish()
             found.append(made)
         except (ValueError, RecursionError) as error:
-            faults.append(error)
+            faults.append(f"{error} in {text[:80]!r}")
     if faults:
         log.warning(
             "a file of %s in the folder lockgate beside the checkpoint cannot be read, and is forgotten. The query "
-            "writes it anew; there is nothing to do: %.200s",
+            "writes it anew; there is nothing to do: %.300s",
             what,
             faults[0],
         )
