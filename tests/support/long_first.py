@@ -9,7 +9,6 @@ from pathlib import Path
 
 SECONDS = {
     "test_demo.py": 120,
-    "test_seeded_schedules.py": 110,
     "test_what_a_query_is_told.py": 100,
     "test_queries_in_a_group.py": 100,
     "test_jobs_anywhere.py": 90,
@@ -19,10 +18,10 @@ SECONDS = {
     "test_checkpoints.py": 55,
     "test_served.py": 53,
     "test_source_shapes.py": 50,
+    "test_seeded_schedules.py": 45,
     "test_applications_in_a_group.py": 45,
     "test_executors_that_report.py": 45,
     "test_pages_that_run.py": 45,
-    "test_mistakes.py": 45,
     "test_topics_that_change.py": 45,
     "test_silent_inputs.py": 40,
     "test_failures.py": 40,
@@ -37,6 +36,7 @@ SECONDS = {
     "test_spark_metrics.py": 28,
     "test_dry_run.py": 26,
     "test_lost_answers.py": 26,
+    "test_mistakes.py": 25,
     "test_absurd_timestamps.py": 25,
     "test_secured_broker.py": 24,
     "test_payload_time.py": 24,
