@@ -192,6 +192,15 @@ def test_a_split_stopped_by_its_own_record_is_named_and_its_lost_rows_are_counte
     assert live.late["a-1"] == 0
 
 
+def test_a_split_that_is_found_stopped_after_a_long_batch_is_behind_at_once() -> None:
+    stray = START + 70 * SECOND
+    live = Live(lambda now: [now + HOUR] if now == stray else [now], on_time).play(60)
+    while live.now < stray + SECOND:
+        live._second()
+    live._batch()
+    assert live.behind_ms[-1] >= 9 * SECOND
+
+
 def test_a_producer_whose_clock_is_ahead_of_another_one_s_moves_no_plan() -> None:
     live = Live(lambda now: [now + 5 * MINUTE], until(START + 60 * SECOND, on_time)).play(240)
     assert live.unread_s("a-0") == pytest.approx(-60, abs=15), "it is read as the clock gets there"

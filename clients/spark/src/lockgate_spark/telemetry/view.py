@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from lockgate.plan.model import Limit, Plan, PlannedState
+from lockgate.plan.clock import AHEAD_MS
+from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
 from lockgate_client.group.outage import Coordination
 from lockgate_spark.logs.names import names
@@ -194,7 +195,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 left_out=context.left_out.get(key, 0),
                 lag=context.lags.get(key),
                 paused_since=since.get(key, context.planned_at) if key in paused else None,
-                stopped_ms=context.stopped.get(key, 0) if key in paused else 0,
+                stopped_ms=_stopped_ms(s, context.stopped.get(key, 0), context) if key in paused else 0,
                 left_out_so_far=left_out_so_far.get(key, 0),
                 far_behind=key in context.far_behind,
             )
@@ -213,3 +214,13 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         disorder=context.disorder,
         applied=context.applied,
     )
+
+
+def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
+    """For how long (ms) a paused split has been stopped. Of one that stops with this plan: since
+    the plan before, when its record can have come.
+    """
+    now = int(context.planned_at * 1000)
+    if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:
+        return known
+    return max(0, now - int(context.before.planned_at * 1000))
