@@ -3,7 +3,6 @@ argument.
 """
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -144,7 +143,7 @@ def test_a_memory_that_covers_a_later_one_waits_for_all_that_was_shown(
         look(lag, now, *look_at)
         if not kept.covers(lag.state, DRIFT // 2):
             kept, writes = lag.state, writes + 1
-        again = ProducerLag(HOUR, replace(kept, moved_at=lag.state.moved_at))
+        again = ProducerLag(HOUR, kept._replace(moved_at=lag.state.moved_at))
         needed = max(lag.remembered(now), lag.state.last if lag.is_active(now) else 0)
         limit = MAX if lag.is_active(now) else HOUR
         assert again.bound(now, DRIFT) >= min(needed, limit)

@@ -38,7 +38,8 @@ are late.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from lockgate.errors import InvalidValue
 from lockgate.plan.far_behind import FAR_MS
@@ -53,8 +54,7 @@ _GROWTH = 1.125  # a memory that is short by less still covers, with MARGIN, all
 _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken for a fault
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """All that is known of one split's producer. Times are wall clocks in ms, MIN for never.
 
     `shown`: the greatest remembered lag, ms; `shown_at`: when it was shown. `last`: the lag that
@@ -79,16 +79,15 @@ class Shown:
 
     def kept(self) -> list[bool | int]:
         """The values of all fields, in their order."""
-        return [getattr(self, field.name) for field in fields(self)]
+        return list(self)
 
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
         """What `kept` returned, at `now` (wall clock in ms). Times that lie ahead of `now` count as
         `now`. Raises `InvalidValue` where `kept` cannot have returned it.
         """
-        names = [field.name for field in fields(cls)]
-        if not isinstance(values, Sequence) or len(values) != len(names) or type(values[0]) is not bool:
-            raise InvalidValue("shown", f"must be {len(names)} values, of which the first is true or false")
+        if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
+            raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")
         if any(type(value) is not int or not MIN <= value <= MAX for value in values[1:]):
             raise InvalidValue("shown", "must hold whole numbers of 64 bits")
         found = cls(*values)
@@ -96,7 +95,7 @@ class Shown:
         lags = found.shown, found.last
         if not 0 <= min(lags) <= max(lags) <= now or found.end < -1 or max(clocks.values()) > now + _LEAP_MS:
             raise InvalidValue("shown", "must hold lags and an offset of 0 or more, and times that have come")
-        return replace(found, **{name: min(at, now) for name, at in clocks.items()})
+        return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
         """Whether a run that begins with this waits for as much as `later` has shown. Lags up to
@@ -110,6 +109,9 @@ class Shown:
         return not grown and not renewed and self.known >= later.known
 
 
+_NOTHING = Shown()
+
+
 @dataclass(slots=True)
 class ProducerLag:
     """The lag of one split's producer. `limit`: the most that a silent split holds the others, ms.
@@ -118,7 +120,7 @@ class ProducerLag:
     """
 
     limit: int
-    state: Shown = Shown()
+    state: Shown = _NOTHING
     far_behind: bool = False
 
     def look(
@@ -136,8 +138,7 @@ class ProducerLag:
         met = before.end >= 0
         aged = now - before.looked_at > REMEMBERED_MS
         in_order = first is None or first.event_time >= before.highest - disorder
-        self.state = replace(
-            before,
+        self.state = before._replace(
             known=before.known and not (met and aged),
             end=end,
             looked_at=now,
@@ -153,22 +154,22 @@ class ProducerLag:
     def learn(self, lag: int, now: int) -> int:
         """Takes in a lag (ms) that a record showed at `now`. Returns it, 0 or more."""
         lag, state = max(0, lag), self.state
-        self.state = state = replace(state, known=True, last=lag)
+        self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
             return lag
         if lag > self.limit and not now - state.beyond_at <= REMEMBERED_MS:
-            self.state = replace(state, beyond_at=now)
+            self.state = state._replace(beyond_at=now)
         elif lag >= self.remembered(now):
-            self.state = replace(state, shown=lag, shown_at=now)
+            self.state = state._replace(shown=lag, shown_at=now)
         return lag
 
     def forget_end(self) -> None:
         """Notes that records are hidden behind the end: they will show nothing when they appear."""
-        self.state = replace(self.state, end=-1)
+        self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
         """Notes that the split was watched, and has brought nothing."""
-        self.state = replace(self.state, known=True)
+        self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
         """The greatest lag (ms) that is remembered at `now`."""
@@ -185,8 +186,7 @@ class ProducerLag:
         clock that is put back, lags had looked larger by as much.
         """
         state, less = self.state, min(0, by)
-        self.state = replace(
-            state,
+        self.state = state._replace(
             shown=max(0, state.shown + less),
             last=max(0, state.last + less),
             shown_at=add(state.shown_at, by),
