@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.enumerator.fleet import CONFIG, Fleet, assigned
 from core.enumerator.test_exchanges import settled
 from lockgate.enumerator.exchange import exchange
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
+from support.examples import examples
 
 FAR = 2**62
 DISTANCES = st.sampled_from([-1_000_000, -500, -1, 0, 1, 2, 59_000, 10**9, FAR])
@@ -37,7 +38,7 @@ def lie(fleet: Fleet, claims: list[tuple[str, int, int]], seen: int | None) -> S
     )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(LIES, min_size=1, max_size=12))
 def test_no_claim_that_is_made_up_takes_moves_or_ends_a_split(
     lies: list[tuple[list[tuple[str, int, int]], int | None]],
