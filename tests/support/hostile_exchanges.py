@@ -2,6 +2,7 @@
 allow, one after the other without end. Used by `hostile_tenant`.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from itertools import count
@@ -10,8 +11,8 @@ from typing import Any
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.split_codec import split_to_text
 
-SPLITS, READERS = 9_000, 20
-CONFIG = {"lease_ms": 20_000, "update_interval_ms": 100}
+SPLITS, READERS = 9_000, 3
+CONFIG = {"lease_ms": 10_000, "update_interval_ms": 100}
 
 Ask = Callable[[str, str, bytes], Awaitable[tuple[int, Any]]]
 """Method, path, body; answers the status, and the JSON of a 200 or 201."""
@@ -22,26 +23,31 @@ def texts(topic: str, splits: int = SPLITS) -> list[str]:
 
 
 class Attack:
-    """One source, whose first two readers pass all splits to each other; the others stand by."""
+    """One source after the other. Its first two readers pass all splits to each other."""
 
     def __init__(self, ask: Ask, group: str, name: str) -> None:
         self._ask = ask
-        self._group, self._path = f"/v1/groups/{group}", f"/v1/groups/{group}/sources/{name}"
-        self._name = name
+        self._group, self._source = f"/v1/groups/{group}", name
+        self._path = ""
         self._epochs: dict[int, int] = {}
-        self._held: dict[int, list[dict[str, Any]]] = {0: [], 1: []}
+        self._held: dict[int, list[dict[str, Any]]] = {}
 
     async def run(self) -> None:
         """Goes on for ever."""
         await self._send("PUT", self._group, CONFIG)
-        for subtask in range(READERS):
-            await self._register(subtask)
-            await self._exchange(subtask, capacity=0)
         for round in count():
-            await self._send("PUT", f"{self._path}/splits", {"splits": texts(f"{self._name}-{round}")})
+            await self._begin(round % 100)
             await self._pass_on()
             await self._says_too_much(round)
             await self._finish()
+
+    async def _begin(self, round: int) -> None:
+        self._path, self._held = f"{self._group}/sources/{self._source}-{round}", {0: [], 1: []}
+        for subtask in range(READERS):
+            await self._register(subtask)
+        answer = await self._exchange(0)
+        await asyncio.sleep(answer.get("assigning_in_ms", 0) / 1_000)
+        await self._send("PUT", f"{self._path}/splits", {"splits": texts("t")})
 
     async def _pass_on(self) -> None:
         """All splits go to one reader, while they are on their way to the other one."""
@@ -58,8 +64,6 @@ class Attack:
             await self._exchange(1, held=said)
             await self._exchange(1, given_back=said)
             await self._exchange(1, finished=said)
-        listed = {"splits": invented, "bounded": True}
-        await self._exchange(0, held=held, discovery_interval_ms=0, discovered=listed)
         await self._exchange(0, held=held, seen=held[0]["assignment"] + 30_000 if held else 1)
         await self._exchange(2, source_events=[{"id": str(round), "event": {"a": "x" * 4_000}}] * 16)
         await self._register(0)
@@ -75,18 +79,19 @@ class Attack:
         answer = await self._send("POST", f"{self._path}/readers", {"subtask": subtask, "owner": "evil"})
         self._epochs[subtask] = answer.get("epoch", self._epochs.get(subtask, 1))
 
-    async def _exchange(self, subtask: int, **said: Any) -> None:
+    async def _exchange(self, subtask: int, **said: Any) -> Any:
         path = f"{self._path}/readers/{subtask}/splits"
         answer = await self._send("POST", path, {"epoch": self._epochs[subtask], "held": [], **said})
         if answer.get("add_splits") and subtask in self._held:
             self._held[subtask] = answer["add_splits"]
+        return answer
 
     def _taken(self, subtask: int) -> list[dict[str, Any]]:
         held, self._held[subtask] = self._held[subtask], []
         return held
 
     def _report(self, subtask: int) -> dict[str, Any]:
-        splits = {f"{self._name}-{number}": {"watermark": number, "state": "active"} for number in range(SPLITS)}
+        splits = {f"t-{number}": {"watermark": number, "state": "active"} for number in range(SPLITS)}
         return {"subtask": subtask, "epoch": self._epochs[subtask], "watermark": 0, "splits": splits}
 
     async def _send(self, method: str, path: str, body: object = None) -> Any:
