@@ -218,7 +218,8 @@ class Producers:
         once.
         """
         if self.learns and self._at_least is None and (in_group or draft.limit is Limit.HORIZON):
-            unknown = [key for key, lag in self._lags.items() if not lag.known and not self._care.watches(key)]
+            here = [key for key, _, _ in unread.splits()]
+            unknown = [key for key in here if not self._lags[key].known and not self._care.watches(key)]
             if unknown:
                 traces = traces_of(unknown, unread, self._lags)
                 self._care.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})

@@ -35,7 +35,6 @@ def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLa
             _apart_ms(heads.get(key), last.get(key)),
         )
         for key in wanted
-        if key[1] in unread.ends.get(key[0], ())
     }
 
 
