@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from lockgate_spark.planning.care import LONGEST_CARE_S
 from seeded.feeds import FEED_MS, Numbers, backlog, in_transactions, interval, steadily
 from seeded.scenario import (
     MINUTE_MS,
@@ -31,6 +32,7 @@ from seeded.scenario import (
 from seeded.shapes import readable
 
 SETTLES_S = 4.0
+CAREFUL_S = 5.0 + LONGEST_CARE_S  # a new query has looked at its silent partitions by then
 ALONE_MS = 3_500  # a producer shows itself for so long before the others come
 COUNTED = (Operator.COUNT, Operator.DEDUP)
 
@@ -53,7 +55,7 @@ def on_time(seed: int, chance: Random) -> Scenario:
         tuple(s for p in range(feeds) for s in steadily(numbers, "a", p, chance.randint(50, 250), lag, 0, lasts)), True
     )
     acts: dict[str, tuple[Act, ...]] = {
-        "live": (Start(interval(chance)), Warm(), live, Settle(SETTLES_S), Stop()),
+        "live": (Start(interval(chance)), Warm(CAREFUL_S), live, Settle(SETTLES_S), Stop()),
         "processAllAvailable()": (Start(interval(chance)), ProcessAll(), live, ProcessAll(), Stop()),
         "availableNow": (Start(), Finish(), live, Start(), Finish()),
     }
