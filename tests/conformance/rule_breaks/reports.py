@@ -23,15 +23,15 @@ REPORTS: tuple[Break, ...] = (
     Report(
         "a count after a partial aggregation is no exact loss",
         "report/observation.py",
-        "if shape.whole and shape.seen and len(operators) == 1:",
-        "if len(operators) == 1:",
+        "if shape.whole and most is not None and len(operators) == 1:",
+        "if most is not None and len(operators) == 1:",
         OBSERVATION,
     ),
     Report(
         "late rows by another event time bound no loss",
         "report/observation.py",
-        "max(late, dropped) if shape.seen else None",
-        "max(late, dropped)",
+        "most = None if late is None or not shape.seen else late + early",
+        "most = None if late is None else late + early",
         OBSERVATION,
     ),
     Report(
@@ -72,8 +72,8 @@ REPORTS: tuple[Break, ...] = (
     Report(
         "names are text on the page",
         "report/pictures.py",
-        '<th scope="row">{escape(split.split)}</th>',
-        '<th scope="row">{split.split}</th>',
+        '<th scope="row">{escape(called[split.source, split.split])}</th>',
+        '<th scope="row">{called[split.source, split.split]}</th>',
         SENTENCES,
     ),
     Report(
