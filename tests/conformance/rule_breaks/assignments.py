@@ -112,6 +112,20 @@ ASSIGNMENTS: tuple[Break, ...] = (
         LOST,
     ),
     Break(
+        "a position that one reader left behind stays when the next one proves the loss",
+        "enumerator/discovery.py",
+        " and not (unassigned and left_behind):",
+        ":",
+        LOST,
+    ),
+    Break(
+        "a position that was left behind may be out of date once splits were assigned",
+        "enumerator/exchange.py",
+        "lose_beginnings(work, unassigned=waits)",
+        "lose_beginnings(work, unassigned=True)",
+        LOST,
+    ),
+    Break(
         "a list counts under the number of its request alone",
         "enumerator/exchange.py",
         "and event.discovered.request == request:",

@@ -12,7 +12,7 @@ from lockgate.enumerator.discovery import request_to
 from lockgate.enumerator.exchange import Exchanged, create, exchange
 from lockgate.enumerator.leases import after_leaps
 from lockgate.enumerator.model import Enumerator
-from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.group.leaps import Leap
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
 
@@ -142,3 +142,28 @@ def test_over_a_store_that_is_empty_and_behind_a_reader_goes_on_under_a_lower_nu
     assert not wished(listed, 0, behind + 50).add_splits
     (again,) = wished(says(listed, 0, behind + LEASE).enumerator, 0, behind + LEASE).add_splits
     assert (again.split.starting_offset, again.assignment) == (5_000, behind + LEASE)
+
+
+def presented_over_a_store_behind(offsets: list[int]) -> Enumerator:
+    """Each reader comes once, with one split, and has seen the same lost history."""
+    enumerator = create(CONFIG, NOW - 90_000)
+    for subtask, offset in enumerate(offsets):
+        mine = assigned(subtask, NOW, offset)
+        enumerator = says(enumerator, subtask, NOW - 90_000 + subtask, mine, seen=NOW).enumerator
+    return enumerator
+
+
+@given(st.lists(st.sampled_from([EARLIEST_OFFSET, LATEST_OFFSET, 0, 17]), min_size=1, max_size=4))
+def test_over_a_store_behind_each_reader_that_proves_the_loss_keeps_its_position(offsets: list[int]) -> None:
+    free = presented_over_a_store_behind(offsets).free
+    assert {id: each.split.starting_offset for id, each in free.items()} == {
+        f"orders-{partition}": offset for partition, offset in enumerate(offsets)
+    }
+
+
+def test_a_split_presented_at_the_beginning_goes_by_commits_after_a_loss_past_the_wait() -> None:
+    """Another reader may have got it in what was lost."""
+    waiting = presented_over_a_store_behind([EARLIEST_OFFSET])
+    for now, offset in ((waiting.assigning_at - 1, EARLIEST_OFFSET), (waiting.assigning_at, COMMITTED_OFFSET)):
+        again = says(waiting, 1, now, seen=NOW).enumerator
+        assert again.free["orders-0"].split.starting_offset == offset

@@ -80,14 +80,16 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
     return _last_list(enumerator) if is_due else None
 
 
-def lose_beginnings(work: Work) -> Steps[None]:
+def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
     """After a loss: what was to begin at the beginning or the end begins at what was committed, but
-    for what its reader presents.
+    for what its reader presents. `unassigned`: nothing was assigned in what was lost, so a position
+    that a reader has left behind (`claims`) is still that of its split.
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:
         id, free = one
-        if free.split.starting_offset in BEGINNING_OR_END:
+        left_behind = not free.number and free.last is not None
+        if free.split.starting_offset in BEGINNING_OR_END and not (unassigned and left_behind):
             work.put_free(replace(free, split=_at(free.split, COMMITTED_OFFSET)), id)
 
     def lose_held(one: tuple[ReaderId, str, OwnedSplit]) -> None:

@@ -216,7 +216,7 @@ def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps
 def _begin_again(work: Work, config: GroupConfig) -> Steps[None]:
     """The store has lost its last commits. What it has is from before a history that begins now."""
     now, began_at = work.now, max(work.now_ms, work.last_number)
-    until = work.now_ms + config.lease_ms
+    until, waits = work.now_ms + config.lease_ms, work.now_ms < now.assigning_at
     work.set(
         began_at=began_at,
         known_to=now.known_to if work.last_number == now.began_at else work.last_number,
@@ -227,4 +227,4 @@ def _begin_again(work: Work, config: GroupConfig) -> Steps[None]:
         discovered_at=None,
     )
     work.begin_at(began_at)
-    yield from lose_beginnings(work)
+    yield from lose_beginnings(work, unassigned=waits)
