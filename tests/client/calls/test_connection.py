@@ -3,6 +3,7 @@ no HTTP.
 """
 
 import asyncio
+import contextlib
 import gc
 import socket
 import threading
@@ -167,6 +168,22 @@ def test_closing_ends_what_is_under_way_and_the_thread() -> None:
         asking.join(20)
         assert not asking.is_alive()
     wait_for(lambda: http_threads() == before)
+
+
+def test_closing_ends_a_task_that_lost_its_first_cancellation() -> None:
+    before, begun = http_threads(), threading.Event()
+
+    async def asks_again() -> None:
+        begun.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(3_600)
+        await asyncio.sleep(3_600)
+
+    one = client("http://127.0.0.1:1")
+    one.begin(asks_again)
+    assert begun.wait(20)
+    one.close()
+    wait_for(lambda: http_threads() == before, 20)
 
 
 def test_a_closed_client_is_unreachable_and_may_be_closed_again() -> None:

@@ -30,6 +30,7 @@ log = logging.getLogger("lockgate")
 
 MOST_BYTES = 8 << 20  # a coordinator sends less
 _END_S = 0.2  # the wait for the thread's end; a hanging name look-up may take longer, and is left
+_CANCEL_AGAIN_S = 0.05
 
 T = TypeVar("T")
 
@@ -165,10 +166,11 @@ class Connection:
             self._loop.close()
 
     async def _end(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in others:
+                task.cancel()
+            # A task that is connecting may lose its cancellation: a task of anyio swallows it.
+            await asyncio.wait(others, timeout=_CANCEL_AGAIN_S)
         await self._http.aclose()
 
     def _trouble(self, error: Exception) -> Unreachable:
