@@ -169,7 +169,7 @@ class Connection:
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             for task in others:
                 task.cancel()
-            # A task that is connecting may lose its cancellation: a task of anyio swallows it.
+            # Before Python 3.12 asyncio.wait_for drops a cancellation that comes with its result.
             await asyncio.wait(others, timeout=_CANCEL_AGAIN_S)
         await self._http.aclose()
 
