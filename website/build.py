@@ -26,7 +26,7 @@ def build() -> None:
     done = subprocess.run(command, cwd=BUILD, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{done.stdout}{done.stderr.partition('Traceback')[0]}the site was not built")
-    (SITE / "404.html").unlink()  # its links are those of a site at a host's root alone
+    (SITE / "404.html").unlink(missing_ok=True)  # its links are those of a site at a host's root alone
     for page in SITE.rglob("*.html"):
         here = "../" * (len(page.relative_to(SITE).parts) - 1)
         page.write_text(SHIM.sub(f'src="{here}{WORKER}"', page.read_text(encoding="utf-8")), encoding="utf-8")

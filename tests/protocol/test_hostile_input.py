@@ -121,7 +121,7 @@ ONE_REQUEST = {
     "raw bytes in a name": (get(b"/v1/groups/\xff\xfe"), {400, 422}),
     "a percent sign alone": (get(b"/v1/groups/%zz%"), {422}),
     "dots": (get(b"/v1/groups/..%2f..%2fetc"), {404}),
-    "a name of dots": (get(b"/v1/groups/.."), {404}),
+    "a name of dots": (get(b"/v1/groups/.."), {422}),
     "an If-Match that is no text": (
         b"PUT /v1/groups/g HTTP/1.1\r\n" + HOST + CLOSE + b"If-Match: \xff\r\nContent-Length: 2\r\n\r\n{}",
         {412},

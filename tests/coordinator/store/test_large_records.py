@@ -24,7 +24,7 @@ def owner(begin: int, count: int) -> SplitOwner:
 
 
 def of_readers(readers: Mapping[ReaderId, SplitOwner]) -> Enumerator:
-    return Enumerator(created_at=0, revision=1, assigning_at=0, readers=readers)
+    return Enumerator(began_at=0, revision=1, assigning_at=0, readers=readers)
 
 
 def of_one_reader() -> Enumerator:

@@ -66,9 +66,10 @@ def export_command(
     """
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         there = [item["group"] for item in client.groups()["items"]]
-        for odd in (name for name in there if not NAME.match(name)):
+        names = _chosen(there, groups or [])
+        for odd in (name for name in names if not NAME.match(name)):
             say(f"lockgate: group {odd} is left out: a name {NAME_RULE}", err=True)
-        names = _chosen([name for name in there if NAME.match(name)], groups or [])
+        names = [name for name in names if NAME.match(name)]
         saved = list[Saved]()
         for name in _shown("exporting", names):
             with suppress(NotFound):  # deleted a moment ago
