@@ -145,8 +145,8 @@ OPERATING: tuple[Break, ...] = (
     _Break(
         "an odd name does not stop an export",
         "operate/transfer.py",
-        "[name for name in there if NAME.match(name)]",
-        "there",
+        "names = [name for name in names if NAME.match(name)]",
+        "",
         TRANSFER,
     ),
     _Core(
