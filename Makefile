@@ -24,7 +24,7 @@ help: ## what there is
 venv: $(READY) ## .venv with the packages (editable) and the tools, at the versions of constraints/dev.txt
 
 test: $(READY) machine ## all tests but the long suites and compose; what needs Kafka or Redis is left out, and says so, where they are missing
-	@$(BIN)/python -m pytest -m "not long and not compose" -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -m "not long and not compose" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-compose: $(READY) ## docker-compose.yml: brought up, looked at, a coordinator killed, Redis restarted, taken down; needs Docker
 	@$(BIN)/python -m pytest -m compose -v -s $(ARGS) tests/compose

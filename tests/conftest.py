@@ -49,19 +49,13 @@ def plain_log_texts(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.Monkey
     monkeypatch.setattr(caplog.handler, "setFormatter", lambda formatter: None)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by the servers that they ask for; put the files that take longest first.
-
-    All tests that use Spark run in one process, whose JVM is warm after the first of them. The
-    others run file by file.
-    """
+    """Mark the tests by the servers that they ask for; put the files that take longest first."""
     for item in items:
         asked = getattr(item, "fixturenames", ())
         for fixture, mark in MARKS.items():
             if fixture in asked:
                 item.add_marker(mark)
-        item.add_marker(pytest.mark.xdist_group("spark" if "spark" in asked else str(item.path)))
     items.sort(key=lambda item: -seconds(item.path))
 
 
