@@ -94,7 +94,7 @@ def produce(
     """Append `(partition, timestamp_ms, key, value)` in this order within each partition; return
     when the broker has all of them.
     """
-    producer, failures = _producer(bootstrap, {"linger.ms": 0, "enable.idempotence": False, "max.in.flight": 1})
+    producer, failures = _producer(bootstrap, {"linger.ms": 0})
     for partition, timestamp_ms, key, value in records:
         producer.produce(topic, value, key, partition, timestamp=timestamp_ms)
     _flush(producer, failures)
@@ -113,7 +113,7 @@ def load(
     nothing, for the broker needs the other core.
     """
     create(bootstrap, topic.name, topic.partitions, config)
-    producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000, "enable.idempotence": True})
+    producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000})
     counts = topic.counts()
     firsts = [0, *accumulate(counts)]
     sent = 0
@@ -143,7 +143,7 @@ def fill(
     their logs. `config` as in `create`.
     """
     create(bootstrap, name, len(logs), config)
-    producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000, "enable.idempotence": True})
+    producer, failures = _producer(bootstrap, {"linger.ms": 20, "batch.size": 1_000_000})
     sent = 0
     for part in range(1, _SHARES + 1):
         for partition, log in enumerate(logs):
@@ -201,6 +201,7 @@ def _producer(bootstrap: str, config: Mapping[str, Any]) -> tuple[Producer, list
             "bootstrap.servers": bootstrap,
             **QUIET,
             **limits,
+            "enable.idempotence": True,  # a request sent again adds no record twice, nor out of order
             **config,
             "delivery.report.only.error": True,
             "on_delivery": failed,

@@ -87,7 +87,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(options, "CoordinatorClient", partial(CoordinatorClient, transport=Poisoned()))
-    monkeypatch.setattr(watching.time, "sleep", interrupted)
+    monkeypatch.setattr(watching, "sleep", interrupted)
     monkeypatch.setattr(advising, "_wait", lambda seconds, advance: advance(1.0))
 
 

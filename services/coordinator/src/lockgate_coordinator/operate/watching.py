@@ -3,9 +3,9 @@ change. An outage is shown, and ends by itself.
 """
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import sleep, strftime
 from types import FrameType
 
 from rich.console import Console, Group, RenderableType
@@ -34,12 +34,12 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
         try:  # a signal amid the start has to leave the screen too, and a with statement would not
             screen.start(refresh=True)
             while True:
-                time.sleep(EVERY_S)
+                sleep(EVERY_S)
                 try:
                     shown = view(console.width)
                     screen.update(shown, refresh=True)
                 except PASSING as fault:
-                    told = Text(f"{time.strftime('%H:%M:%S')} {fault}", style="red")
+                    told = Text(f"{strftime('%H:%M:%S')} {fault}", style="red")
                     screen.update(Group(told, shown), refresh=True)
         finally:
             screen.stop()
@@ -58,7 +58,7 @@ def follow(look: Callable[[], Json], output: Output) -> None:
                     say(f"{moment(found['now'])} {news}")
                 else:
                     print_item(found, output)
-            time.sleep(EVERY_S)
+            sleep(EVERY_S)
             try:
                 found = look()
                 if away:
