@@ -1,4 +1,4 @@
-"""Backup and restore of a Redis by its own means, as docs/redis.md says: the groups with their
+"""Backup and restore of a Redis by its own means, as docs/operations.md says: the groups with their
 configurations and readers are back, and numbers go on rising.
 """
 

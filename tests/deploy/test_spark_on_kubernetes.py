@@ -9,7 +9,7 @@ from lockgate_spark.conf import configured
 from support.code_of_pages import blocks
 from support.imports import CHECKOUT
 
-PAGE = CHECKOUT / "docs/guide/spark-on-kubernetes.md"
+PAGE = CHECKOUT / "docs/compatibility.md"
 
 
 def submitted() -> dict[str, str]:

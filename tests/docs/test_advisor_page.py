@@ -10,7 +10,7 @@ from lockgate_coordinator.__main__ import cli
 from support.code_of_pages import blocks
 from support.imports import CHECKOUT
 
-PAGE = CHECKOUT / "docs/guide/advisor.md"
+PAGE = CHECKOUT / "docs/guide/tuning.md"
 OBSERVED = CHECKOUT / "docs/samples/lockgate-observed.json"
 
 

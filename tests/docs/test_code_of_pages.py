@@ -33,26 +33,26 @@ NOT_RUN = {
         *3 * ["it needs a Connect server with the jar"],
         "it needs a Connect server",
     ],
-    "docs/guide/any-language.md": [
-        "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands"
-    ],
-    "docs/guide/kubernetes.md": ["needs a cluster; tests/deploy has the chart"],
-    "docs/guide/spark-on-kubernetes.md": ["needs a cluster; tests/deploy/test_spark_on_kubernetes.py has its confs"],
-    "docs/guide/observe.md": [
+    "docs/guide/measure.md": [
         "needs a job of your own; tests/spark/test_conf.py and test_observed_report.py have its two options"
+    ],
+    "docs/guide/python-consumers.md": [
+        "it needs a coordinator and a Kafka; examples/enricher.py is the whole of it, and tests/e2e/test_enricher.py "
+        "runs that",
+        "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands",
+    ],
+    "docs/operations.md": [
+        "needs Docker; tests/e2e/test_enricher.py kills the same two programs without it",
+        *["needs Docker; tests/compose breaks the same stack"] * 2,
+        "needs a cluster; tests/deploy has the chart",
+    ],
+    "docs/compatibility.md": [
+        "needs a cluster; tests/integration/test_cluster.py ships and submits so",
+        "needs a cluster; tests/deploy/test_spark_on_kubernetes.py has its confs",
     ],
     "docs/tutorial.md": [
         "needs Docker; the test creates the topics in a Kafka of its own",
         "needs the archive; the test creates the topics in a Kafka of its own",
-    ],
-    "docs/guide/clusters.md": ["needs a cluster; tests/integration/test_cluster.py ships and submits so"],
-    "docs/guide/compose.md": [
-        "needs Docker; tests/e2e/test_enricher.py kills the same two programs without it",
-        *["needs Docker; tests/compose breaks the same stack"] * 2,
-    ],
-    "docs/guide/reader-groups.md": [
-        "it needs a coordinator and a Kafka; examples/enricher.py is the whole of it, and tests/e2e/test_enricher.py "
-        "runs that"
     ],
 }
 """Each block that no test of pages runs, with the reason that its page gives."""

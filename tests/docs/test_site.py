@@ -17,7 +17,7 @@ from support.imports import CHECKOUT
 SITE = CHECKOUT / "build/site"
 PAGES = [path for _, _, path in llms.navigation(llms.project()["nav"])]
 BUILT = tuple(f"{page.removesuffix('.md')}.html" for page in PAGES)
-LOOKED_AT = ("index.html", "guide/groups.html", "reference/rest.html")
+LOOKED_AT = ("index.html", "guide/groups.html", "reference/cli-and-rest.html")
 WIDTHS = (360, 800, 1400)
 
 

@@ -43,7 +43,7 @@ LEAST_BEFALLEN = (
     # quick the machine
     3
 )
-LEVEL_WITHIN_S = 10.0  # as docs/guide/outages.md has it
+LEVEL_WITHIN_S = 10.0  # as docs/guide/several-queries.md has it
 FIRST_PLAN_WITHIN_S = 60.0  # of a driver that was started anew, cold
 PROGRESS_WITHIN_S = 20.0  # a fault may also come while all wait
 ENDS_WITHIN_S = 240.0

@@ -118,7 +118,7 @@ def furthest_ahead(reader: Notes, others: Sequence[Notes]) -> int:
 
 def script(folder: Path) -> Path:
     """The script of the guide, unchanged."""
-    text = (CHECKOUT / "docs" / "guide" / "any-language.md").read_text()
+    text = (CHECKOUT / "docs" / "guide" / "python-consumers.md").read_text()
     found = re.search(r"^```bash\n(#!/usr/bin/env bash\n.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None
     assert len(found[1].splitlines()) <= 30

@@ -316,7 +316,7 @@ def test_a_session_in_which_the_count_would_break_queries_observes_them_without_
 def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    text = (Path(__file__).parents[2] / "docs/guide/observe.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs/guide/measure.md").read_text(encoding="utf-8")
     code = text.split("```python\n")[1].split("```")[0]
     paste = {'"observed': f'"{tmp_path}', '"orders"': f'"{skewed.name}"', "localhost:9092": kafka.bootstrap}
     for page, here in paste.items():

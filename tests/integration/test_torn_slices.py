@@ -20,7 +20,7 @@ from support.queries import PATIENCE_S, kafka_stream
 from support.zones import HOUR, at
 
 CHECKOUT = Path(__file__).parents[2]
-GUIDE = CHECKOUT / "docs" / "guide" / "slices.md"
+GUIDE = CHECKOUT / "docs" / "guide" / "window-aligned-batches.md"
 HOURLY = runpy.run_path(str(CHECKOUT / "examples" / "hourly_partitions.py"))["HourlyPartitions"]
 KOLKATA, NEW_YORK = "Asia/Kolkata", "America/New_York"
 AN_HOUR = 720  # records, one in 5 s

@@ -13,8 +13,8 @@ import pytest
 from support.imports import CHECKOUT
 from support.observability import ALERTS, BOARD, FOLDER, SCRAPING, alerts, board, board_expressions, read
 
-RUNBOOKS = (CHECKOUT / "docs" / "runbooks.md").read_text(encoding="utf-8")
-METRICS = (CHECKOUT / "docs" / "observability.md").read_text(encoding="utf-8")
+RUNBOOKS = (CHECKOUT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+METRICS = (CHECKOUT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 OF_GROUP = 'group="g"'
 OF_SOURCE = 'group="g",source="s"'
 LOST = f"lockgate_source_lost_readers_total{{{OF_SOURCE}}}"
@@ -103,7 +103,7 @@ def test_an_alert_says_which_source_of_which_group_and_how_long_it_has(promtool:
         "exp_annotations": {
             "summary": "Kafka deletes unread records of s in group g in 28m 20s",
             "description": "A paused split has not read them. Set the bound to less than the retention of your topics.",
-            "runbook_url": "docs/runbooks.md#lockgateretentionnear",
+            "runbook_url": "docs/troubleshooting.md#lockgateretentionnear",
         },
     }
     check = {"alertname": "LockgateRetentionNear", "eval_time": EVALUATED, "exp_alerts": [expected]}
@@ -119,10 +119,10 @@ def test_promtool_finds_no_fault(promtool: str, what: tuple[str, ...]) -> None:
 
 def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
     names = [alert["alert"] for alert in alerts()]
-    assert re.findall(r"^## (\w+)$", RUNBOOKS, re.MULTILINE) == names
+    assert re.findall(r"^#+ (Lockgate\w+)$", RUNBOOKS, re.MULTILINE) == names
     assert re.findall(r"^\| \[(\w+)\]", RUNBOOKS, re.MULTILINE) == names
     for alert in alerts():
-        assert alert["annotations"]["runbook_url"] == f"docs/runbooks.md#{alert['alert'].lower()}"
+        assert alert["annotations"]["runbook_url"] == f"docs/troubleshooting.md#{alert['alert'].lower()}"
         assert {"summary", "description"} <= alert["annotations"].keys()
         assert alert["labels"]["severity"] in ("critical", "warning", "info")
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md and the service name the same things."""
+"""docs/internals/protocol.md and the service name the same things."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
 
-TEXT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "internals/protocol.md").read_text(encoding="utf-8")
 
 
 def test_every_route_is_in_the_text_and_every_one_of_the_text_is_there_unless_it_says_not_yet() -> None:

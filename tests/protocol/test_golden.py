@@ -1,5 +1,5 @@
-"""What goes over the wire, as files. A change in them is a change of the protocol: docs/protocol.md
-has to say it too.
+"""What goes over the wire, as files. A change in them is a change of the protocol:
+docs/internals/protocol.md has to say it too.
 """
 
 import json
@@ -19,7 +19,7 @@ from lockgate_coordinator.store import MemoryStore
 from protocol.golden.recording import FILE, recorded
 
 EXCHANGES: list[dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
-REMEDY = "if that is meant, `python -m tests.protocol.golden` writes it, and docs/protocol.md has to say it"
+REMEDY = "if that is meant, `python -m tests.protocol.golden` writes it, and docs/internals/protocol.md has to say it"
 
 
 async def test_the_service_answers_as_the_golden_exchanges_say() -> None:

@@ -110,7 +110,7 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: S
 
 
 def may(role: str, method: str, path: str, query: dict[str, Any]) -> bool:
-    """The table of roles in docs/protocol.md."""
+    """The table of roles in docs/internals/protocol.md."""
     if role == "admin" or path in OPEN_TO_ALL:
         return True
     if method == "GET":

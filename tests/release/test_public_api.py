@@ -1,6 +1,6 @@
 """The public API as tests/release/public_api.txt lists it: a change of it is noticed.
 
-`API=write python -m pytest tests/release` writes the list anew. docs/stability.md says what a
+`API=write python -m pytest tests/release` writes the list anew. docs/compatibility.md says what a
 change of it means for the version.
 """
 
@@ -114,6 +114,6 @@ def test_the_public_api_is_what_the_list_says() -> None:
 
 
 def test_the_version_of_the_wire_protocol_is_the_one_of_the_page() -> None:
-    page = (Path(__file__).parents[2] / "docs/protocol.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/internals/protocol.md").read_text(encoding="utf-8")
     assert page.startswith("# Wire protocol, version 1\n")
     assert "/v1/groups/{group}" in page

@@ -1,5 +1,5 @@
 """Scenarios that seeds draw, each played natively and aligned over a real Kafka, and judged against
-the truth (docs/scenarios.md).
+the truth (docs/internals/scenarios.md).
 
 `LOCKGATE_SCENARIOS` (default 40) of them from seed `LOCKGATE_SCENARIO_SEED` (default 0) on, each a
 test of its own. The verdicts are appended to `LOCKGATE_SCENARIO_RESULTS` (default

@@ -1,7 +1,8 @@
 """Draws the rooms of all packages, and the arrows between them, from the imports in the sources.
 
 `PYTHONPATH=tests python -m support.rooms` writes `docs/pictures/rooms.svg`, which
-`docs/architecture.md` shows. A room is a folder of a package. The modules at a package's root are
+`docs/internals/architecture.md` shows. A room is a folder of a package. The modules at a package's
+root are
 two more rooms: the *ways in* import rooms, the *floor* imports none. The picture leaves out an
 arrow where a longer way through other arrows says the same. An arrow that points up is red.
 

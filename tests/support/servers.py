@@ -1,7 +1,7 @@
 """The real collaborators of the tests: one Kafka, one Redis and one Spark for each test process.
 
-`make test` runs several such processes side by side (docs/testing.md). Each starts a server when
-its first test asks for it, and stops the server when its last test has ended.
+`make test` runs several such processes side by side (docs/internals/testing.md). Each starts a
+server when its first test asks for it, and stops the server when its last test has ended.
 
 Where the machine lacks one, its tests are left out with the reason and the remedy. With CI=true
 they fail instead: a build that tests less than it should is not green.

@@ -21,7 +21,7 @@ from lockgate_testbed.redis_sentinel import SentinelledRedis
 from support.answers import wait_for
 from support.mutual import Authority
 
-PAGE = Path(__file__).parents[3] / "docs" / "redis.md"
+PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture
 def guarded(redis_server: RedisServer) -> Iterator[RedisServer]:
-    """A Redis of our own whose default user is off, with the user of docs/redis.md."""
+    """A Redis of our own whose default user is off, with the user of docs/operations.md."""
     (rule,) = re.findall(r"^ACL SETUSER lockgate (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     user = ["--user", "lockgate", *rule.replace(">PASSWORD", ">hunter2").split()]
     with RedisServer(options=(*NO_PERSISTENCE, *user, "--user", "default", "off")) as server:
@@ -174,7 +174,7 @@ async def test_credentials_that_are_refused_are_told_where_to_be_mended(guarded:
 async def test_a_user_who_may_too_little_is_sent_to_the_list_of_commands(redis_server: RedisServer) -> None:
     narrow = ["--user", "narrow", "on", ">hunter2", "~lockgate:*", "+@all", "-evalsha", "-eval"]
     with RedisServer(options=(*NO_PERSISTENCE, *narrow)) as server:
-        assert "docs/redis.md" in await refusal(f"redis://narrow:hunter2@127.0.0.1:{server.port}")
+        assert "docs/operations.md" in await refusal(f"redis://narrow:hunter2@127.0.0.1:{server.port}")
 
 
 async def test_a_cluster_keeps_groups_on_all_its_nodes_each_in_one_slot(redis_cluster: RedisCluster) -> None:

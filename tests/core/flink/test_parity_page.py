@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parents[2]
-PAGE = (TESTS.parent / "docs" / "flink-parity.md").read_text(encoding="utf-8")
+PAGE = (TESTS.parent / "docs" / "internals/flink-parity.md").read_text(encoding="utf-8")
 
 
 def test_every_test_that_the_page_names_exists() -> None:

@@ -1,5 +1,5 @@
 """Writes exchanges.json as the service answers now. What differs afterwards is a change of the
-protocol: docs/protocol.md has to say it.
+protocol: docs/internals/protocol.md has to say it.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 """The verdicts on a scenario: which rows were lost, and whether that broke the promise of
-docs/why.md. Pure.
+docs/how-it-works.md. Pure.
 
 **The claim.** An earlier batch made the lost row late, the *culprit*. It is the first batch with a
 record so far above the row that Spark's watermark passed it. The loss breaks the promise if the row

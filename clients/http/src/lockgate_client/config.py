@@ -53,7 +53,8 @@ class Coordinator(Named):
 
     `group`: the queries of one group wait for each other. `source`: this query's name in the group
     (default: the query's name, or its id). `catch_up`: `joint` or `strict`, for a group that this
-    query creates (see docs/protocol.md). `token`: bearer token. `token_file`: the file that holds
+    query creates (see docs/internals/protocol.md). `token`: bearer token. `token_file`: the file
+    that holds
     it, which is read again when it changes. `ca`: file with the CA of an https coordinator. `cert`,
     `key`: files with the certificate to show where the coordinator asks for one, and with its key
     if that is elsewhere (all PEM, read again when they change). `timeout`: of one call, from the

@@ -2,5 +2,5 @@
 readers keep to.
 
 Used by the coordinator. Theory and proof are in `lockgate.group.alignment`, and for users in
-`docs/why.md`.
+`docs/how-it-works.md`.
 """

@@ -2,5 +2,5 @@
 rule themselves.
 
 Used by `lockgate simulate` and `lockgate advise`. The theory is in `lockgate.simulate.fleet`, and
-for users in `docs/guide/advisor.md`.
+for users in `docs/guide/tuning.md`.
 """

@@ -2,5 +2,5 @@
 it.
 
 Used by the coordinator's API and store, and by the client's group room. The contract is
-`docs/protocol.md`.
+`docs/internals/protocol.md`.
 """

@@ -1,8 +1,8 @@
 """The wire events of splits: what a reader and its split enumerator tell each other.
 
 They carry Flink's operator events by name and meaning, but as levels: one exchange states all that
-a reader has, and its answer all that the reader is to have. `docs/protocol.md`, "Splits", has the
-rules of both sides.
+a reader has, and its answer all that the reader is to have. `docs/internals/protocol.md`,
+"Splits", has the rules of both sides.
 
     Flink's event              in the exchange          in the answer
     ReaderRegistrationEvent    `epoch`                  (the registration's own answer)

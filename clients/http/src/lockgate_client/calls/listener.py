@@ -2,7 +2,8 @@
 comes through.
 
 The listener relies on a stream only while data flows: the present event comes at once, and then
-some bytes at least every 15 s (docs/protocol.md). A proxy may buffer the stream, cut long answers,
+some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut
+long answers,
 or not know the route; each of these breaks one of the two rules. Then the listener polls for a
 minute, and tries the stream again. A stream that only ends is opened anew.
 

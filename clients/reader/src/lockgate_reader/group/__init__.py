@@ -1,6 +1,6 @@
 """A reader's place in a group, over a coordinator: its splits, its ceiling, and its lease.
-Used by the consumer, by way of `place_of`. The wire stands in docs/protocol.md; the rules are in
-`holdings` (what is held), `standing` (what is reported) and `fencing` (until when).
+Used by the consumer, by way of `place_of`. The wire stands in docs/internals/protocol.md; the
+rules are in `holdings` (what is held), `standing` (what is reported) and `fencing` (until when).
 """
 
 from lockgate.wire.events import CatchUp

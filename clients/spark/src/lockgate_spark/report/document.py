@@ -1,4 +1,4 @@
-"""The findings as JSON, for programs. docs/guide/observe.md lists the fields. A new field may come
+"""The findings as JSON, for programs. docs/guide/measure.md lists the fields. A new field may come
 within a version; a field that goes or changes its meaning makes a new one.
 """
 

@@ -1,6 +1,6 @@
 """Where groups are kept: one contract (`base`), over memory or Redis (`open_store`).
 The service loads and commits through it, and needs to know neither.
-Theory: the docstring of `base`; docs/redis.md.
+Theory: the docstring of `base`; docs/operations.md.
 """
 
 import os

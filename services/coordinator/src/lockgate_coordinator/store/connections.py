@@ -294,7 +294,7 @@ def _advice(error: Exception) -> str:
             "It is a replica: the address must be the master's, or redis+sentinel://, whose Sentinels know the master"
         )
     if isinstance(error, NoPermissionError):
-        return "docs/redis.md has the commands and keys that the user needs"
+        return "docs/operations.md has the commands and keys that the user needs"
     if isinstance(error, AuthenticationError) or str(error).startswith(("NOAUTH", "WRONGPASS")):
         return f"Check the user in the address, and the password there or in {PASSWORD}"
     if "unknown command 'SENTINEL'" in str(error):
