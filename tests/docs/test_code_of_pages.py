@@ -17,7 +17,7 @@ import typer
 from click import ClickException
 
 from lockgate_coordinator.__main__ import cli
-from support.code_of_pages import OF_PACKAGES, PAGES, Block, all_blocks, blocks
+from support.code_of_pages import OF_PACKAGES, PAGES, Block, all_blocks, blocks, setup_of
 from support.imports import CHECKOUT
 
 if sys.version_info >= (3, 11):
@@ -96,12 +96,14 @@ def test_the_blocks_that_do_not_run_are_the_ones_listed_here() -> None:
 @pytest.mark.parametrize("block", written_in_python(), ids=lambda block: block.place)
 def test_a_block_has_its_imports(block: Block) -> None:
     earlier = [other for other in blocks(block.page) if other.language == "python" and other.line < block.line]
-    before = set().union(*(set(bound(ast.parse(other.text))) for other in earlier if not other.interactive))
+    shared = setup_of(block.page)
+    before = set().union(*(set(bound(ast.parse(other.text))) for other in earlier + shared if not other.interactive))
     tree = ast.parse(block.text)
 
     assert used(tree) - set(bound(tree)) - before - set(dir(builtins)) - {"spark"} == set()
     imported = set().union(*(set(imports(ast.parse(other.text))) for other in earlier if not other.interactive))
-    assert (used(tree) & imported) - set(bound(tree)) == set(), "import it in this block as well"
+    of_setup = set().union(*(set(imports(ast.parse(other.text))) for other in shared))
+    assert (used(tree) & imported) - set(bound(tree)) - of_setup == set(), "import it in this block as well"
 
 
 def imports(tree: ast.AST) -> Iterator[str]:

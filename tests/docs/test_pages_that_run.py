@@ -15,7 +15,7 @@ import pytest
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
-from support.code_of_pages import PAGES, Block, blocks, topics_of
+from support.code_of_pages import PAGES, Block, blocks, setup_of, topics_of
 from support.imports import CHECKOUT
 
 RUN = {"python", "bash"}
@@ -89,7 +89,7 @@ def test_a_page_runs_in_order_and_prints_what_it_says(page: Path, filled: KafkaB
 def run(page: Path, addresses: dict[str, str], folder: Path) -> dict[str, str]:
     """What each Python block printed, by its place."""
     given, results = folder / "blocks.json", folder / "results.json"
-    texts = [[block.place, block.language, block.text] for block in to_run(page)]
+    texts = [[block.place, block.language, block.text] for block in setup_of(page) + to_run(page)]
     for each in texts:
         for ours, theirs in addresses.items():
             each[2] = each[2].replace(ours, theirs)

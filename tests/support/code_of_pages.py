@@ -5,6 +5,7 @@ A comment on the line above a block says how it is tested, where its language do
 it prints. `<!-- words of: FOLDER -->`: it is a message, whose words are in the sources there.
 `<!-- tested by: FILE -->`: that test reads the block off the page. `<!-- drawing -->`: there is
 nothing to test. `<!-- not compared: REASON -->`: an output that differs each time.
+`<!-- setup -->`: the block that pages share; it runs before those of each page that links to it.
 `test_no_block_is_unchecked.py` has the rule.
 """
 
@@ -25,6 +26,8 @@ PAGES = [
 BLOCK = re.compile(
     r"^(?:<!-- (?P<comment>.*?) -->\n)?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE
 )
+QUICKSTART = CHECKOUT / "docs/quickstart.md"
+LINK_TO_SETUP = "quickstart.md#common-setup-for-the-guides)"
 CONTINUED = re.compile(r"\\\n\s*")
 TOPIC = re.compile(r"kafka-topics\.sh\b.*--create\b.*--topic (\S+) --partitions (\d+)")
 
@@ -80,3 +83,10 @@ def topics_of(page: Path) -> dict[str, int]:
     """The topics that a page's commands create, with their partitions."""
     found = (TOPIC.search(line) for block in blocks(page) for line in block.commands() if block.language == "bash")
     return {each[1]: int(each[2]) for each in found if each}
+
+
+def setup_of(page: Path) -> list[Block]:
+    """Return the block that runs before those of `page`, if the page links to it."""
+    if LINK_TO_SETUP not in page.read_text(encoding="utf-8"):
+        return []
+    return [block for block in blocks(QUICKSTART) if block.comment == "setup"]
