@@ -10,18 +10,22 @@ ARGS    ?=
 
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
-PACKAGES := core services/coordinator clients/http clients/spark clients/reader testbed
-TOOLS    := pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical nbclient ipykernel
-SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks release website)
+RELEASED := core services/coordinator clients/http clients/spark clients/reader
+PACKAGES := $(RELEASED) tools/testbed
+PINS     := tools/constraints
+TOOLS    := hatchling editables pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical mkdocstrings-python nbclient ipykernel
+# Plugins of detect-secrets that guess by entropy or by names: tests are full of invented tokens.
+GUESSES  := Base64HighEntropyString HexHighEntropyString KeywordDetector BasicAuthDetector IPPublicDetector IbmCloudIamDetector IbmCosHmacDetector SoftlayerDetector CloudantDetector
+SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks tools/*.py tools/constraints website)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist version audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  PYTHON=$(PYTHON) RECORDS=$(RECORDS) STORE=$(STORE) WORKERS=$(WORKERS) ARGS=… (more arguments for pytest, the demo or a benchmark)"
 
-venv: $(READY) ## .venv with the packages (editable) and the tools, at the versions of constraints/dev.txt
+venv: $(READY) ## .venv with the packages (editable) and the tools, at the versions of tools/constraints/dev.txt
 
 test: $(READY) machine ## all tests but the long suites and compose; what needs Kafka or Redis is left out, and says so, where they are missing
 	@$(BIN)/python -m pytest -m "not long and not compose" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
@@ -49,7 +53,7 @@ lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_client -p lockgate_spark -p lockgate_reader -p lockgate_testbed
 
 jar: $(READY) ## the jar for Spark Connect, Scala, Java, SQL and pipelines: build/lockgate-spark-server-VERSION.jar; needs a JDK
-	@$(BIN)/python release/jar.py
+	@$(BIN)/python tools/jar.py
 
 docs: $(READY) ## these pages as a site, in build/site; a broken link or any other warning fails it
 	@$(BIN)/python -m website.build
@@ -57,15 +61,25 @@ docs: $(READY) ## these pages as a site, in build/site; a broken link or any oth
 docs-serve: $(READY) ## the site at http://localhost:8000, made anew as you write
 	@$(BIN)/python -m website.build serve
 
-dist: $(READY) ## wheels and sdists of what is released, each checked, the jar, and SBOMs, in build/dist; VERSION has the version
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt build twine cyclonedx-bom==7.5.0
-	@$(BIN)/python release/version.py
-	@$(BIN)/python release/dist.py
+dist: $(READY) ## build/dist: wheels and sdists of what is released, each checked, the jar, SBOMs of the images, and SHA256SUMS
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt build twine cyclonedx-bom==7.5.0
+	@rm -rf build/dist
+	@set -e; export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct); for package in $(RELEASED); do $(BIN)/python -m build --outdir build/dist $$package; done
+	@$(BIN)/python -m twine check --strict build/dist/*
+	@$(BIN)/python tools/jar.py build/dist
+	@set -e; for image in coordinator client; do env -u PIP_INDEX_URL -u PIP_EXTRA_INDEX_URL $(BIN)/cyclonedx-py requirements $(PINS)/images/$$image.txt \
+	  --mc-type application --output-reproducible --of JSON -o build/dist/lockgate-$$image.cdx.json; done
+	@cd build/dist && sha256sum * >SHA256SUMS && ls -sh
+
+version: $(READY) ## V=0.2.0: write the next version into core/src/lockgate/__init__.py, from where the packages have it, and where a file names it
+	@cd core && $(abspath $(BIN))/hatchling version $(V)
+	@perl -pi -e 's/"(lockgate(-[a-z]+)?)==[^"]+"/"$$1==$(V)"/; s/^(version|appVersion): .+/$$1: $(V)/' $(addsuffix /pyproject.toml,$(RELEASED)) deploy/helm/lockgate/Chart.yaml
+	@perl -pi -e 's/(lockgate-spark-server)-\d[\w.]*(?=\.jar)/$$1-$(V)/g' $$(git grep -l 'lockgate-spark-server-[0-9]' '*.md')
 
 helm-test: $(READY) ## the Helm chart: lint, the recorded manifests, Kubernetes' schemas; builds Helm where there is none
 	@command -v helm >/dev/null || [ -x build/bin/helm ] || { command -v go >/dev/null || { echo "no helm, and no Go to build it with" >&2; exit 1; }; \
 	  echo "building Helm …"; GOBIN=$(CURDIR)/build/bin go install helm.sh/helm/v3/cmd/helm@v3.19.2; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt kubernetes-validate==1.37.0
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt kubernetes-validate==1.37.0
 	@$(BIN)/python -m pytest -m long tests/deploy $(ARGS)
 
 lint-workflows: $(READY) ## the workflow files of the forge, by actionlint; builds it where there is none
@@ -73,9 +87,11 @@ lint-workflows: $(READY) ## the workflow files of the forge, by actionlint; buil
 	  echo "building actionlint …"; GOBIN=$(CURDIR)/build/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; }
 	@PATH=$(CURDIR)/build/bin:$$PATH actionlint
 
-audit: $(READY) ## known vulnerabilities of what is pinned, unsafe patterns in the sources, secrets in the tree and its history; ARGS=--strict fails where a version could not be checked
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt bandit==1.9.4 detect-secrets==1.5.0 pip-audit==2.10.1
-	@$(BIN)/python release/audit.py $(ARGS)
+audit: $(READY) ## unsafe patterns in the sources, secrets in the tree, known vulnerabilities of what is pinned; ARGS=--strict fails where a version could not be checked
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt bandit==1.9.4 detect-secrets==1.5.0 pip-audit==2.10.1
+	@$(BIN)/bandit -q -ll -r $(addsuffix /src,$(RELEASED))
+	@git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook $(addprefix --disable-plugin ,$(GUESSES))
+	@$(BIN)/pip-audit --no-deps --disable-pip -r $(PINS)/dev.txt $(addprefix -r ,$(wildcard $(PINS)/images/*.txt)) $(ARGS)
 
 format: $(READY) ## let ruff lay out and mend what it can
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -163,12 +179,13 @@ clean: ## remove the venv, the jars and every cache
 machine: $(READY)
 	@$(BIN)/python -m lockgate_testbed || true
 
-$(READY): constraints/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
+$(READY): $(PINS)/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	@command -v $(PYTHON) >/dev/null || { echo "no $(PYTHON) on the PATH: install Python 3.10 or newer, or make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	  echo "$$($(PYTHON) --version) is too old: 3.10 or newer is needed; make PYTHON=python3.12, for example" >&2; exit 1; }
 	@echo "setting up $(VENV) with $$($(PYTHON) --version) …"
 	@# A set-up that was cut off leaves half-written packages that pip takes for whole: begin anew.
 	@$(PYTHON) -m venv $(if $(wildcard $(VENV)/.unfinished),--clear) $(VENV) && touch $(VENV)/.unfinished
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints/dev.txt $(addprefix -e ,core services/coordinator[otel,dev] clients/http clients/spark[pyspark] clients/reader[arrow,prometheus] testbed) $(TOOLS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt $(TOOLS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt --no-build-isolation $(addprefix -e ,core services/coordinator[otel,dev] clients/http clients/spark[pyspark] clients/reader[arrow,prometheus] tools/testbed)
 	@touch $@ && rm $(VENV)/.unfinished

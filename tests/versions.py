@@ -1,10 +1,10 @@
 """The Spark client on every line of Spark that it knows: `make test-versions`, or
 `make test-versions VERSIONS="4.0 4.3"`.
 
-Each gets a virtual environment of its own below build/versions, with that PySpark and else the
-versions of constraints/dev.txt. It gets the Kafka connector that can be had for it, and runs the
-part of the suite that leans on Spark's internals. The jar for Spark's servers is the one that is
-released: made with the Spark of constraints/dev.txt. Where no connector can be had, what needs none
+Each gets a virtual environment of its own below build/versions, with that PySpark and else
+what tools/constraints/dev.txt pins. It gets the Kafka connector that can be had for it, and runs
+the part of the suite that leans on Spark's internals. The jar for Spark's servers is the one
+that is released: made with the Spark that is pinned. Where no connector can be had, what needs none
 runs instead, and the table says so. Ends with 1 when something failed.
 """
 
@@ -26,7 +26,7 @@ BUILD = CHECKOUT / "build" / "versions"
 RELEASES = {"4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1", "4.3": "4.3.0"}
 """The lines of Spark, and the newest release of each."""
 
-PACKAGES = ("core", "services/coordinator[dev]", "clients/http", "clients/spark", "testbed")
+PACKAGES = ("core", "services/coordinator[dev]", "clients/http", "clients/spark", "tools/testbed")
 TOOLS = ("pyspark", "pytest", "pytest-asyncio", "hypothesis", "trustme", "numpy", "pandas", "pyarrow")
 CONNECT = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 SAMPLE = {
@@ -168,8 +168,8 @@ def _environment(spark: str) -> Path:
 
 
 def _constraints(spark: str) -> str:
-    """Those of constraints/dev.txt with this PySpark, which says itself which py4j it needs."""
-    lines = (CHECKOUT / "constraints" / "dev.txt").read_text().splitlines()
+    """Return the usual pins with this PySpark, which says itself which py4j it needs."""
+    lines = (CHECKOUT / "tools" / "constraints" / "dev.txt").read_text().splitlines()
     return "\n".join(
         [*(line for line in lines if not line.startswith(("pyspark==", "py4j=="))), f"pyspark=={spark}", ""]
     )

@@ -1,15 +1,15 @@
 # The coordinator service. Built from the root of the checkout: docker build -f deploy/docker/coordinator.Dockerfile -t lockgate-coordinator .
 FROM python:3.12-slim AS build
 
-# All that comes from a registry has the hash that constraints/images names, what builds our packages included.
-COPY constraints/images /src/hashes
+# All that comes from a registry has the hash that tools/constraints/images names, what builds our packages included.
+COPY tools/constraints/images /src/hashes
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
 COPY core /src/core
-COPY services/coordinator /src/coordinator
+COPY services/coordinator /src/services/coordinator
 # An environment of its own: all that the service needs, and neither the sources nor pip, in one folder that the image below takes.
 RUN python -m venv --without-pip /opt/lockgate \
  && pip --python /opt/lockgate/bin/python install --no-cache-dir --require-hashes --requirement /src/hashes/coordinator.txt \
- && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/coordinator \
+ && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/services/coordinator \
  && pip --python /opt/lockgate/bin/python install --no-index --no-deps /src/wheels/*.whl
 
 # Python, the environment and the libraries that they are linked to, and nothing else: no shell, no package manager.

@@ -2,15 +2,15 @@
 # docker build -f deploy/docker/enricher.Dockerfile -t lockgate-enricher .
 FROM python:3.12-slim AS build
 
-# All that comes from a registry has the hash that constraints/images names, what builds our packages included.
-COPY constraints/images /src/hashes
+# All that comes from a registry has the hash that tools/constraints/images names, what builds our packages included.
+COPY tools/constraints/images /src/hashes
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
 RUN python -m venv --without-pip /opt/enricher \
  && pip --python /opt/enricher/bin/python install --no-cache-dir --require-hashes --requirement /src/hashes/client.txt --requirement /src/hashes/producer.txt
 COPY core /src/core
-COPY clients/http /src/client
-COPY clients/reader /src/reader
-RUN pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/client /src/reader \
+COPY clients/http /src/clients/http
+COPY clients/reader /src/clients/reader
+RUN pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/clients/http /src/clients/reader \
  && pip --python /opt/enricher/bin/python install --no-index --no-deps /src/wheels/*.whl
 
 

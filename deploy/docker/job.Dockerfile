@@ -11,27 +11,27 @@ RUN mkdir -p /usr/share/man/man1 \
 
 FROM java AS spark
 
-# All that comes from a registry has the hash that constraints/images names, what builds PySpark and our packages included.
-COPY constraints/images /src/hashes
+# All that comes from a registry has the hash that tools/constraints/images names, what builds PySpark and our packages included.
+COPY tools/constraints/images /src/hashes
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
 RUN python -m venv --without-pip /opt/spark \
  && pip wheel --quiet --no-cache-dir --no-build-isolation --require-hashes --wheel-dir /src/spark --requirement /src/hashes/spark.txt \
  && pip --python /opt/spark/bin/python install --no-index --no-deps /src/spark/*.whl \
  && rm -r /src/spark
 # The connector for this very PySpark, brought as the test bed brings it, by the Ivy that is in PySpark. Among Spark's own jars no job has to name it.
-COPY testbed/src /src/testbed
-RUN PYTHONPATH=/src/testbed LOCKGATE_CACHE=/opt/jars /opt/spark/bin/python -c "from lockgate_testbed import jars; jars.kafka_connector()" \
+COPY tools/testbed/src /src/tools/testbed/src
+RUN PYTHONPATH=/src/tools/testbed/src LOCKGATE_CACHE=/opt/jars /opt/spark/bin/python -c "from lockgate_testbed import jars; jars.kafka_connector()" \
  && mv /opt/jars/*/*.jar /opt/spark/lib/python3.12/site-packages/pyspark/jars/
 
 
 FROM spark AS client
 
 COPY core /src/core
-COPY clients/http /src/client
-COPY clients/spark /src/spark
+COPY clients/http /src/clients/http
+COPY clients/spark /src/clients/spark
 # In a folder of its own: what changes often is then a small layer.
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/client.txt --target /opt/lockgate \
- && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/client /src/spark \
+ && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/clients/http /src/clients/spark \
  && pip install --no-index --no-deps --target /opt/lockgate /src/wheels/*.whl
 
 
@@ -48,7 +48,7 @@ LABEL org.opencontainers.image.title="lockgate job" \
 RUN useradd --uid 10001 --no-create-home job && mkdir /data && chown job:job /data
 COPY --from=spark /opt/spark /opt/spark
 COPY --from=client /opt/lockgate /opt/lockgate
-COPY deploy/docker/job/spark-defaults.conf testbed/src/lockgate_testbed/log4j2.properties /opt/job/conf/
+COPY deploy/docker/job/spark-defaults.conf tools/testbed/src/lockgate_testbed/log4j2.properties /opt/job/conf/
 COPY examples/window_counts.py /opt/job/
 ENV PATH=/opt/spark/bin:$PATH PYTHONPATH=/opt/lockgate PYTHONUNBUFFERED=1 SPARK_CONF_DIR=/opt/job/conf
 USER 10001:10001

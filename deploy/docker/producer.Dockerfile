@@ -1,10 +1,10 @@
 # The skewed producer. Built from the root of the checkout: docker build -f deploy/docker/producer.Dockerfile -t lockgate-producer .
 FROM python:3.12-slim AS build
 
-# All that comes from a registry has the hash that constraints/images names, what builds our package included.
-COPY constraints/images /src/hashes
+# All that comes from a registry has the hash that tools/constraints/images names, what builds our package included.
+COPY tools/constraints/images /src/hashes
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
-COPY testbed /src/testbed
+COPY tools/testbed /src/testbed
 # Without what the rest of the test bed needs: Spark, a coordinator, Redis.
 RUN python -m venv --without-pip /opt/producer \
  && pip --python /opt/producer/bin/python install --no-cache-dir --require-hashes --requirement /src/hashes/producer.txt \

@@ -14,8 +14,8 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
-REMEDY = "python constraints/lock.py writes the files anew"
-FILES = sorted((ROOT / "constraints" / "images").glob("*.txt"))
+REMEDY = "python tools/constraints/lock.py writes the files anew"
+FILES = sorted((ROOT / "tools" / "constraints" / "images").glob("*.txt"))
 DOCKERFILES = sorted((ROOT / "deploy" / "docker").glob("*.Dockerfile"))
 BUILD_ALONE = "build"
 """The file of packages that no test runs with: they build the images' own wheels."""
@@ -40,7 +40,7 @@ def test_every_package_has_hashes_and_no_file_names_a_registry(path: Path) -> No
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.stem != BUILD_ALONE], ids=lambda path: path.stem)
 def test_the_images_have_the_versions_that_are_tested(path: Path) -> None:
-    tested = pinned(ROOT / "constraints" / "dev.txt")
+    tested = pinned(ROOT / "tools" / "constraints" / "dev.txt")
     other = {name: version for name, version in pinned(path).items() if tested.get(name, version) != version}
     assert other == {}, REMEDY
 
@@ -49,7 +49,7 @@ def test_the_images_have_the_versions_that_are_tested(path: Path) -> None:
 def test_every_dependency_of_a_package_is_in_its_image_s_file(image: str, package: str) -> None:
     project = tomllib.loads((ROOT / package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.match(r"[A-Za-z0-9._-]+", each)[0].lower() for each in project["dependencies"]}  # type: ignore[index]
-    assert names - {"lockgate"} <= pinned(ROOT / "constraints" / "images" / f"{image}.txt").keys(), REMEDY
+    assert names - {"lockgate"} <= pinned(ROOT / "tools" / "constraints" / "images" / f"{image}.txt").keys(), REMEDY
 
 
 @pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.stem)

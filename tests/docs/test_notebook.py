@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from website.notebook import NOTEBOOK, PAGE, notebook, text
+from tools.notebook import NOTEBOOK, PAGE, notebook, text
 
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -23,7 +23,7 @@ BEFORE = "from lockgate_testbed.spark import session; session('the tutorial'); d
 
 
 def test_the_notebook_is_the_page() -> None:
-    assert NOTEBOOK.read_text(encoding="utf-8") == text(), "`python -m website.notebook` writes it anew"
+    assert NOTEBOOK.read_text(encoding="utf-8") == text(), "`python tools/notebook.py` writes it anew"
 
 
 def test_the_notebook_is_one_of_jupyters_without_outputs_and_paths_of_a_machine() -> None:

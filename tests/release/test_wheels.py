@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from lockgate import __version__
 from lockgate_testbed import jars, topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.code_of_pages import blocks
@@ -27,6 +28,7 @@ CARRIED = {
     "lockgate_spark": ["py.typed", "KafkaLog.java", "StandIn.java"],
     "lockgate_reader": ["py.typed"],
 }
+DIST = ["make", "dist", f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.ready"]
 CONNECTOR = re.compile(r'"spark\.jars\.packages", (?:"[^"]+"|lockgate_spark\.packages\(\))')
 BATCH = re.compile(r"batch \d+: (\d+) rows from (\d) of 4 partitions, (\d+) min apart before")
 NOON_MS, BEHIND_MS, MANY = 1_767_268_800_000, 21_600_000, range(4_000)
@@ -47,7 +49,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("build", reason="`make dist` installs it")
     copy = tmp_path_factory.mktemp("released") / "checkout"
     subprocess.run(["git", "clone", "--quiet", str(CHECKOUT), str(copy)], check=True)
-    done = subprocess.run([sys.executable, "release/dist.py"], cwd=copy, capture_output=True, text=True, check=False)
+    done = subprocess.run(DIST, cwd=copy, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return copy / "build/dist"
 
@@ -71,7 +73,7 @@ def test_the_jar_for_spark_s_servers_is_among_them(released: Path) -> None:
 
 def test_the_same_commit_gives_the_same_bytes(released: Path) -> None:
     before = (released / "SHA256SUMS").read_text()
-    subprocess.run([sys.executable, "release/dist.py"], cwd=released.parents[1], capture_output=True, check=True)
+    subprocess.run(DIST, cwd=released.parents[1], capture_output=True, check=True)
     assert (released / "SHA256SUMS").read_text() == before
 
 
@@ -81,7 +83,7 @@ def installed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv = tmp_path_factory.mktemp("user") / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     install = [str(venv / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    install += ["--find-links", str(released), "--constraint", str(CHECKOUT / "constraints/dev.txt")]
+    install += ["--find-links", str(released), "--constraint", str(CHECKOUT / "tools/constraints/dev.txt")]
     ours = ["lockgate-spark[pyspark]", "lockgate-coordinator", "lockgate-reader"]
     subprocess.run([*install, *ours], env=outside(), check=True, timeout=900)
     return venv / "bin"
@@ -114,12 +116,11 @@ def skewed(kafka: KafkaBroker, request: pytest.FixtureRequest) -> Iterator[str]:
 def test_all_distributions_are_there_at_this_version_and_none_is_the_checkouts(installed: Path, tmp_path: Path) -> None:
     listed = json.loads(said(installed / "python", "-m", "pip", "list", "--format=json", cwd=tmp_path))
     ours = {each["name"]: each for each in listed if each["name"].startswith("lockgate")}
-    wanted = (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
 
     assert sorted(ours) == ["lockgate", "lockgate-coordinator", "lockgate-http", "lockgate-reader", "lockgate-spark"]
-    assert {each["version"] for each in ours.values()} == {wanted}
+    assert {each["version"] for each in ours.values()} == {__version__}
     assert [each for each in ours.values() if "editable_project_location" in each] == []
-    assert said(installed / "lockgate", "--version", cwd=tmp_path).strip() == f"lockgate {wanted}"
+    assert said(installed / "lockgate", "--version", cwd=tmp_path).strip() == f"lockgate {__version__}"
 
 
 def test_the_first_job_runs_in_an_empty_environment(installed: Path, kafka: KafkaBroker, tmp_path: Path) -> None:

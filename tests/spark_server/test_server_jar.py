@@ -4,15 +4,15 @@ import re
 import zipfile
 from pathlib import Path
 
+from lockgate import __version__
 from lockgate_testbed import server_jar as jar
-from support.imports import CHECKOUT
 
 
 def test_two_builds_of_the_jar_are_equal_to_the_byte(server_jar: Path, tmp_path: Path) -> None:
     again = jar.server_jar(tmp_path)
 
     assert again.read_bytes() == server_jar.read_bytes()
-    assert again.name == f"lockgate-spark-server-{(CHECKOUT / 'VERSION').read_text().strip()}.jar"
+    assert again.name == f"lockgate-spark-server-{__version__}.jar"
 
 
 def test_the_jar_has_sorted_entries_of_our_own_alone_and_services_that_exist(server_jar: Path) -> None:

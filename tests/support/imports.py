@@ -14,7 +14,7 @@ SOURCES = {
     "lockgate_client": CHECKOUT / "clients/http/src",
     "lockgate_spark": CHECKOUT / "clients/spark/src",
     "lockgate_reader": CHECKOUT / "clients/reader/src",
-    "lockgate_testbed": CHECKOUT / "testbed/src",
+    "lockgate_testbed": CHECKOUT / "tools/testbed/src",
 }
 
 

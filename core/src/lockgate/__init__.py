@@ -1,11 +1,10 @@
 """lockgate: watermark alignment, the theory. Pure: no I/O, no clock of its own, no thread."""
 
 import logging
-from importlib.metadata import version
 
 from lockgate.printable import Printable
 
-__version__ = version("lockgate")
+__version__ = "0.1.0"
 
 # All packages log as "lockgate", so one filter here serves every handler that an application adds.
 logging.getLogger("lockgate").addFilter(Printable())

@@ -1,4 +1,4 @@
-"""Builds the jar of `clients/spark-server`, into build: `python release/jar.py [FOLDER]`.
+"""Builds the jar of `clients/spark-server`, into build: `python tools/jar.py [FOLDER]`.
 
 Compiled against the jars of the installed PySpark and of its Kafka connector. Sorted entries and
 one fixed time: the same sources and the same javac give the same bytes.
@@ -12,34 +12,28 @@ import zipfile
 from pathlib import Path
 
 import pyspark
-from version import ROOT
 
+from lockgate import __version__
 from lockgate_testbed import jars
 
-SOURCES = ROOT / "clients" / "spark-server" / "src"
+ROOT = Path(__file__).resolve().parents[1]
+SERVER = ROOT / "clients" / "spark-server"
 STAND_IN = ROOT / "clients" / "spark" / "src" / "lockgate_spark" / "jvm" / "StandIn.java"
 PACKAGE = Path("io", "lockgate", "spark")
 JAVA = "17"
 TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip can have
 
 
-def main() -> None:
-    """Called from the command line."""
-    built = build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build")
-    print(f"{built.stat().st_size / 1024:8.0f} KiB  {built}")
-
-
 def build(folder: Path) -> Path:
-    """The jar, made anew in this folder. Raises `SystemExit` with the compiler's complaint."""
-    version = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+    """Build the jar in this folder. Raises `SystemExit` with the compiler's complaint."""
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"lockgate-spark-server-{version}.jar"
+    target = folder / f"lockgate-spark-server-{__version__}.jar"
     with tempfile.TemporaryDirectory() as temporary:
         classes = Path(temporary, "classes")
         _compile(Path(temporary), classes)
-        shutil.copytree(SOURCES / "META-INF", classes / "META-INF")
-        shutil.copy(ROOT / "LICENSE", classes / "META-INF")
-        _zip(classes, target, f"Manifest-Version: 1.0\r\nImplementation-Version: {version}\r\n\r\n")
+        shutil.copytree(SERVER / "src" / "META-INF", classes / "META-INF")
+        shutil.copy(SERVER / "LICENSE", classes / "META-INF")
+        _zip(classes, target)
     return target
 
 
@@ -55,7 +49,7 @@ def _compile(temporary: Path, classes: Path) -> None:
         )
     found = [*sorted(Path(pyspark.__file__).parent.joinpath("jars").glob("*.jar")), *jars.kafka_connector()]
     options = ("--release", JAVA, "-proc:none", "-Xlint:-options", "-nowarn", "-d", str(classes))
-    sources = [str(path) for path in (stand_in, *sorted((SOURCES / PACKAGE).glob("*.java")))]
+    sources = [str(path) for path in (stand_in, *sorted((SERVER / "src" / PACKAGE).glob("*.java")))]
     done = subprocess.run(
         [javac, *options, "-cp", ":".join(map(str, found)), *sources], capture_output=True, text=True, check=False
     )
@@ -63,7 +57,8 @@ def _compile(temporary: Path, classes: Path) -> None:
         raise SystemExit(done.stdout + done.stderr)
 
 
-def _zip(classes: Path, target: Path, manifest: str) -> None:
+def _zip(classes: Path, target: Path) -> None:
+    manifest = f"Manifest-Version: 1.0\r\nImplementation-Version: {__version__}\r\n\r\n"
     entries = {"META-INF/MANIFEST.MF": manifest.encode()}
     for path in sorted(classes.rglob("*")):
         if path.is_file():
@@ -76,4 +71,4 @@ def _zip(classes: Path, target: Path, manifest: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print(build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build"))

@@ -20,7 +20,7 @@ def server_jar(folder: Path) -> Path:
     made = os.environ.get(MADE)
     if made:
         return Path(shutil.copy(made, folder))
-    script = jars.CHECKOUT / "release" / "jar.py"
+    script = jars.CHECKOUT / "tools" / "jar.py"
     done = subprocess.run([sys.executable, str(script), str(folder)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise JdkMissing(f"{script} failed: {done.stdout}{done.stderr}")

@@ -22,7 +22,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 READY_WITHIN_S = 180.0
 PACKAGES = {"lockgate": "lockgate", "lockgate-http": "lockgate_client", "lockgate-spark": "lockgate_spark"}
 """Of this checkout, for its clients, each with what is imported."""
-CONSTRAINTS = jars.CHECKOUT / "constraints" / "dev.txt"
+CONSTRAINTS = jars.CHECKOUT / "tools" / "constraints" / "dev.txt"
 
 
 class ConnectServer(Server):

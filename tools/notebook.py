@@ -1,17 +1,17 @@
-"""The tutorial as a notebook: `python -m website.notebook` makes docs/tutorial.ipynb of the page.
+"""The tutorial as a notebook: `python tools/notebook.py` makes docs/tutorial.ipynb of the page.
 
 Blocks of Python become cells to run, all other text cells to read. There are no outputs in it: the
 page has them below each block.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import v4
 
-from website.pages import DOCS
-
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, NOTEBOOK = DOCS / "tutorial.md", DOCS / "tutorial.ipynb"
 PYTHON = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 FOR_TESTS = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)

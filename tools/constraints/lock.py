@@ -1,6 +1,6 @@
-"""Writes the files of hashes that the images install from: constraints/images/*.txt.
+"""Writes the files of hashes that the images install from: tools/constraints/images/*.txt.
 
-    pip install uv && python constraints/lock.py
+    pip install uv && python tools/constraints/lock.py
 
 Each file names every package that one step of a Dockerfile installs, at the version of dev.txt,
 with the SHA-256 of every file that the registry publishes for that version. pip then refuses
@@ -10,11 +10,12 @@ the script whenever dev.txt or the dependencies of a package change.
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
+import tomllib
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 IMAGES = HERE / "images"
 OWN = "lockgate"
 """Our own packages are installed from the checkout, and never looked up in a registry."""
@@ -41,7 +42,7 @@ def locked(wanted: list[str]) -> str:
     try:
         done = subprocess.run(command, input="\n".join(wanted), capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        sys.exit("constraints/lock.py needs uv: pip install uv")
+        sys.exit("tools/constraints/lock.py needs uv: pip install uv")
     if done.returncode:
         sys.exit(f"uv cannot lock {', '.join(wanted)}: {done.stderr.strip()}")
     return done.stdout
@@ -53,9 +54,9 @@ def main() -> None:
     texts = {name: locked(wanted) for name, wanted in steps.items()}
     IMAGES.mkdir(exist_ok=True)
     for name, text in texts.items():
-        header = "# Made by constraints/lock.py: what a step of the images installs, with the hash of each file of it.\n"
+        header = "# Made by tools/constraints/lock.py: what a step of the images installs, each file with its hash.\n"
         (IMAGES / f"{name}.txt").write_text(header + text, encoding="utf-8")
-        print(f"constraints/images/{name}.txt: {text.count('==')} packages, {text.count('--hash')} hashes")
+        print(f"tools/constraints/images/{name}.txt: {text.count('==')} packages, {text.count('--hash')} hashes")
 
 
 if __name__ == "__main__":

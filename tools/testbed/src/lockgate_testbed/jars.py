@@ -20,7 +20,7 @@ from lockgate_testbed import ivy, maven
 from lockgate_testbed.artifacts import DELTA, KAFKA_BROKER, PLAIN_FILES, JarSet, spark_avro, spark_connector
 from lockgate_testbed.errors import JarsUnavailable
 
-CHECKOUT = Path(__file__).resolve().parents[3]
+CHECKOUT = Path(__file__).resolve().parents[4]
 MARKER = ".done"
 ADVICE = (
     "install Maven (Debian: apt-get install maven), or PySpark with Java 17 (it brings Ivy), and make sure that "
@@ -69,7 +69,7 @@ def cache_dir() -> Path:
     configured = os.environ.get("LOCKGATE_CACHE")
     if configured:
         return Path(configured).expanduser().resolve()
-    base = CHECKOUT if (CHECKOUT / "testbed").is_dir() else Path.cwd()
+    base = CHECKOUT if (CHECKOUT / "tools" / "testbed").is_dir() else Path.cwd()
     return base / "build" / "jars"
 
 
