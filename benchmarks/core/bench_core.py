@@ -1,5 +1,5 @@
-"""Speed of the theory: whole columns through watermark generators, and single updates of valve,
-multiplexer and aggregator.
+"""Speed of the theory: whole columns through watermark generators, and single updates of valve
+and multiplexer.
 
     make bench-core
     python benchmarks/core/bench_core.py [--events 200000000] [--json]
@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockgate.duration import Duration
-from lockgate.flink.aggregator import WatermarkAggregator
 from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
 from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
 from lockgate.flink.split_columns import SplitColumns
@@ -133,13 +132,7 @@ def multiplexer(channels: int) -> Callable[[int, int], object]:
     return lambda channel, timestamp: emit[channel](timestamp)
 
 
-def aggregator(channels: int) -> Callable[[int, int], object]:
-    """A report to an aggregator; these also fall now and then."""
-    made: WatermarkAggregator[int] = WatermarkAggregator()
-    return lambda channel, timestamp: made.aggregate(channel, timestamp - timestamp % 7 * 3)
-
-
-COMPONENTS = {"valve": valve, "multiplexer": multiplexer, "aggregator": aggregator}
+COMPONENTS = {"valve": valve, "multiplexer": multiplexer}
 
 
 def updates(component: str, count: int) -> list[Update]:

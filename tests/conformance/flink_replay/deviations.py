@@ -6,20 +6,10 @@ it changes nothing the trace must be equal; where it does, the trace is still co
 answer, from there to the end.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
-from flink_replay.adapters.base import Event, Op
+from flink_replay import coordinator_deviations
+from flink_replay.adapters.base import Event
+from flink_replay.expected import Expected
 from lockgate.watermark import MAX, MIN
-
-
-@dataclass(frozen=True)
-class Expected:
-    """One operation, what it should produce and the state after it."""
-
-    op: Op
-    out: list[Event]
-    state: Any
 
 
 class FinishedSplitsAreForgotten:
@@ -93,4 +83,4 @@ class FinishedSplitsAreForgotten:
         return [*kept[:after], *pauses, *(event for event in kept[after:] if event not in paused)]
 
 
-DEVIATIONS = (FinishedSplitsAreForgotten,)
+DEVIATIONS = (FinishedSplitsAreForgotten, *coordinator_deviations.DEVIATIONS)

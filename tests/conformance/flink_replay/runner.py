@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, Event
-from flink_replay.adapters.combining import AggregatorAdapter, IndexedStatusAdapter, MultiplexerAdapter, ValveAdapter
-from flink_replay.adapters.coordinating import CoordinatorAdapter
+from flink_replay.adapters.combining import IndexedStatusAdapter, MultiplexerAdapter, ValveAdapter
+from flink_replay.adapters.coordinating import AggregatorAdapter, CoordinatorAdapter
 from flink_replay.adapters.generating import GeneratorAdapter, SqlMiniBatchAssignerAdapter, SqlWatermarkAssignerAdapter
 from flink_replay.adapters.kafka import KafkaSplitAdapter
 from flink_replay.adapters.operating import SourceOperatorAdapter
 from flink_replay.adapters.sourcing import TimestampsAndWatermarksAdapter
-from flink_replay.deviations import DEVIATIONS, Expected
+from flink_replay.deviations import DEVIATIONS
+from flink_replay.expected import Expected
 from lockgate.errors import CannotPause, InvalidValue, LockgateError, UnknownName, UnreadableBytes, WrongState
 
 TRACES = Path(__file__).parents[1] / "traces"

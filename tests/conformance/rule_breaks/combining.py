@@ -104,7 +104,7 @@ COMBINING = (
         "lowest.py",
         "if bound is None or value < bound:",
         "if bound is None:",
-        ("test_lowest.py", "test_aggregator.py"),
+        ("test_lowest.py",),
     ),
     Break(
         "a listener hears of activity each time",
@@ -133,41 +133,5 @@ COMBINING = (
         "        self._combined.remove(output.part)\n",
         "        self._combined.remove(output.part)\n        self.on_periodic_emit()\n",
         ("test_multiplexer.py",),
-    ),
-    Break(
-        "the aggregate may fall",
-        "flink/aggregator.py",
-        "lowest == self.aggregated",
-        "lowest <= self.aggregated",
-        ("test_aggregator.py",),
-    ),
-    # --- announcements
-    Break(
-        "a sum beyond 64 bits is MAX, also below",
-        "flink/announcement.py",
-        "ceiling if MIN <= ceiling <= MAX else MAX",
-        "max(MIN, min(MAX, ceiling))",
-        ("test_announcement.py",),
-    ),
-    Break(
-        "who cannot be spoken to hears nothing",
-        "flink/announcement.py",
-        " if self._gateway(subtask)]",
-        " if self._gateway(subtask) is not None]",
-        ("test_announcement.py",),
-    ),
-    Break(
-        "a source joins its group when its own minimum changes",
-        "flink/announcement.py",
-        "        if combined is not None:\n",
-        "        combined = self.combined.aggregated\n        if combined is not None:\n",
-        ("test_announcement.py",),
-    ),
-    Break(
-        "a drift of MAX is off",
-        "flink/announcement.py",
-        "self._max_drift_ms < MAX",
-        "self._max_drift_ms <= MAX",
-        ("test_announcement.py",),
     ),
 )

@@ -6,6 +6,20 @@ MODEL = ("test_catch_up_model.py",)
 
 GROUPS: tuple[Break, ...] = (
     Break(
+        "strict is the lowest watermark plus the drift",
+        "group/alignment.py",
+        "ceiling = add(lowest, group.config.max_drift_ms)",
+        "ceiling = add(lowest, group.config.max_drift_ms + 1)",
+        ("test_alignment.py",),
+    ),
+    Break(
+        "a later MIN counts",
+        "group/commands.py",
+        "if (old is None or old.epoch != event.epoch) and event.watermark == MIN",
+        "if event.watermark == MIN",
+        ("test_commands.py",),
+    ),
+    Break(
         "joint is never below strict",
         "group/alignment.py",
         "ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))",

@@ -157,8 +157,8 @@ REPORTING: tuple[Break, ...] = (
     Reader(
         "nothing goes out before the first watermark",
         "reading/ceiling.py",
-        "found = MIN if watermark == MIN else max_desired_watermark(watermark, max_drift_ms)",
-        "found = max_desired_watermark(max(watermark, 0), max_drift_ms)",
+        "found = add(watermark, max_drift_ms)",
+        "found = add(max(watermark, 0), max_drift_ms)",
         CEILING,
     ),
     Reader(

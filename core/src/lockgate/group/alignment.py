@@ -63,8 +63,9 @@ every record counted, and measures the rate.
 The revision moves exactly when one of the two values does, or the paused sources
 (`source_pauses`), and only up.
 
-Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which
-know strict alone. Used by the coordinator service.
+Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which know strict
+alone, and answers as they do: their traces are replayed against it (docs/internals/flink-parity.md
+lists where it differs, and why). Used by the coordinator service.
 """
 
 from dataclasses import dataclass, replace

@@ -3,7 +3,6 @@
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, RecordingDataOutput, RecordingWatermarkOutput
-from lockgate.flink.aggregator import WatermarkAggregator
 from lockgate.flink.combined import IndexedCombinedWatermarkStatus
 from lockgate.flink.elements import WatermarkOutput, WatermarkStatus
 from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
@@ -95,15 +94,3 @@ class MultiplexerAdapter(Adapter):
             name: {"wm": watermark, "idle": idle} for name, (watermark, idle) in self.multiplexer.partials().items()
         }
         return {"combined": self.multiplexer.watermark, "idle": self.multiplexer.idle, "outputs": outputs}
-
-
-class AggregatorAdapter(Adapter):
-    def __init__(self, params: dict[str, Any]) -> None:
-        super().__init__(params)
-        self.aggregator: WatermarkAggregator[str] = WatermarkAggregator()
-
-    def do_aggregate(self, key: str, ts: int) -> None:
-        self.events.append({"return": self.aggregator.aggregate(key, ts)})
-
-    def state(self) -> Any:
-        return {"aggregated": self.aggregator.aggregated, "keys": sorted(self.aggregator.keys())}

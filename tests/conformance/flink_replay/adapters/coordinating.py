@@ -1,70 +1,128 @@
-"""The coordinators of several sources over one store."""
+"""Sources that share a group, by the coordinator's own rule (`lockgate.group`): strict, and at a
+time that stands still, so that no lease ends.
+"""
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from flink_replay.adapters.base import Adapter
-from lockgate.errors import WrongState
-from lockgate.flink.announcement import CoordinatorStore, SourceAlignment
+from flink_replay.adapters.base import Adapter, Op
+from lockgate.group.alignment import evaluate
+from lockgate.group.commands import register, report
+from lockgate.group.group import Group, create
+from lockgate.group.reader import watermark_of
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+
+NOW_MS = 1
+
+
+def a_group(name: str) -> Group:
+    """A new group with Flink's rule of the ceiling."""
+    return create(name, GroupConfig(catch_up=CatchUp.STRICT), NOW_MS)
+
+
+def reported(group: Group, source: str, subtask: int, watermark: int) -> Group:
+    """The group after a report of a registered reader, and with what it then announces."""
+    event = ReportedWatermarkEvent(subtask=subtask, epoch=group.readers[source, subtask].epoch, watermark=watermark)
+    return evaluate(report(group, source, event, NOW_MS), NOW_MS)[0]
+
+
+@dataclass
+class Source:
+    """One of Flink's source coordinators. Which attempts can be spoken to is the transport's
+    knowledge: here, as there, each subtask that has reported asks for the event.
+    """
+
+    name: str
+    group: str
+    config: GroupConfig
+    ready: dict[int, set[int]] = field(default_factory=dict)
+    reporters: set[int] = field(default_factory=set)
 
 
 class CoordinatorAdapter(Adapter):
     def __init__(self, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self.store = CoordinatorStore()
-        self.sources: dict[str, SourceAlignment] = {}
-        self.groups: list[str] = []
-        self.failed: set[str] = set()
+        self.groups: dict[str, Group] = {}
+        self.sources: dict[str, Source] = {}
+
+    def apply(self, op: Op) -> None:
+        if op["op"] == "source" or op["source"] in self.sources:
+            super().apply(op)
 
     def do_source(
         self, source: str, operator_name: str, group: str | None, drift: int, parallelism: int, start: bool
     ) -> None:
-        self.sources[source] = SourceAlignment(self.store, operator_name, group, drift, parallelism)
-        if group is not None:
-            self.groups.append(group)
-        if start:
-            self.do_start(source)
+        if group is None or drift == MAX:  # a source that is not aligned does not join
+            return
+        config = GroupConfig(catch_up=CatchUp.STRICT, max_drift_ms=drift)
+        self.sources[source] = Source(operator_name, group, config)
+        self.groups.setdefault(group, a_group(group))
 
     def do_start(self, source: str) -> None:
-        self.sources[source].start()
-        self.started = True
+        """Nothing: a coordinator of lockgate is there before its readers."""
 
     def do_ready(self, source: str, subtask: int, attempt: int) -> None:
-        self.sources[source].attempt_ready(subtask, attempt)
+        """An attempt is a new epoch of the reader."""
+        self.sources[source].ready.setdefault(subtask, set()).add(attempt)
+        self._register(self.sources[source], subtask)
 
     def do_attempt_failed(self, source: str, subtask: int, attempt: int) -> None:
-        self.sources[source].attempt_failed(subtask, attempt)
+        """A failed attempt is silent; no lease ends here."""
+        self.sources[source].ready.get(subtask, set()).discard(attempt)
 
     def do_subtask_reset(self, source: str, subtask: int, checkpoint: int) -> None:
-        self.sources[source].subtask_reset(subtask)
+        self.sources[source].ready.pop(subtask, None)
 
     def do_report(self, source: str, subtask: int, ts: int) -> None:
-        alignment = self.sources[source]
-        try:
-            alignment.report(subtask, ts)
-        except WrongState:
-            if alignment.enabled:
-                raise
-            if (
-                source not in self.failed
-            ):  # Flink handles a report on the coordinator's thread: what it throws fails the job, once
-                self.failed.add(source)
-                self.events.append({"job_failed": "IllegalStateException", "source": source})
+        its = self.sources[source]
+        if (its.name, subtask) not in self.groups[its.group].readers:
+            self._register(its, subtask)
+        self.groups[its.group] = reported(self.groups[its.group], its.name, subtask, ts)
+        its.reporters.add(subtask)
 
     def do_announce(self, source: str) -> None:
-        for subtask, ceiling in self.sources[source].announce():
-            self.events.append({"align": ceiling, "source": source, "subtask": subtask})
+        its = self.sources[source]
+        _, event = evaluate(replace(self.groups[its.group], config=its.config), NOW_MS)
+        for subtask in sorted(its.reporters):
+            if its.ready.get(subtask):
+                self.events.append({"align": event.max_desired_watermark, "source": source, "subtask": subtask})
 
     def do_close(self, source: str) -> None:
-        """Nothing: a source that is closed leaves its last word."""
+        """Nothing: a source that is closed is silent."""
 
     def state(self) -> Any:
-        groups = {group: self._group(group) for group in self.groups}
-        sources = {
-            name: {"combined": source.combined.aggregated, "subtasks": sorted(source.combined.keys())}
-            for name, source in self.sources.items()
-        }
-        return {"groups": groups, "sources": sources}
+        groups = {name: self._group(group) for name, group in self.groups.items()}
+        return {"groups": groups, "sources": {name: self._source(source) for name, source in self.sources.items()}}
 
-    def _group(self, name: str) -> Any:
-        group = self.store.groups.get(name)
-        return None if group is None else {"combined": group.aggregated, "members": sorted(group.keys())}
+    def _register(self, source: Source, subtask: int) -> None:
+        event = ReaderRegistrationEvent(subtask=subtask)
+        self.groups[source.group] = register(self.groups[source.group], source.name, event, NOW_MS)
+
+    def _group(self, group: Group) -> Any:
+        members = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
+        return {"combined": group.group_watermark, "members": sorted(members)}
+
+    def _source(self, source: Source) -> Any:
+        readers = self.groups[source.group].readers
+        own = [reader for (name, _), reader in readers.items() if name == source.name and reader.reported is not None]
+        return {"combined": min(map(watermark_of, own), default=MIN), "subtasks": sorted(source.reporters)}
+
+
+class AggregatorAdapter(Adapter):
+    """Each key is a source with one reader."""
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self.group = a_group("g")
+
+    def do_aggregate(self, key: str, ts: int) -> None:
+        before = self.group.group_watermark
+        if (key, 0) not in self.group.readers:
+            self.group = register(self.group, key, ReaderRegistrationEvent(subtask=0), NOW_MS)
+        self.group = reported(self.group, key, 0, ts)
+        after = self.group.group_watermark
+        self.events.append({"return": None if after == before else after})
+
+    def state(self) -> Any:
+        return {"aggregated": self.group.group_watermark, "keys": sorted({source for source, _ in self.group.readers})}

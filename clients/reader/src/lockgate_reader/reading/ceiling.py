@@ -2,7 +2,7 @@
 
 It is the lower one of two. The group's comes from the reader's place. The reader's own is
 `max_drift` above the watermark of its source, which is the lowest of its splits' (Flink's rule,
-`lockgate.flink.announcement`). Before the first watermark it is MIN: then nothing goes out, and
+as in `lockgate.group.alignment`). Before the first watermark it is MIN: then nothing goes out, and
 the first record of each split becomes known.
 
 One case is added. A strategy may put a split's watermark further below its next record than
@@ -11,15 +11,14 @@ kept back, the own ceiling is not below the lowest of these: whenever there is s
 something may be read.
 """
 
-from lockgate.flink.announcement import max_desired_watermark
-from lockgate.watermark import MIN
+from lockgate.watermark import add
 
 
 def own_ceiling(watermark: int, max_drift_ms: int, all_known: bool, lowest_kept_back: int | None) -> int:
     """`watermark`: of the source, MIN before the first. `all_known`: every split that counts has a
     record that is kept back.
     """
-    found = MIN if watermark == MIN else max_desired_watermark(watermark, max_drift_ms)
+    found = add(watermark, max_drift_ms)
     if all_known and lowest_kept_back is not None:
         return max(found, lowest_kept_back)
     return found
