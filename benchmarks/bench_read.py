@@ -61,7 +61,7 @@ def alignment_for(kind: str, payload: bool, coordinator: str) -> Alignment:
     alignment = Alignment(max_drift="9 minutes", event_time=EVENT_TIME_SQL if payload else None)
     if kind in ("in a group", "all on"):
         alignment = replace(alignment, coordinator=Coordinator(coordinator, group=f"bench-read-{time.time_ns()}"))
-    return replace(alignment, late_rows="count", disorder="1 second") if kind == "all on" else alignment
+    return replace(alignment, late_rows="count", max_out_of_orderness="1 second") if kind == "all on" else alignment
 
 
 def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, budget: int, kind: str, alignment: Alignment) -> Rate:

@@ -23,7 +23,7 @@ def show(batch: DataFrame, batch_id: int) -> None:
     batch.persist()  # it is read twice: by the executors' reports, and by the work itself
     plan = lockgate_spark.alignment_of(batch)
     if plan is not None:
-        print(f"batch {batch_id}: up to {watermark.instant(plan.target)}, limited by {plan.limit.value}")
+        print(f"batch {batch_id}: up to {watermark.instant(plan.target)}, limited by {plan.limited_by.value}")
         print(f"  paused:  {', '.join(plan.paused) or 'none'}")
         print(f"  resumed: {', '.join(plan.resumed) or 'none'}")
         for holder in plan.held_by:

@@ -67,8 +67,8 @@ class Drained:
                 "rows": found[0],
                 "highest_ms": found[1],
                 "target_ms": plan.target,
-                "ceiling_ms": plan.ceiling,
-                "limit": plan.limit.value,
+                "ceiling_ms": plan.read_limit,
+                "limit": plan.limited_by.value,
                 "plan_s": plan.seconds,
             }
         )

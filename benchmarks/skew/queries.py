@@ -54,7 +54,7 @@ class Run:
         shape = self._shape
         streams = [_stream(spark, bootstrap, topic) for topic in shape.topics]
         if self._aligned:
-            streams = align_all(streams, Alignment(max_drift="10 minutes", disorder=shape.disorder_ms))
+            streams = align_all(streams, Alignment(max_drift="10 minutes", max_out_of_orderness=shape.disorder_ms))
         result, take = (
             (_windows(shape, streams[0]), self._count) if len(streams) == 1 else (_pairs(shape, *streams), self._add)
         )

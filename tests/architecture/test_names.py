@@ -18,7 +18,6 @@ FLINK_S_AND_OURS = {
     "ReaderRegistrationEvent",  # these three: events of our own protocol, in `lockgate.wire`
     "ReportedWatermarkEvent",
     "WatermarkAlignmentEvent",
-    "SplitAlignment",  # the client's: one split in the view of a query
 }
 # Flink has two classes for it: one of the DataStream API, one of SQL.
 TWICE_IN_FLINK = {"AscendingTimestamps"}

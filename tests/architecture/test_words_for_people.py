@@ -25,7 +25,7 @@ FOLDERS = (
     "examples",
 )
 RAW = re.compile(
-    r"(_ms|_s|^lasted|watermark|ceiling|horizon|event_time|target|max_drift|disorder|idle_timeout|^delay"
+    r"(_ms|_s|^lasted|watermark|ceiling|horizon|event_time|target|max_drift|disorder|out_of_orderness|read_limit|idle_timeout|^delay"
     r"|^MIN|^MAX|^held_by|^lag|^spread)$"
 )
 # Where such a figure is no prose. Each names what it is.
@@ -65,7 +65,7 @@ def _is_shown(part: ast.expr) -> bool:
     """Whether it is a value, and no option that is repeated as its user has written it."""
     if not isinstance(part, ast.FormattedValue):
         return False
-    return part.conversion != ord("r") or name_of(part.value) not in ("event_time", "max_drift", "disorder")
+    return part.conversion != ord("r") or name_of(part.value) not in ("event_time", "max_drift", "max_out_of_orderness")
 
 
 def name_of(value: ast.expr) -> str:

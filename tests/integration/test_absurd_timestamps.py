@@ -77,11 +77,14 @@ def test_an_old_topic_with_records_from_2099_is_read_level_and_nothing_else_is_l
     stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=1_000)
     query = WindowedCount(credible(align(stream, TEN_MINUTES))).start(tmp_path).finish()
     assert query.counted == poisoned
-    busy = [plan for plan in query.plans if any(split.end > split.position for split in plan.splits)]
+    busy = [plan for plan in query.plans if any(split.end > split.position for split in plan.partitions)]
     assert 6 <= len(busy) <= 9, "full batches all the same"
     assert all(plan.target < T0_MS + 600 * MINUTE for plan in busy[:-1])
-    assert max(split.watermark for plan in busy for split in plan.splits) < FAR
-    assert sum(split.left_out for plan in busy for split in plan.splits if split.split == f"{topic}-0") in (2, 3)
+    assert max(split.watermark for plan in busy for split in plan.partitions) < FAR
+    assert sum(split.left_out for plan in busy for split in plan.partitions if split.partition == f"{topic}-0") in (
+        2,
+        3,
+    )
     assert [text for text in warnings(caplog) if "left out" in text] == [
         f"topic {topic}, partition 0: the record at offset 200 is stamped 2099-01-01T00:00:00.000Z, more than "
         "future_bound (1 d) ahead of the clock. It and others like it are left out of the alignment. They still "
@@ -120,7 +123,7 @@ def test_where_all_is_stamped_in_the_future_everything_is_read_on_unaligned_with
         append(kafka, topic, partition, [FAR + n * MINUTE for n in range(500 * (1 + partition))])
     stream = kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=600)
     query = WindowedCount(align(stream)).start(tmp_path / "bound").finish()
-    sizes = [sum(split.end - split.position for split in plan.splits) for plan in query.plans]
+    sizes = [sum(split.end - split.position for split in plan.partitions) for plan in query.plans]
     assert [size for size in sizes if size] == [600, 600, 300]
     assert sum("left out" in text for text in warnings(caplog)) == 2
 
@@ -147,7 +150,7 @@ def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_
     stream = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(past_bound="365 days"))
     query = WindowedCount(stream).start(tmp_path).finish()
     assert query.counted == 3
-    first = query.plans[0].splits[0]
+    first = query.plans[0].partitions[0]
     assert (first.end, first.left_out) == (3, 2)
     assert first.watermark > now_ms() - 60 * MINUTE
     assert [text.split(". ")[0] for text in warnings(caplog) if "left out" in text] == [
@@ -172,7 +175,7 @@ def test_a_producer_of_1970_holds_nobody_and_broken_memory_is_forgotten(
                 query.wait_until(lambda query, ends=ends: read_upto(query) == ends, timeout_s=60)  # type: ignore[misc]
         finally:
             query.stop()
-        assert [split.split for split in query.plans[-1].splits if split.far_behind] == [f"{topic}-1"]
+        assert [split.partition for split in query.plans[-1].partitions if split.far_behind] == [f"{topic}-1"]
         kept = sorted((tmp_path / "lockgate").glob("lags-*"))
         assert all(json.loads(file.read_text())["format"] == 1 for file in kept)
         for file in kept if run == 1 else ():
@@ -184,4 +187,4 @@ def test_a_producer_of_1970_holds_nobody_and_broken_memory_is_forgotten(
 
 
 def read_upto(query: WindowedCount) -> dict[str, int]:
-    return {split.split: split.end for split in query.plans[-1].splits} if query.plans else {}
+    return {split.partition: split.end for split in query.plans[-1].partitions} if query.plans else {}

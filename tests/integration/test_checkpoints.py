@@ -100,7 +100,7 @@ def test_a_partition_added_while_the_query_is_down_counts_from_its_first_record_
     rows = Rows(stream).start(tmp_path).finish()
     first = rows.plans[0]
     assert first is not None
-    assert [(split.split, split.position) for split in first.splits] == [(f"{topic}-0", 10), (f"{topic}-1", 0)]
+    assert [(split.partition, split.position) for split in first.partitions] == [(f"{topic}-0", 10), (f"{topic}-1", 0)]
     assert {row.partition for row in rows.batches[0]} == {1}, (
         "10 records of the new one are older than what is left of the other"
     )

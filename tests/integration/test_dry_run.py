@@ -66,8 +66,8 @@ def test_mode_observe_reads_what_spark_reads_and_tells_what_alignment_would_have
     assert observed.counted == native.counted < RECORDS
     assert not any(plan.applied for plan in observed.plans)
     first = observed.plans[0]
-    late = max(first.splits, key=lambda split: split.watermark)
-    partition = late.split.rpartition("-")[2]
+    late = max(first.partitions, key=lambda split: split.watermark)
+    partition = late.partition.rpartition("-")[2]
     assert late.end < json.loads(ranges(observed)[0])[skewed.name][partition], (
         "alignment would have left most of the late one for later"
     )
@@ -82,7 +82,7 @@ def test_mode_observe_by_code_joins_no_group_and_waits_for_none(
         stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=10_000)
         one, other = align_all([stream, kafka_stream(spark, kafka.bootstrap, skewed.name)], alignment)
         query = WindowedCount(one.union(other)).start(tmp_path).finish()
-        assert {split.source for plan in query.plans for split in plan.splits} == {0, 1}
+        assert {split.source for plan in query.plans for split in plan.partitions} == {0, 1}
         assert query.plans[0].held_by == ()
         assert httpx.get(f"{coordinator.url}/v1/groups/nobody").status_code == 404
 

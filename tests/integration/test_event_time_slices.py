@@ -105,7 +105,7 @@ def test_an_hour_with_a_straggler_behind_its_cut_is_not_complete_and_the_straggl
         *(11 * HOUR_MS + n for n in range(1, 40)),
     ]
     topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])
-    alignment = Alignment(slice="1 hour", disorder=disorder)
+    alignment = Alignment(slice="1 hour", max_out_of_orderness=disorder)
     found = Sliced().run(
         align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=60), alignment), tmp_path
     )

@@ -126,7 +126,7 @@ def test_a_producer_three_hours_behind_loses_nothing_in_two_queries_of_a_group_w
         assert len(held) > 1
         for plan, metrics in held:
             assert metrics["alignmentTarget"] == watermark.iso(plan.target)
-            assert metrics["alignmentPausedSplits"] == str(len(plan.paused))
+            assert metrics["alignmentPausedPartitions"] == str(len(plan.paused))
             assert metrics["alignmentPausedMs"] == str(plan.paused_ms)
             assert metrics["alignmentPlanMs"] == str(round(plan.seconds * 1000))
         assert max(int(metrics["alignmentPausedMs"]) for _, metrics in held) > 0
@@ -150,7 +150,9 @@ def test_with_defaults_new_records_are_read_at_once_a_silent_split_holds_nobody_
     # A look at the log after the last batch finds nothing: as of then at least, all that was there
     # is known.
     query.wait_until_idle()
-    read_at = max(plan.planned_at for plan in query.plans if any(split.end > split.position for split in plan.splits))
+    read_at = max(
+        plan.planned_at for plan in query.plans if any(split.end > split.position for split in plan.partitions)
+    )
     late = int(read_at * 1000) - 3 * MINUTE
     append(kafka, topic, 2, [late])
     most = now_ms() - late
@@ -230,7 +232,7 @@ def test_a_partition_added_while_the_query_runs_is_read_from_its_first_record(
     for partition in range(3):
         append(kafka, topic, partition, [now_ms()] * 5)
     query.wait_until(lambda query: query.counted == 16)
-    began = {split.split: split.position for plan in reversed(query.plans) for split in plan.splits}
+    began = {split.partition: split.position for plan in reversed(query.plans) for split in plan.partitions}
     assert began == {f"{topic}-{partition}": 0 for partition in range(3)}
 
 

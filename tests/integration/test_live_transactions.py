@@ -33,7 +33,7 @@ def test_a_producer_whose_transactions_commit_records_of_a_minute_ago_loses_no_r
     begin = int(time.time()) * SECOND
     behind, on_time = begin - 60 * SECOND, begin - 20 * SECOND
     producer = transactional(kafka, topic, 2)
-    alignment = Alignment(max_drift="20 seconds", idle_timeout="5 minutes", disorder=0)
+    alignment = Alignment(max_drift="20 seconds", idle_timeout="5 minutes", max_out_of_orderness=0)
     for isolation in ("read_committed", "read_uncommitted"):
         stream = kafka_stream(spark, kafka.bootstrap, topic, kafka__isolation__level=isolation)
         query = WindowedCount(align(stream, alignment), delay="20 seconds", window="1 second")
@@ -82,4 +82,6 @@ def test_rows_of_a_transaction_that_is_open_in_one_available_now_run_are_kept_by
 
 def reached(query: WindowedCount, split: str) -> int:
     """Where the last batch has ended."""
-    return max((made.end for plan in query.plans[-1:] for made in plan.splits if made.split == split), default=0)
+    return max(
+        (made.end for plan in query.plans[-1:] for made in plan.partitions if made.partition == split), default=0
+    )

@@ -77,7 +77,7 @@ class Notes:
         lowest, rows = batch.select(F.min(times), F.count("*")).collect()[0]
         self.reach(lowest)
         self.rows += rows
-        aligned = bool(view.splits)
+        aligned = bool(view.partitions)
         self.readings.append(
             Reading(lowest, view.target if aligned else lowest, view.planned_at if aligned else began, time.time())
         )

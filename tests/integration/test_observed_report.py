@@ -102,7 +102,7 @@ def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
     assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
     assert found["rows"]["read"] == RECORDS
     assert sum(found["rows"]["dropped_by_operator"].values()) == dropped(native.query)
-    assert sum(split["lost"] for split in found["splits"]) == sum(m["lost"] for m in found["timeline"]) == truth
+    assert sum(split["lost"] for split in found["partitions"]) == sum(m["lost"] for m in found["timeline"]) == truth
     assert f"{truth:,} of {RECORDS:,} rows" in caplog.text
     # The simulation knows of the run what the report tells, and comes to the same loss.
     simulated = ["simulate", str(tmp_path / "report/lockgate-observed.json"), "--observed", "--window", window]
@@ -230,7 +230,7 @@ def test_two_sources_are_counted_each_by_its_own_splits_and_their_loss_is_exact(
     found = report(tmp_path)
     truth = RECORDS + 4_000 - native.counted
     assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
-    late = Counter({source: sum(s["late"] for s in found["splits"] if s["source"] == source) for source in (0, 1)})
+    late = Counter({source: sum(s["late"] for s in found["partitions"] if s["source"] == source) for source in (0, 1)})
     assert native.query is not None
     assert late == {
         i: sum(int(p["sources"][i]["metrics"]["lateRows"]) for p in native.query.recentProgress) for i in (0, 1)

@@ -47,16 +47,16 @@ def test_at_every_batch_boundary_all_splits_stand_at_one_event_time_as_far_on_as
     plans = WindowedCount(align(stream, TEN_MINUTES)).start(tmp_path).finish().plans
     assert len(plans) >= RECORDS // BUDGET
     for plan in plans:
-        for split in plan.splits:
-            partition = int(split.split.rpartition("-")[2])
+        for split in plan.partitions:
+            partition = int(split.partition.rpartition("-")[2])
             assert split.end == 0 or skewed.event_time(partition, split.end - 1) <= plan.target
             first_left = skewed.event_time(partition, split.end) if split.end < skewed.counts()[partition] else None
             assert first_left is None or first_left > plan.target
             assert split.next_event_time == first_left
-        left = [split.next_event_time for split in plan.splits if split.next_event_time is not None]
-        used = sum(split.end - split.position for split in plan.splits)
+        left = [split.next_event_time for split in plan.partitions if split.next_event_time is not None]
+        used = sum(split.end - split.position for split in plan.partitions)
         assert used <= BUDGET
-        assert plan.limit is (Limit.BUDGET if left else Limit.END)
+        assert plan.limited_by is (Limit.BUDGET if left else Limit.END)
         assert not left or used >= 0.99 * BUDGET or used + left.count(min(left)) > BUDGET, (
             "what comes next would have fitted"
         )
@@ -85,9 +85,9 @@ def test_two_topics_of_one_query_are_planned_together(
     one, other = align_all(streams, TEN_MINUTES)
     counted = WindowedCount(one.union(other)).start(tmp_path).finish()
     assert counted.counted == 4_000
-    assert {split.source for plan in counted.plans for split in plan.splits} == {0, 1}
+    assert {split.source for plan in counted.plans for split in plan.partitions} == {0, 1}
     first = counted.plans[0]
-    assert all(split.end == 0 for split in first.splits if split.split.startswith(late.name)), (
+    assert all(split.end == 0 for split in first.partitions if split.partition.startswith(late.name)), (
         "the later topic waits for the earlier"
     )
 
@@ -107,7 +107,7 @@ def test_a_join_of_two_aligned_topics_finds_every_pair_where_native_spark_loses_
     assert len(set(found[0].all)) < 0.9 * 3_000
     assert len(found[1].all) == len(set(found[1].all)) == 3_000
     assert len(found[1].plans) >= 6
-    assert all(plan and {split.source for split in plan.splits} == {0, 1} for plan in found[1].plans)
+    assert all(plan and {split.source for split in plan.partitions} == {0, 1} for plan in found[1].plans)
 
 
 def pairs(left: DataFrame, right: DataFrame) -> DataFrame:
@@ -130,7 +130,7 @@ def test_a_self_union_stays_one_source(
     stream = align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=RECORDS // 3), TEN_MINUTES)
     counted = WindowedCount(stream.union(stream)).start(tmp_path).finish()
     assert counted.counted == 2 * RECORDS
-    assert {split.source for plan in counted.plans for split in plan.splits} == {0}
+    assert {split.source for plan in counted.plans for split in plan.partitions} == {0}
 
 
 @pytest.mark.long
@@ -174,7 +174,7 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches(
         .finish()
     )
     assert counted.counted == 1000
-    sizes = [sum(split.end - split.position for split in plan.splits) for plan in counted.plans]
+    sizes = [sum(split.end - split.position for split in plan.partitions) for plan in counted.plans]
     assert [size for size in sizes if size] == [300, 300, 300, 100]
 
 
@@ -186,7 +186,7 @@ def test_without_a_budget_everything_comes_in_one_batch(
         WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name), TEN_MINUTES)).start(tmp_path).finish()
     )
     assert counted.counted == RECORDS
-    assert sum(1 for plan in counted.plans if any(split.end > split.position for split in plan.splits)) == 1
+    assert sum(1 for plan in counted.plans if any(split.end > split.position for split in plan.partitions)) == 1
 
 
 def test_the_switch_in_spark_s_conf_turns_alignment_off_without_a_change_of_code(

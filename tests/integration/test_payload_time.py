@@ -60,8 +60,8 @@ def drift(plans: list[BatchAlignment], logs: list[list[int]]) -> int:
     """
     beyond = [0]
     for plan in plans:
-        for split in plan.splits:
-            log = logs[int(split.split.rpartition("-")[2])]
+        for split in plan.partitions:
+            log = logs[int(split.partition.rpartition("-")[2])]
             beyond += [event_time - plan.target for event_time in log[split.position : split.end]]
             beyond += [plan.target - event_time for event_time in log[split.end : split.end + 1]]
     return max(beyond)
@@ -77,7 +77,7 @@ def test_native_spark_loses_rows_where_alignment_by_the_payload_loses_none(
     assert aligned.counted == RECORDS
     assert len(aligned.plans) >= RECORDS // BUDGET
     assert drift(aligned.plans, logs) < 1_000
-    assert all(sum(split.end - split.position for split in plan.splits) <= BUDGET for plan in aligned.plans)
+    assert all(sum(split.end - split.position for split in plan.partitions) <= BUDGET for plan in aligned.plans)
     if expression == JSON:
         native = WindowedCount(parsed(stream)).start(tmp_path / "native").finish()
         assert native.counted < RECORDS
@@ -105,7 +105,7 @@ def test_records_that_the_expression_cannot_read_or_believe_are_left_out_and_hol
     query = WindowedCount(df).start(tmp_path).finish()
     assert query.counted == RECORDS
     assert all(plan.target < T0_MS + 11 * HOUR_MS for plan in query.plans[:3])
-    assert any(split.left_out == 5 for split in query.plans[0].splits)
+    assert any(split.left_out == 5 for split in query.plans[0].partitions)
     assert "has no event time" in caplog.text
 
 
@@ -124,7 +124,7 @@ def test_a_source_by_its_payload_and_one_by_its_timestamps_are_planned_together(
     by_stamp = align(other, Alignment(max_drift="10 minutes")).select("timestamp")
     query = WindowedCount(by_payload.union(by_stamp)).start(tmp_path).finish()
     assert query.counted == RECORDS
-    first = {split.source: split for split in query.plans[0].splits}
+    first = {split.source: split for split in query.plans[0].partitions}
     assert first[0].end >= 0.99 * BUDGET
     assert first[1].end == 0, "the later source waits for the earlier"
 

@@ -67,7 +67,7 @@ def member(
 
 def above_the_ceiling(query: WindowedCount) -> list[int]:
     """Plans above the ceiling that their reader had received last."""
-    return [plan.target for plan in query.plans if plan.target > plan.ceiling]
+    return [plan.target for plan in query.plans if plan.target > plan.read_limit]
 
 
 def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount) -> int:
@@ -77,7 +77,7 @@ def worst_drift(spec: SkewedTopic, planned: WindowedCount, other: WindowedCount)
     worst = 0
     for plan in planned.plans:
         finished = [batch for batch, at in zip(other.plans, other.finished_at, strict=True) if at <= plan.planned_at]
-        ends = {split.split: split.end for split in finished[-1].splits} if finished else {}
+        ends = {split.partition: split.end for split in finished[-1].partitions} if finished else {}
         unread = [
             spec.event_time(partition, ends.get(f"{spec.name}-{partition}", 0))
             for partition, count in enumerate(spec.counts())
@@ -216,7 +216,7 @@ def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
     killed_at = len(fast.plans)
     # The slow one is not yet at the ceiling and goes on to it; both stand there then.
     wait_for(lambda: all(stands(query) for query in pair))
-    told = {plan.ceiling for query in pair for plan in query.plans}
+    told = {plan.read_limit for query in pair for plan in query.plans}
     assert max(plan.target for query in pair for plan in query.plans) <= max(told)
     stood = [len(query.plans) for query in pair]
     coordinator.start()

@@ -75,7 +75,7 @@ class Enricher:
     def _run(self) -> None:
         with self._consumer as consumer:
             for record in consumer:
-                time, ceiling = record.timestamp()[1], consumer.status().ceiling
+                time, ceiling = record.timestamp()[1], consumer.status().read_limit
                 self.times.append(time)
                 if ceiling is not None and time > ceiling:
                     self.above.append(time)
@@ -114,5 +114,5 @@ def test_a_query_and_a_reader_hold_each_other(
         query.finish()
         wait_for(lambda: len(reader.times) == RECORDS, PATIENCE_S)
     assert query.counted == RECORDS
-    assert [plan for plan in query.plans if plan.target > plan.ceiling] == []
+    assert [plan for plan in query.plans if plan.target > plan.read_limit] == []
     assert reader.above == []

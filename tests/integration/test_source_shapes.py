@@ -203,7 +203,7 @@ def test_the_two_sides_of_a_self_join_are_planned_together(
     assert sorted(rows.all) == sorted(row for row in EVERYTHING if row.topic == "shapes-a"), "every record finds itself"
     for plan in rows.plans:
         assert plan is not None
-        sides = [[split.end for split in plan.splits if split.source == side] for side in (0, 1)]
+        sides = [[split.end for split in plan.partitions if split.source == side] for side in (0, 1)]
         assert sides[0] == sides[1]
 
 

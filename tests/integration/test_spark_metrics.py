@@ -50,7 +50,7 @@ def told(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 def test_a_query_that_the_group_stops_says_so_and_for_how_long(told: dict[str, Any]) -> None:
     held = told["held"]["csv"]["orders"]
-    assert [held[name] for name in ("heldByGroup", "pausedSplits", "coordinatorAway", "watermarkMs")] == [
+    assert [held[name] for name in ("blockedByGroup", "pausedPartitions", "coordinatorAway", "watermarkMs")] == [
         "1",
         "1",
         "0",
@@ -60,17 +60,17 @@ def test_a_query_that_the_group_stops_says_so_and_for_how_long(told: dict[str, A
 
 
 def test_an_unknown_value_is_no_gauge(told: dict[str, Any]) -> None:
-    assert not {"groupWatermarkMs", "driftMs", "ceilingMs"} & told["held"]["csv"]["orders"].keys(), (
+    assert not {"groupWatermarkMs", "driftMs", "readLimitMs"} & told["held"]["csv"]["orders"].keys(), (
         "nobody has reported to the group"
     )
-    assert {"groupWatermarkMs", "driftMs", "ceilingMs"} <= told["batch"]["csv"]["orders"].keys()
+    assert {"groupWatermarkMs", "driftMs", "readLimitMs"} <= told["batch"]["csv"]["orders"].keys()
 
 
 def test_in_a_batch_the_gauges_are_those_of_its_plan(told: dict[str, Any]) -> None:
     batch = told["batch"]
     assert batch["target"] >= LAST
     found = batch["csv"]["orders"]
-    assert [found[name] for name in ("targetMs", "heldByGroup", "pausedSplits", "pausedMs")] == [
+    assert [found[name] for name in ("targetMs", "blockedByGroup", "pausedPartitions", "pausedMs")] == [
         str(batch["target"]),
         "0",
         "0",
@@ -133,7 +133,7 @@ def test_a_value_that_is_no_longer_known_is_nan(
     spark: SparkSession, registered: Callable[[str], dict[str, str]]
 ) -> None:
     shown = gauges_of(spark, Run("nan"))
-    shown.show({"targetMs": 5, "ceilingMs": None})
+    shown.show({"targetMs": 5, "readLimitMs": None})
     assert registered("lockgate.nan.alignment") == {"targetMs": "5"}
     shown.show({"targetMs": None})
     assert registered("lockgate.nan.alignment") == {"targetMs": "nan"}

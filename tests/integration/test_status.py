@@ -60,7 +60,7 @@ def test_a_query_that_has_read_all_an_observed_one_and_one_that_is_not_aligned_s
 ) -> None:
     stream = kafka_stream(spark, kafka.bootstrap, skewed.name)
     shapes = {
-        QueryState.DONE: align(stream),
+        QueryState.CAUGHT_UP: align(stream),
         QueryState.OBSERVING: align(stream, Alignment(mode="observe")),
         QueryState.NOT_ALIGNED: stream,
     }

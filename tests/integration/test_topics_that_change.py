@@ -25,7 +25,7 @@ from support.transactions import send_to, transactional
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 DAYS_AGO = 1_767_225_600_000
-HOURS_BEHIND = Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder="0 seconds")
+HOURS_BEHIND = Alignment(max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness="0 seconds")
 """For producers that may be hours behind: a split that was, holds the others."""
 
 
@@ -90,7 +90,7 @@ def test_a_topic_made_anew_under_its_name_is_read_from_its_first_record_where_lo
     rows.wait_until(lambda rows: len(rows.all) == 6)
     topics.delete(kafka.bootstrap, "anew-a")
     rows.wait_until(
-        lambda rows: all(split.split != "anew-a-0" for plan in rows.plans[-1:] if plan for split in plan.splits)
+        lambda rows: all(split.partition != "anew-a-0" for plan in rows.plans[-1:] if plan for split in plan.partitions)
     )
     topics.create(kafka.bootstrap, "anew-a", 1)
     append(kafka, "anew-a", 0, minutes_ago(1, 1))
@@ -117,8 +117,11 @@ def test_when_retention_overtakes_a_paused_split_fail_on_data_loss_decides_as_in
     paused.wait_until(lambda rows: len(rows.all) == 11)
     plan = paused.plans[0]
     assert plan is not None
-    assert (plan.limit, plan.bounded_by, plan.paused) == (Limit.HORIZON, f"{topic}-0", (f"{topic}-1",))
-    assert {split.split: split.next_event_time for split in plan.splits} == {f"{topic}-0": None, f"{topic}-1": fast[10]}
+    assert (plan.limited_by, plan.bounded_by, plan.paused) == (Limit.HORIZON, f"{topic}-0", (f"{topic}-1",))
+    assert {split.partition: split.next_event_time for split in plan.partitions} == {
+        f"{topic}-0": None,
+        f"{topic}-1": fast[10],
+    }
     wait_for((tmp_path / "commits" / "0").exists)  # else the batch is repeated
     # Spark's executors may hold records that Kafka has no more; a query that starts anew has none
     # of them
@@ -161,13 +164,14 @@ def test_a_paused_split_is_let_go_before_kafka_deletes_its_records(
     rows.wait_until(lambda rows: len(rows.all) >= 11)
     plan = rows.plans[0]
     assert plan is not None
-    assert plan.let_go == (f"{topic}-1",)
-    ahead = next(split for split in plan.splits if split.split == f"{topic}-1")
-    assert least <= ahead.let_go <= most
-    assert ahead.end == 10 + ahead.let_go
-    told = next(record.getMessage() for record in caplog.records if "let go" in record.getMessage())
+    assert plan.read_early == (f"{topic}-1",)
+    ahead = next(split for split in plan.partitions if split.partition == f"{topic}-1")
+    assert least <= ahead.read_early <= most
+    assert ahead.end == 10 + ahead.read_early
+    told = next(record.getMessage() for record in caplog.records if "reading early" in record.getMessage())
     assert re.search(
-        rf"topic {re.escape(topic)}, partition 1: let go from offset 10 to {ahead.end} .*{next(iter(config))} is", told
+        rf"topic {re.escape(topic)}, partition 1: reading early from offset 10 to {ahead.end}.*{next(iter(config))} is",
+        told,
     )
 
 
@@ -285,7 +289,7 @@ def test_committed_records_of_a_transactional_topic_are_read_level_and_once(
     assert {row.partition for row in rows.batches[0]} == {0}, "partition 1 begins an hour later"
     assert len([batch for batch in rows.batches if batch]) >= 3
     assert_level(rows, times)
-    assert all(plan and sum(split.end - split.position for split in plan.splits) <= 60 for plan in rows.plans)
+    assert all(plan and sum(split.end - split.position for split in plan.partitions) <= 60 for plan in rows.plans)
 
 
 def test_an_open_transaction_holds_the_others_and_a_committed_one_lets_them_go(

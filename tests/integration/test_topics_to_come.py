@@ -86,7 +86,7 @@ def test_a_pattern_whose_topics_all_go_waits_for_the_next_one_where_losses_are_a
     rows.wait_until(lambda rows: rows.all == there)
     topics.delete(kafka.bootstrap, "to-go-1")
     rows.wait_until(
-        lambda _: sessions[0] and sessions[0].view and not sessions[0].view.splits
+        lambda _: sessions[0] and sessions[0].view and not sessions[0].view.partitions
     )  # planned while there was none
     came = load(kafka, "to-go-2", 4)
     rows.wait_until(lambda rows: rows.all == there + came)

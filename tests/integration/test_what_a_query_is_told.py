@@ -143,7 +143,7 @@ def watermark_of(progress: Mapping[str, Any]) -> int:
 
 
 def told_late(query: WindowedCount | StreamingQuery, index: int = 0) -> list[Counter[str]]:
-    return [Counter(json.loads(p["sources"][index]["metrics"]["lateRowsBySplit"])) for p in progress_of(query)]
+    return [Counter(json.loads(p["sources"][index]["metrics"]["lateRowsByPartition"])) for p in progress_of(query)]
 
 
 def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
@@ -319,12 +319,12 @@ def test_last_progress_and_the_log_tell_of_the_alignment(
     for plan, progress in zip(query.plans, query.query.recentProgress, strict=True):
         metrics = progress["sources"][0]["metrics"]
         assert metrics["alignmentTarget"] == watermark.iso(plan.target)
-        assert metrics["alignmentLimit"] == plan.limit.value
+        assert metrics["alignmentLimitedBy"] == plan.limited_by.value
         assert int(metrics["alignmentSpreadMs"]) == plan.spread
         assert int(metrics["alignmentLookUps"]) == plan.look_ups
         assert "maxOffsetsBehindLatest" in metrics, "Spark's own stay"
     lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("aligned to")]
-    assert "limited by budget; 0 of 8 splits paused" in lines[0]
+    assert "limited by budget; 0 of 8 partitions paused" in lines[0]
 
 
 def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
@@ -339,12 +339,12 @@ def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
     )
     query = WindowedCount(stream).start(tmp_path).finish()
     assert query.counted == 4_000
-    told = [(plan.disorder, *(split.disorder for split in plan.splits)) for plan in query.plans]
+    told = [(plan.out_of_orderness, *(split.out_of_orderness for split in plan.partitions)) for plan in query.plans]
     # A record is 36 s after the one before it, and every fifth is 3 minutes late.
     assert told[0] == (144_000, 0, 144_000), "seen before the first batch is read"
     assert set(told) == {told[0]}
     assert query.query is not None
-    assert query.query.recentProgress[-1]["sources"][0]["metrics"]["alignmentDisorderMs"] == "144000"
+    assert query.query.recentProgress[-1]["sources"][0]["metrics"]["alignmentOutOfOrdernessMs"] == "144000"
 
 
 # -- several watermarks --

@@ -92,7 +92,7 @@ def test_batches_never_reach_above_the_ceiling(kafka: KafkaBroker, topic: str, c
     for batch in consumer.batches(20):
         lowest = min(times[-1] for times in left.values() if times)
         for partition in batch["partition"].to_pylist():
-            assert left[partition].pop() <= max(lowest + 4_000, consumer.status().ceiling)
+            assert left[partition].pop() <= max(lowest + 4_000, consumer.status().read_limit)
     assert left == {0: [], 1: [], 2: []}
 
 

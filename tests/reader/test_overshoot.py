@@ -53,7 +53,7 @@ def test_the_ceiling_at_the_moment_of_each_record_is_never_below_it(
     consumer = consumer_of(topic, max_drift="2 minutes", ending_offsets="latest")
     above = 0
     for record in consumer:
-        above += record.timestamp()[1] > consumer.status().ceiling
+        above += record.timestamp()[1] > consumer.status().read_limit
         total -= 1
     assert (above, total) == (0, 0)
 

@@ -115,8 +115,8 @@ def test_metrics_and_status_agree_on_what_is_paused(kafka: KafkaBroker, topic: s
     seen = list(islice(consumer, 5))
     status, metrics = consumer.status(), consumer.metrics()
     assert metrics["records_total"] == len(seen)
-    assert metrics["paused_splits"] == sum(split.paused for split in status.splits)
-    assert metrics["splits"] == len(status.splits) == 2
+    assert metrics["paused_partitions"] == sum(split.paused for split in status.splits)
+    assert metrics["partitions"] == len(status.splits) == 2
     collector = ReaderCollector({"mine": consumer})
     families = {sample.name: sample.value for family in collector.collect() for sample in family.samples}
     assert families == {f"lockgate_reader_{name}": number for name, number in metrics.items()}

@@ -120,7 +120,7 @@ def test_a_row_that_is_more_out_of_order_than_promised_is_outside_the_claim() ->
     drifted = lane(batch(0, NOW + 100, 2, 1, 0, 1, 3), batch(1, NOW + 500, 2, 2))
     logs = (*LOGS[:2], replace(LOGS[3], offset=0), replace(LOGS[2], offset=1))
     assert judge(scenario(), Played(logs, drifted)).inside == 0
-    promised = replace(QUERY, alignment={"disorder": 48_000})
+    promised = replace(QUERY, alignment={"max_out_of_orderness": 48_000})
     assert judge(scenario(promised), Played(logs, drifted)).inside == 1
 
 

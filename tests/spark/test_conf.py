@@ -18,7 +18,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.maxDrift": "7 minutes",
         "spark.lockgate.idleTimeout": "2 hours",
         "spark.lockgate.maxLag": "3 hours",
-        "spark.lockgate.disorder": "3 seconds",
+        "spark.lockgate.maxOutOfOrderness": "3 seconds",
         "spark.lockgate.futureBound": "2 days",
         "spark.lockgate.pastBound": "30 days",
         "spark.lockgate.maxHold": "1 hour",
@@ -50,7 +50,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         max_drift="7 minutes",
         idle_timeout="2 hours",
         max_lag="3 hours",
-        disorder="3 seconds",
+        max_out_of_orderness="3 seconds",
         future_bound="2 days",
         past_bound="30 days",
         max_hold="1 hour",
@@ -91,11 +91,13 @@ def test_a_token_has_its_key_as_a_file_too() -> None:
 
 def test_the_conf_wins_over_the_code_and_what_it_does_not_name_stays() -> None:
     code = Alignment(
-        max_drift="1 minute", disorder="1 second", coordinator=Coordinator(URL, group="g", source="orders")
+        max_drift="1 minute", max_out_of_orderness="1 second", coordinator=Coordinator(URL, group="g", source="orders")
     )
     made = configured(code, {"spark.lockgate.maxDrift": "2 minutes", "spark.lockgate.coordinator.group": "other"})
     assert made == Alignment(
-        max_drift="2 minutes", disorder="1 second", coordinator=Coordinator(URL, group="other", source="orders")
+        max_drift="2 minutes",
+        max_out_of_orderness="1 second",
+        coordinator=Coordinator(URL, group="other", source="orders"),
     )
     assert configured(code, {"spark.sql.shuffle.partitions": "4"}) == code
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lockgate_spark import Alignment, ConfigurationError, Coordinator
+from lockgate_spark.config import bounds_of
 
 URL = "http://127.0.0.1:8080"
 
@@ -14,14 +15,16 @@ def test_a_token_never_shows() -> None:
     assert "hunter2" not in repr(Alignment(coordinator=Coordinator(URL, group="g", token="hunter2")))
 
 
-@pytest.mark.parametrize("values", [{"max_drift": "0 seconds"}, {"max_drift": "5 seconds", "disorder": "5 seconds"}])
+@pytest.mark.parametrize(
+    "values", [{"max_drift": "0 seconds"}, {"max_drift": "5 seconds", "max_out_of_orderness": "5 seconds"}]
+)
 def test_a_drift_that_would_let_nobody_read_is_refused(values: dict[str, str]) -> None:
-    with pytest.raises(ConfigurationError, match="greater than disorder"):
+    with pytest.raises(ConfigurationError, match="greater than max_out_of_orderness"):
         Alignment(**values)  # type: ignore[arg-type]
 
 
 def test_bounds_are_in_milliseconds_with_five_minutes_of_drift_by_default() -> None:
-    bounds = Alignment(idle_timeout="2 minutes").bounds
+    bounds = bounds_of(Alignment(idle_timeout="2 minutes"))
     assert (bounds.max_drift, bounds.idle_timeout, bounds.disorder) == (300_000, 120_000, 0)
 
 
@@ -55,5 +58,5 @@ def test_an_option_that_there_is_not_is_named_with_the_near_one(made: Callable[[
 
 def test_settings_can_be_copied_and_changed() -> None:
     alignment = Alignment(coordinator=Coordinator("http://c:1", group="g"))
-    assert replace(copy(alignment), mode="observe").observes
+    assert replace(copy(alignment), mode="observe").mode == "observe"
     assert pickle.loads(pickle.dumps(alignment)) == alignment

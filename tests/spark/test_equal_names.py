@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate_spark.logs.names import named, names
-from lockgate_spark.report.findings import SplitFindings
+from lockgate_spark.report.findings import PartitionFindings
 from lockgate_spark.report.page import page
 from lockgate_spark.report.sentences import paragraph
 from spark.report.test_sentences import FOUND
@@ -38,16 +38,16 @@ def test_what_is_let_go_paused_and_resumed_is_told_apart_by_source(caplog: pytes
     one = session(ours, theirs, max_drift="10 minutes", idle_timeout="5 hours")
     one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
     assert one.view is not None
-    assert (one.view.paused, one.view.let_go) == (("a-1 of source 0", "a-1 of source 1"), ("a-1 of source 1",))
-    assert {(split.source, split.split): split.let_go for split in one.view.splits} == {
+    assert (one.view.paused, one.view.read_early) == (("a-1 of source 0", "a-1 of source 1"), ("a-1 of source 1",))
+    assert {(split.source, split.partition): split.read_early for split in one.view.partitions} == {
         (0, "a-0"): 0,
         (0, "a-1"): 0,
         (1, "a-1"): 4,
     }
     one.close()
     one.close()
-    assert any(line.startswith("topic a, partition 1 of source 1: let go from") for line in caplog.messages)
-    assert "let go for retention: a-1 of source 1 4" in caplog.messages
+    assert any(line.startswith("topic a, partition 1 of source 1: reading early from") for line in caplog.messages)
+    assert "read early because of retention: a-1 of source 1 4" in caplog.messages
 
 
 def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCaptureFixture) -> None:
@@ -64,8 +64,8 @@ def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCapt
 
 
 def test_a_report_names_the_source_of_partitions_with_one_name() -> None:
-    splits = tuple(SplitFindings(i, "a-0", 1_000, 10 + i, 10 + i, 100 * i) for i in (0, 1))
-    found = replace(FOUND, splits=splits)
+    splits = tuple(PartitionFindings(i, "a-0", 1_000, 10 + i, 10 + i, 100 * i) for i in (0, 1))
+    found = replace(FOUND, partitions=splits)
     assert "They came from a-0 of source 1 (11), a-0 of source 0 (10), in batches" in paragraph(found)
     assert "a-0 of source 1 was furthest ahead." in paragraph(found)
     assert all(f"a-0 of source {i}</th>" in page(found) for i in (0, 1))

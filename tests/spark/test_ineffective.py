@@ -14,7 +14,7 @@ Given = dict[str, object]
 
 GROUP = {"url": "http://c:1", "group": "g"}
 ALWAYS_EFFECTIVE = {
-    "max_drift", "idle_timeout", "disorder", "future_bound", "past_bound", "mode", "other_event_time",
+    "max_drift", "idle_timeout", "max_out_of_orderness", "future_bound", "past_bound", "mode", "other_event_time",
     "late_rows", "event_time", "coordinator",
     "url", "group", "source", "catch_up", "token", "token_file", "ca", "cert", "key", "timeout", "on_outage",
     "max_batch", "new_group",
@@ -32,8 +32,8 @@ TABLE: dict[str, tuple[Given, Given, str]] = {
     ),
     "max_lag": ({"max_lag": "2 hours", "idle_timeout": "1 hour"}, {"idle_timeout": None}, "leave one of the two out"),
     "hold_for": ({"hold_for": "1 hour"}, {"on_outage": "fail"}, 'set on_outage to "proceed"'),
-    "max_hold": ({"max_hold": "1 hour"}, {"available_now": True}, "only a run under trigger(availableNow=True)"),
-    "park": ({"park": "1 hour"}, {"available_now": True}, "only a run under trigger(availableNow=True)"),
+    "max_hold": ({"max_hold": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),
+    "park": ({"park": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),
 }
 """By option: a setting without effect, what gives it one, and what the warning says to do."""
 
@@ -88,7 +88,10 @@ def test_a_gate_names_the_options_that_it_has_no_use_for(caplog: pytest.LogCaptu
         "report": "/r",
     }
     warn_of_gate(
-        made(useless | {"hold_for": "1 hour", "max_hold": "1 hour", "past_bound": "1 day", "disorder": "1 second"})
+        made(
+            useless
+            | {"hold_for": "1 hour", "max_hold": "1 hour", "past_bound": "1 day", "max_out_of_orderness": "1 second"}
+        )
     )
     assert [said.partition("=")[0] for said in caplog.messages] == [
         *(f"Alignment({option}" for option in useless),

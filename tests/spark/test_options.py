@@ -9,6 +9,7 @@ import pytest
 from lockgate_client.errors import ConfigurationError
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.conf import as_options, asked
+from lockgate_spark.config import bounds_of, retention_share_of
 
 ALIGN = {"lockgate.align": "true"}
 
@@ -73,7 +74,7 @@ def test_an_alignment_goes_through_options_unchanged(alignment: Alignment) -> No
 
     assert found is not None
     assert as_options(found) == as_options(alignment)
-    assert (found.bounds, found.retention_share) == (alignment.bounds, alignment.retention_share)
+    assert (bounds_of(found), retention_share_of(found)) == (bounds_of(alignment), retention_share_of(alignment))
 
 
 def test_a_token_is_no_option_and_comes_from_the_session_s_conf_by_its_name() -> None:

@@ -61,7 +61,7 @@ class ExactSink:
         if plan is None:  # a batch that Spark replays as it was logged
             return
         told = None if plan.coordinator is None else plan.coordinator.value
-        noted = Noted(batch_id, plan.planned_at, plan.target, plan.ceiling, told, highest)
+        noted = Noted(batch_id, plan.planned_at, plan.target, plan.read_limit, told, highest)
         with (self._folder / "plans.jsonl").open("a") as notes:
             notes.write(json.dumps(asdict(noted)) + "\n")
 

@@ -64,7 +64,7 @@ def session(
     if clock is None:
         clock = (lambda: NOW_MS / 1000) if time is None else lambda: NOW_MS / 1000 + time.now - BEGAN_S
     made = AlignedRun(
-        Alignment(**{"disorder": 0, **alignment}),
+        Alignment(**{"max_out_of_orderness": 0, **alignment}),
         run or RunInMemory(),
         membership,
         clock,

@@ -44,8 +44,8 @@ REPORTS: tuple[Break, ...] = (
     Report(
         "a split without unread records is not far from any",
         "report/observation.py",
-        "[s for s in view.splits if s.end > s.position or s.next_event_time is not None]",
-        "list(view.splits)",
+        "[p for p in view.partitions if p.end > p.position or p.next_event_time is not None]",
+        "list(view.partitions)",
         OBSERVATION,
     ),
     Report(
@@ -65,15 +65,15 @@ REPORTS: tuple[Break, ...] = (
     Report(
         "no row is promised that is out of order within its split",
         "report/advice.py",
-        "if delay is not None and found.disorder_ms > delay:",
+        "if delay is not None and found.out_of_orderness_ms > delay:",
         "if False:",
         SENTENCES,
     ),
     Report(
         "names are text on the page",
         "report/pictures.py",
-        '<th scope="row">{escape(called[split.source, split.split])}</th>',
-        '<th scope="row">{called[split.source, split.split]}</th>',
+        '<th scope="row">{escape(called[partition.source, partition.partition])}</th>',
+        '<th scope="row">{called[partition.source, partition.partition]}</th>',
         SENTENCES,
     ),
     Report(
@@ -93,8 +93,8 @@ REPORTS: tuple[Break, ...] = (
     Report(
         "names are text in a notebook",
         "telemetry/card.py",
-        '<td style="{_CELL}">{escape(bar.split)}</td>',
-        '<td style="{_CELL}">{bar.split}</td>',
+        '<td style="{_CELL}">{escape(bar.partition)}</td>',
+        '<td style="{_CELL}">{bar.partition}</td>',
         ("test_card.py",),
     ),
 )

@@ -7,7 +7,7 @@ CATALOGUE: dict[str, list[str]] = {
         "Alignment(max_drift='5 minuts')",
         "Alignment(max_drift='five minutes')",
         "Alignment(max_drift='-1 minute')",
-        "Alignment(max_drift='1 minute', disorder='2 minutes')",
+        "Alignment(max_drift='1 minute', max_out_of_orderness='2 minutes')",
         "Alignment(mode='observed')",
         "Alignment(slice='7 hours')",
         "Alignment(retention_margin=10)",

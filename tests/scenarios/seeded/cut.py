@@ -79,7 +79,7 @@ def _backfill(seed: int, chance: Random, way: str) -> Scenario:
                 acts.append(Trim("a", send.partition, send.stamps[kept].n))
     alignment: dict[str, Any] = {"slice": window}
     if disorder:
-        alignment |= {"disorder": disorder, "max_drift": window}
+        alignment |= {"max_out_of_orderness": disorder, "max_drift": window}
     return Scenario(
         seed=seed,
         kind=Kind.SLICES,

@@ -44,7 +44,7 @@ def replay(seed: int, chance: Random) -> Scenario:
     )
     alignment: dict[str, Any] = {}
     if disorder:
-        alignment["disorder"] = disorder
+        alignment["max_out_of_orderness"] = disorder
     if disorder or chance.random() < 0.4:
         alignment["max_drift"] = (
             chance.choice((delay // 2, delay - disorder)) if disorder else chance.choice((delay // 4, delay))

@@ -306,7 +306,7 @@ class Query:
     @property
     def disorder_ms(self) -> int:
         """As it was promised."""
-        return int(self.alignment.get("disorder", 0))
+        return int(self.alignment.get("max_out_of_orderness", 0))
 
     @property
     def slice_ms(self) -> int | None:

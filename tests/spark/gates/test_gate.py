@@ -38,8 +38,8 @@ def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     assert gated.handed == batches
     wait_for(lambda: state(url, group, "gated") == "finished")
     first, second = (view for view in gated.views[:2] if view is not None)
-    assert (first.limit.value, first.target, first.ceiling) == ("end", 30_000, MINUTE)
-    assert (second.limit.value, second.target) == ("group", 400_000)
+    assert (first.limited_by.value, first.target, first.read_limit) == ("end", 30_000, MINUTE)
+    assert (second.limited_by.value, second.target) == ("group", 400_000)
     assert [(held.source, held.watermark) for held in second.held_by] == [("peer", MINUTE // 2)]
     assert "batch 2: it holds event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
 

@@ -85,7 +85,7 @@ def test_a_batch_is_reported_by_its_lowest_event_time_and_then_as_done(url: str,
 def test_the_watermark_leaves_room_for_records_that_may_still_come_out_of_order(
     url: str, group: str, peer: Membership
 ) -> None:
-    with gate(url, group, disorder="10 seconds") as own:
+    with gate(url, group, max_out_of_orderness="10 seconds") as own:
         own.admit(Span(50_000, 50_000), no_wait)
         assert reported(url, group, "gated") == 39_999
         own.done()
@@ -104,7 +104,7 @@ def test_a_batch_below_the_report_by_more_than_the_drift_is_warned_of(
     drawn = Random(seed)
     order = sorted(range(20), key=lambda n: n + drawn.uniform(0, 2 + 2 * seed))
     disorder, warned, top = drawn.randrange(59), 0, -1
-    with gate(url, group, disorder=f"{disorder} seconds") as own:
+    with gate(url, group, max_out_of_orderness=f"{disorder} seconds") as own:
         for number, half_minute in enumerate(order):
             lowest = half_minute * MINUTE // 2
             below = top - disorder * 1_000 - 1 - lowest
@@ -115,7 +115,7 @@ def test_a_batch_below_the_report_by_more_than_the_drift_is_warned_of(
                 warned = below
                 [said] = caplog.messages
                 assert said.startswith(f"batch {number}: it holds event times from {watermark.instant(lowest)}")
-                assert f"disorder to {spoken(top - lowest)} or more" in said
+                assert f"max_out_of_orderness to {spoken(top - lowest)} or more" in said
             else:
                 assert not caplog.messages
             top = max(top, lowest + 1_000)
@@ -264,12 +264,12 @@ def test_its_gauges_say_for_how_long_a_batch_is_held_and_when_it_goes_on(
                 peer.exchange(at(5 * MINUTE))
 
         own.admit(Span(5 * MINUTE, 6 * MINUTE), step)
-        told = [(values["heldByGroup"], values["pausedMs"]) for values in shown.values]
+        told = [(values["blockedByGroup"], values["pausedMs"]) for values in shown.values]
         *held, last = told  # how many there are hangs on when the news come
         assert held == [(1, 3_000 * n) for n in range(len(held))]
         assert len(held) > 1
         assert last == (0, 0)
-        assert [shown.values[0]["ceilingMs"], shown.values[0]["groupWatermarkMs"], shown.values[-1]["targetMs"]] == [
+        assert [shown.values[0]["readLimitMs"], shown.values[0]["groupWatermarkMs"], shown.values[-1]["targetMs"]] == [
             MINUTE,
             0,
             6 * MINUTE,

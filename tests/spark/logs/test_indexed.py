@@ -185,14 +185,15 @@ def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pyt
     monkeypatch.setattr(disorder, "ENOUGH", 0)
     session, trusting = (
         planned(
-            Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", disorder=d), jitter_ms=5_000
+            Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", max_out_of_orderness=d),
+            jitter_ms=5_000,
         )
         for d in (None, 0)
     )
     assert session.view is not None
     assert trusting.view is not None
-    assert 4_900 < session.disorder == session.view.disorder <= 5_000
-    assert session.view.ceiling == trusting.view.ceiling - session.disorder
+    assert 4_900 < session.disorder == session.view.out_of_orderness <= 5_000
+    assert session.view.read_limit == trusting.view.read_limit - session.disorder
 
 
 def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_allow_for_it(
@@ -205,7 +206,10 @@ def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_a
     source.log.sample({"t-0": 0}, {"t-0": 2})
     for learned in (0, 1_000, 1_900, 2_001):
         said.warn({0: source}, allowed=5_000, learned=learned, steps=(600_000, 600_000 - learned))
-    begin, end = "t-0: records are out of order by", "and no disorder is set. So the plans allow for that, and their"
+    begin, end = (
+        "t-0: records are out of order by",
+        "and max_out_of_orderness is not set. So the plans allow for that, and their",
+    )
     assert caplog.messages == [
         f"{begin} 1 s at least, {end} steps are cut from 10 min to 9 min 59 s",
         f"{begin} 2 s at least, {end} steps are cut from 10 min to 9 min 57 s",
@@ -213,7 +217,9 @@ def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_a
 
 
 def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None:
-    session = planned(Alignment(max_drift="1 minute", future_bound=None, disorder="7 seconds"), jitter_ms=5_000)
+    session = planned(
+        Alignment(max_drift="1 minute", future_bound=None, max_out_of_orderness="7 seconds"), jitter_ms=5_000
+    )
     assert session.disorder == 7_000
 
 
@@ -231,12 +237,15 @@ def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_war
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
     source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
     source.log = IndexedSplitLog(source.jvm)
-    session, positions = AlignedRun(Alignment(max_drift="1 minute", disorder=1_000), RunInMemory()), source.initial()
+    session, positions = (
+        AlignedRun(Alignment(max_drift="1 minute", max_out_of_orderness=1_000), RunInMemory()),
+        source.initial(),
+    )
     session.add(0, source)
     for _ in range(8):
         positions = session.latest_offset(0, positions, 2_000)
     assert session.view is not None
-    shown = {split.split: split.disorder for split in session.view.splits}
+    shown = {split.partition: split.out_of_orderness for split in session.view.partitions}
     assert 1_000 < shown["t-0"] <= 5_000
     assert shown["t-1"] == 0
     assert [record.args[0] for record in caplog.records] == ["t-0"]  # type: ignore[index]

@@ -252,7 +252,7 @@ def late_rows(committed: bool, budget: int | None) -> int:
     delay, lag, clock = 20 * SECOND, 40 * SECOND, 10**9
     jvm = JvmMarkedLog({}, entries={"t-0": [], "t-1": []}, committed=committed, window=50)
     source, now, opened = MarkedSource(jvm, budget), clock, 0
-    alignment = Alignment(max_drift="20 seconds", idle_timeout="1 minute", disorder=0)
+    alignment = Alignment(max_drift="20 seconds", idle_timeout="1 minute", max_out_of_orderness=0)
     planner = JointPlanner(alignment, RunInMemory(), None, {0: source}, lambda: now / SECOND)
     positions, top, late, read = source.initial(), 0, 0, 0
     for second in range(700):

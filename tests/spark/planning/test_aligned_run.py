@@ -37,7 +37,7 @@ def test_a_follower_is_answered_from_the_leader_s_plan_though_records_came_since
     one.latest_offset(0, {"a-0": 2}, None)
     assert one.latest_offset(1, {"b-0": 2}, None) == {"b-0": 4}
     assert one.view is not None
-    assert [split.position for split in one.view.splits] == [2, 2], (
+    assert [split.position for split in one.view.partitions] == [2, 2], (
         "the plan began where the follower was last told to end"
     )
 
@@ -57,7 +57,7 @@ def test_after_a_restart_the_others_go_on_where_the_checkpoint_ends() -> None:
     one = session(a, b, run=RunInMemory(logged={1: {"b-0": 5}}))
     one.latest_offset(0, {"a-0": 5}, 3)
     assert one.view is not None
-    assert {split.split: split.position for split in one.view.splits} == {"a-0": 5, "b-0": 5}
+    assert {split.partition: split.position for split in one.view.partitions} == {"a-0": 5, "b-0": 5}
     assert one.latest_offset(1, {"b-0": 5}, 3) == {"b-0": 8}
 
 
@@ -82,7 +82,7 @@ def test_a_new_split_is_read_from_its_beginning() -> None:
     a.records["a-1"] = minutes(2, 3)
     assert one.latest_offset(0, {"a-0": 2}, None) == {"a-0": 2, "a-1": 2}
     assert one.view is not None
-    assert {split.split: split.position for split in one.view.splits} == {"a-0": 2, "a-1": 0}
+    assert {split.partition: split.position for split in one.view.partitions} == {"a-0": 2, "a-1": 0}
 
 
 # -- what Spark has to judge --
@@ -133,7 +133,7 @@ def test_a_slow_live_split_holds_the_others_by_the_drift() -> None:
     one = session(a, max_drift="10 minutes", idle_timeout="4 hours")
     assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 1, "a-1": 2}
     assert one.view is not None
-    assert (one.view.limit, one.view.paused) == (Limit.HORIZON, ("a-1",))
+    assert (one.view.limited_by, one.view.paused) == (Limit.HORIZON, ("a-1",))
 
 
 def test_a_paused_split_is_seen_and_so_is_that_it_goes_on() -> None:

@@ -26,7 +26,7 @@ def test_no_plan_is_made_above_the_group_s_ceiling(url: str, group: str) -> None
     slow.latest_offset(0, {"s-0": 10}, 1)
     assert fast.latest_offset(0, {"f-0": 10}, None) == {"f-0": 11}
     assert fast.view is not None
-    assert (fast.view.limit, fast.view.target) == (Limit.GROUP, T0 + 11 * MINUTE - 1)
+    assert (fast.view.limited_by, fast.view.target) == (Limit.GROUP, T0 + 11 * MINUTE - 1)
     assert {held.source for held in fast.view.held_by} == {"fast", "slow"}
     for each in (fast, slow):
         each.close()
@@ -52,7 +52,7 @@ def test_without_a_coordinator_the_splits_stay_level_where_a_query_is_to_proceed
         for ends in ({"a-0": 10, "a-1": 1}, {"a-0": 20, "a-1": 2}):
             assert (positions := one.latest_offset(0, positions, 11)) == ends
             assert one.view is not None
-            assert (one.view.coordinator, one.view.limit) == (Coordination.PROCEEDING, Limit.BUDGET)
+            assert (one.view.coordinator, one.view.limited_by) == (Coordination.PROCEEDING, Limit.BUDGET)
             assert one.tell_progress(0)["alignmentCoordinator"] == "proceeding"
         one.close()
 

@@ -35,7 +35,7 @@ def test_while_all_topics_are_gone_a_source_stands_where_spark_has_it() -> None:
     leader.records["a-0"] += minutes(8)
     one.latest_offset(0, {"a-0": 2}, None)
     assert one.view is not None
-    assert {split.split: split.position for split in one.view.splits} == {"a-0": 2, "b-0": 3}
+    assert {split.partition: split.position for split in one.view.partitions} == {"a-0": 2, "b-0": 3}
 
 
 def test_a_run_over_what_is_there_ends_with_nothing() -> None:

@@ -20,7 +20,7 @@ BROKEN: dict[str, Feed] = {
 
 def far(world: World) -> set[str]:
     assert world.session.view is not None
-    return {split.split for split in world.session.view.splits if split.far_behind}
+    return {split.partition for split in world.session.view.partitions if split.far_behind}
 
 
 @pytest.mark.parametrize("feed", BROKEN.values(), ids=BROKEN)

@@ -30,7 +30,7 @@ def test_in_a_replay_a_source_that_is_done_holds_nobody(available_now: bool) -> 
     for _ in range(5):
         a, b = one.latest_offset(0, a, None), one.latest_offset(1, b, 10)
         assert one.view is not None
-        plans.append((b["b-0"], one.view.limit, one.view.paused))
+        plans.append((b["b-0"], one.view.limited_by, one.view.paused))
     assert plans == [(n, Limit.BUDGET if n < 50 else Limit.END, ()) for n in (10, 20, 30, 40, 50)]
 
 
@@ -39,7 +39,7 @@ def test_under_available_now_what_a_live_source_that_is_done_forbids_to_read_is_
 ) -> None:
     done = SourceInMemory({"a-0": [NOW_MS - 30 * MINUTE]})
     goes_on = SourceInMemory({"b-0": [NOW_MS - n * MINUTE for n in range(40, 0, -1)]})
-    alignment = Alignment(max_drift="10 minutes", idle_timeout="1 hour", disorder=0)
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="1 hour", max_out_of_orderness=0)
     first = session(done, goes_on, NOW_MS, True, alignment)
     a, b, ends = {"a-0": 0}, {"b-0": 0}, []
     for _ in range(2):  # no answer above the start is the end of the run for Spark
@@ -47,7 +47,7 @@ def test_under_available_now_what_a_live_source_that_is_done_forbids_to_read_is_
         ends.append((a["a-0"], b["b-0"]))
     assert ends == [(1, 20)] * 2, "10 minutes above the last record of the other, which may still get one as old"
     assert first.view is not None
-    assert (first.view.limit, first.view.paused) == (Limit.HORIZON, ("b-0",))
+    assert (first.view.limited_by, first.view.paused) == (Limit.HORIZON, ("b-0",))
     first.close()
     first.close()
     assert "are left to the next run: a-0 has brought nothing in this run" in caplog.text

@@ -59,7 +59,7 @@ class Live:
         self.run = run or RunInMemory()
         self.run.found = [QueryWatermark("timestamp", DELAY, (Origin(True, KAFKAS, KAFKAS, 0),))]
         self.session = AlignedRun(
-            Alignment(**{"disorder": 0, **alignment}),
+            Alignment(**{"max_out_of_orderness": 0, **alignment}),
             self.run,
             clock=self._wall,
             ticks=lambda: (self.now - START) / 1000,
@@ -124,7 +124,7 @@ def test_a_clock_that_leaps_and_comes_back_loses_no_row_and_teaches_no_lag(
     live = Live(on_time, late(2 * MINUTE), wrong=leaps((300, 305, by))).play(600)
     assert live.late == {"a-0": 0, "a-1": 0}
     assert live.session.view is not None
-    assert max(split.lag or 0 for split in live.session.view.splits) <= 2 * MINUTE + 10 * SECOND
+    assert max(split.lag or 0 for split in live.session.view.partitions) <= 2 * MINUTE + 10 * SECOND
     assert live.unread_s("a-0") <= 70
     assert sum("the driver's clock has leapt by" in line for line in caplog.messages) == 1
 

@@ -36,7 +36,7 @@ def test_a_split_that_is_caught_up_is_known_until_the_moment_before_the_broker_w
     assert one.latest_offset(0, {"a-0": 1, "a-1": 0}, None) == {"a-0": 1, "a-1": 1}
     assert source.log.learned["a-0"].known_until == NOW_MS
     assert one.view is not None
-    assert one.view.ceiling == NOW_MS - 1, "until then less idle_timeout, and the drift more"
+    assert one.view.read_limit == NOW_MS - 1, "until then less idle_timeout, and the drift more"
     before = source.now
     assert before > NOW_MS + 5 * MINUTE
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 2}, "and with the next look it is read"

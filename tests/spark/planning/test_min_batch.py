@@ -58,7 +58,7 @@ def test_where_waiting_brings_no_more_nothing_is_put_off(patience: MinBatch, lim
 
 
 def sizes(query: WindowedCount) -> list[int]:
-    return [size for made in query.plans if (size := sum(split.end - split.position for split in made.splits))]
+    return [size for made in query.plans if (size := sum(split.end - split.position for split in made.partitions))]
 
 
 def test_a_query_on_kafka_waits_for_its_minimum_and_no_longer_than_its_delay(

@@ -41,7 +41,7 @@ def test_a_silent_split_costs_no_second_with_any_delay_and_all_that_was_there_is
         world.batch()
         assert world.behind_s <= 4, "the clock goes on while a batch is made"
         assert world.session.view is not None
-        assert world.session.view.limit is Limit.END
+        assert world.session.view.limited_by is Limit.END
 
 
 def test_under_available_now_all_that_was_there_is_read_though_a_split_is_silent() -> None:
@@ -102,7 +102,7 @@ def test_rows_further_behind_than_their_producer_ever_was_are_counted_and_learne
 def test_every_row_that_came_too_late_is_counted_once(
     feed: Feed, idle_timeout: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = World(feed, idle_timeout=idle_timeout, disorder=0).play(400)
+    world = World(feed, idle_timeout=idle_timeout, max_out_of_orderness=0).play(400)
     assert world.session.view is not None
     assert world.session.view.rows_too_late == pytest.approx(world.late["a-1"], abs=3)
     assert world.late["a-0"] == 0
@@ -167,7 +167,7 @@ def test_records_appended_while_the_query_was_away_show_no_lag_of_the_producer()
     world = World(nothing, before={"a-0": [START - 5 * HOUR], "a-1": [START - 5 * HOUR]})
     world.play(10)
     assert world.session.view is not None
-    assert [split.lag for split in world.session.view.splits if split.split == "a-1"] == [None]
+    assert [split.lag for split in world.session.view.partitions if split.partition == "a-1"] == [None]
 
 
 # -- records out of order, of which there are few --
@@ -185,7 +185,7 @@ def test_nothing_is_lost_of_a_sparse_split_that_lags_and_is_out_of_order_though_
     world = World(sparse).play(200)
     assert world.late == {"a-0": 0, "a-1": 0}
     assert world.session.view is not None
-    assert {split.split: split.disorder for split in world.session.view.splits}["a-1"] == pytest.approx(
+    assert {split.partition: split.out_of_orderness for split in world.session.view.partitions}["a-1"] == pytest.approx(
         10_200, abs=2_000
     )
 
@@ -194,5 +194,5 @@ def test_care_with_few_records_costs_half_of_the_drift_behind_a_split_that_lags(
     def lags_now_and_then(now: int) -> list[int]:
         return [now - 2 * MINUTE] if now % (10 * SECOND) == 0 else []
 
-    first, later = World(lags_now_and_then).play(300), World(lags_now_and_then, disorder=0).play(300)
+    first, later = World(lags_now_and_then).play(300), World(lags_now_and_then, max_out_of_orderness=0).play(300)
     assert first.behind_s - later.behind_s == pytest.approx(DELAY / SECOND / 2, abs=8)

@@ -8,6 +8,7 @@ import pytest
 
 from lockgate.plan.model import PlannedState
 from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
+from lockgate_spark.config import retention_share_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import going_with
@@ -39,7 +40,9 @@ def plan(
     """
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
-    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0, retention_margin=margin)
+    alignment = Alignment(
+        max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness=0, retention_margin=margin
+    )
     clock = clock or Clock()
     session = AlignedRun(alignment, RunInMemory(), None, clock, ticks=going_with(clock))
     session.add(0, source)
@@ -53,14 +56,14 @@ def plan_again(session: AlignedRun, start: dict[str, int], budget: int | None = 
 
 
 def ends(view: BatchAlignment) -> list[int]:
-    return [split.end for split in view.splits]
+    return [split.end for split in view.partitions]
 
 
 def test_a_paused_split_is_read_as_far_as_the_last_tenth_of_its_retention_and_no_further() -> None:
     _, view = plan(FOUR_HOURS)
     assert ends(view) == [1, 14], "ten up to the ceiling, and four that are older than 216 minutes"
-    assert view.splits[1].state is PlannedState.PAUSED
-    assert (view.let_go, view.splits[1].let_go) == (("a-1",), 4)
+    assert view.partitions[1].state is PlannedState.PAUSED
+    assert (view.read_early, view.partitions[1].read_early) == (("a-1",), 4)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_nothing_is_let_go_without_a_margin_before_the_edge_or_where_nothing_is_
 ) -> None:
     _, view = plan(config, margin)
     assert ends(view) == [1, 10]
-    assert view.let_go == ()
+    assert view.read_early == ()
 
 
 def test_records_let_go_stay_within_the_rest_of_the_budget() -> None:
@@ -88,17 +91,17 @@ def test_retention_by_size_counts_the_bytes_behind_a_record() -> None:
 def test_where_everything_left_is_in_danger_the_split_is_read_to_its_end() -> None:
     _, view = plan("compact,delete\t10800000\t-1\tCreateTime")
     assert ends(view) == [1, 50]
-    assert view.splits[1].state is PlannedState.ACTIVE
+    assert view.partitions[1].state is PlannedState.ACTIVE
 
 
 def test_the_split_is_paused_again_until_the_edge_has_come_nearer() -> None:
     clock = Clock()
     session, _ = plan(FOUR_HOURS, clock=clock)
     again = plan_again(session, {"a-0": 1, "a-1": 14})
-    assert (ends(again), again.let_go, again.resumed) == ([1, 14], (), ())
+    assert (ends(again), again.read_early, again.resumed) == ([1, 14], (), ())
     clock.now_ms += 2 * MINUTE
     later = plan_again(session, {"a-0": 1, "a-1": 14})
-    assert (ends(later), later.let_go, later.resumed) == ([1, 16], ("a-1",), ())
+    assert (ends(later), later.read_early, later.resumed) == ([1, 16], ("a-1",), ())
 
 
 def test_records_let_go_are_logged_with_split_offsets_and_time_left_and_counted(
@@ -112,9 +115,9 @@ def test_records_let_go_are_logged_with_split_offsets_and_time_left_and_counted(
         session.close()
     told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert len(told) == 1, "not once a batch"
-    assert "topic a, partition 1: let go from offset 10 to 14" in told[0]
-    assert "may delete it in 20 min (retention.ms is 4 h)" in told[0]
-    assert "let go for retention: a-1 6" in caplog.text
+    assert "topic a, partition 1: reading early from offset 10 to 14" in told[0]
+    assert "may delete them in 20 min (retention.ms is 4 h)" in told[0]
+    assert "read early because of retention: a-1 6" in caplog.text
 
 
 def test_records_that_are_stamped_at_arrival_are_warned_of_once_a_topic(caplog: pytest.LogCaptureFixture) -> None:
@@ -133,10 +136,10 @@ def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: p
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))})
     source.jvm.config, source.jvm.bytes_a_record = "delete\t-1\t2000\tCreateTime", -1
     session = AlignedRun(
-        Alignment(max_drift="10 minutes", idle_timeout="5 hours", disorder=0), RunInMemory(), None, Clock()
+        Alignment(max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness=0), RunInMemory(), None, Clock()
     )
     session.add(0, source)
-    assert plan_again(session, {"a-0": 0, "a-1": 0}).let_go == ()
+    assert plan_again(session, {"a-0": 0, "a-1": 0}).read_early == ()
     assert "topic a: no broker tells how large its logs are" in caplog.text
 
 
@@ -153,7 +156,7 @@ def test_it_is_known_when_a_paused_split_loses_its_first_unread_record() -> None
 
 def test_a_record_that_is_let_go_is_the_next_one_to_be_lost() -> None:
     session, view = plan(FOUR_HOURS)
-    assert view.let_go == ("a-1",)
+    assert view.read_early == ("a-1",)
     assert retained(session) == {0: (220 - 240, "a-1")}
 
 
@@ -169,7 +172,7 @@ def test_where_kafka_deletes_nothing_or_nobody_tells_there_is_no_such_time(confi
 def test_nothing_paused_is_lost_to_retention() -> None:
     source = SourceInMemory({"a-0": ago(1)})
     source.jvm.config = FOUR_HOURS
-    session = AlignedRun(Alignment(max_drift="10 minutes", disorder=0), RunInMemory(), None, Clock())
+    session = AlignedRun(Alignment(max_drift="10 minutes", max_out_of_orderness=0), RunInMemory(), None, Clock())
     session.add(0, source)
     assert retained(session) == {}
     plan_again(session, {"a-0": 0})
@@ -188,7 +191,7 @@ def test_the_time_of_a_log_that_is_bounded_in_size_follows_from_how_fast_it_grow
 
 
 def test_with_slices_nothing_is_let_go_since_no_row_may_lie_above_the_cut() -> None:
-    assert Alignment(slice="1 hour").retention_share == 0
+    assert retention_share_of(Alignment(slice="1 hour")) == 0
 
 
 @pytest.mark.parametrize("margin", [-0.1, 1, "a tenth", None, True])

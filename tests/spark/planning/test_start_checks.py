@@ -9,6 +9,7 @@ import pytest
 from lockgate.plan.model import Bounds
 from lockgate_client.duration import milliseconds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
+from lockgate_spark.config import bounds_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.start_checks import TooShort, check_event_time, delay_of, own_bounds
 from lockgate_spark.query_watermark import Origin, QueryWatermark
@@ -51,7 +52,7 @@ def test_a_delay_on_a_source_that_is_not_aligned_says_nothing() -> None:
         (Alignment(), None, "5 minutes"),
         (Alignment(), "10 minutes", "5 minutes"),
         (Alignment(), "2 minutes", "2 minutes"),
-        (Alignment(disorder="2 minutes"), "2 minutes", "5 minutes"),
+        (Alignment(max_out_of_orderness="2 minutes"), "2 minutes", "5 minutes"),
         (Alignment(max_drift="10 minutes"), "2 minutes", "10 minutes"),
         (Alignment(coordinator=Coordinator("http://c", group="g")), "2 minutes", "5 minutes"),
     ],
@@ -61,15 +62,15 @@ def test_without_a_drift_of_the_user_s_own_it_is_no_longer_than_the_delay(
 ) -> None:
     bounds = own_bounds(alignment, None if delay is None else milliseconds("delay", delay))
     assert bounds == Bounds(
-        max_drift=milliseconds("drift", drift), idle_timeout=MINUTE, disorder=alignment.bounds.disorder
+        max_drift=milliseconds("drift", drift), idle_timeout=MINUTE, disorder=bounds_of(alignment).disorder
     )
 
 
 @pytest.mark.parametrize(
     ("alignment", "seen", "drift", "disorder"),
     [
-        (Alignment(disorder="30 seconds"), 0, 90_000, 30_000),
-        (Alignment(disorder="1 minute"), 0, 120_000, 60_000),  # no drift would do
+        (Alignment(max_out_of_orderness="30 seconds"), 0, 90_000, 30_000),
+        (Alignment(max_out_of_orderness="1 minute"), 0, 120_000, 60_000),  # no drift would do
         (Alignment(), 30_000, 90_000, 30_000),
         (Alignment(), 10**9, 80_000, 40_000),
         (Alignment(max_drift="2 minutes"), 10**9, 120_000, 60_000),
@@ -101,9 +102,9 @@ def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_tha
     lines = [record.getMessage() for record in caplog.records]
     assert [line.partition("Make")[2] for line in lines] == [
         ' the delay at least "11 seconds", or max_drift at most "9 seconds 500 milliseconds"',
-        ' the delay at least "30 seconds"; max_drift must stay above disorder (10 s)',
+        ' the delay at least "30 seconds"; max_drift must stay above max_out_of_orderness (10 s)',
     ]
-    assert "beside a disorder of 1 s in the payload" in lines[0]
+    assert "beside an out-of-orderness of 1 s in the payload" in lines[0]
 
 
 def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(
@@ -115,8 +116,8 @@ def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(
 
 
 def test_a_delay_within_the_disorder_cannot_be_mended_by_the_drift(caplog: pytest.LogCaptureFixture) -> None:
-    said = told(caplog, RunInMemory(found=[on(KAFKAS, minutes=1)]), disorder="2 minutes")
-    assert "max_drift must stay above disorder (2 min)" in said
+    said = told(caplog, RunInMemory(found=[on(KAFKAS, minutes=1)]), max_out_of_orderness="2 minutes")
+    assert "max_drift must stay above max_out_of_orderness (2 min)" in said
 
 
 def test_an_idle_timeout_beyond_the_delay_loses_nothing_and_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:

@@ -25,7 +25,11 @@ class Reader:
     """
 
     def __init__(self, source: TrimmedSource, **alignment: object) -> None:
-        self.source, self.kept, self.alignment = source, TwoTexts(), {"slice": "1 hour", "disorder": 0, **alignment}
+        self.source, self.kept, self.alignment = (
+            source,
+            TwoTexts(),
+            {"slice": "1 hour", "max_out_of_orderness": 0, **alignment},
+        )
         self.position = source.initial()
         self.slices: list[BatchSlice] = []
         self._run: AlignedRun | None = None
@@ -92,7 +96,7 @@ def test_a_log_of_which_the_beginning_was_deleted_does_not_tell_what_it_held_of_
 def test_records_left_of_the_hour_before_show_that_the_next_one_is_whole_as_far_as_disorder_reaches() -> None:
     starts = {"a-0": 720}
     assert Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700)).read().whole == [(1, 4)]
-    one = Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700), disorder="1 minute").read()
+    one = Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700), max_out_of_orderness="1 minute").read()
     assert one.torn == [(1, 2, ("a-0",))]
 
 
@@ -228,7 +232,7 @@ def test_a_complete_window_has_every_record_that_was_ever_written(
     }
     source = TrimmedSource({name: minutes(*log) for name, log in written.items()}, budget=budget)
     begun = {f"a-{i}": min(start, len(written[f"a-{i}"])) for i, start in enumerate(starts[: len(logs)])}
-    one = Reader(source, disorder=f"{jitter} minutes", max_drift=f"{jitter + 1} minutes", idle_timeout=0)
+    one = Reader(source, max_out_of_orderness=f"{jitter} minutes", max_drift=f"{jitter + 1} minutes", idle_timeout=0)
     one.position = dict(begun)
     for batch in range(1_000):
         for at, split, begin in trims:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, PlannedState
-from lockgate_spark import BatchAlignment, SplitAlignment
+from lockgate_spark import BatchAlignment, PartitionAlignment
 from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, QueryShape, RunState, StateOperator
 from lockgate_spark.report.observation import MOST_MOMENTS, Beside, Dropped, Observation, loss_of
 
@@ -21,11 +21,11 @@ def seen(one: Observation, **beside: int) -> Findings:
     return one.findings(RunState.RUNNING, 200.0, Beside(**beside))
 
 
-def split(source: int, name: str, watermark: int, position: int = 0, end: int = 1) -> SplitAlignment:
-    return SplitAlignment(source, name, position, end, PlannedState.ACTIVE, watermark, None, 0)
+def split(source: int, name: str, watermark: int, position: int = 0, end: int = 1) -> PartitionAlignment:
+    return PartitionAlignment(source, name, position, end, PlannedState.ACTIVE, watermark, None, 0)
 
 
-def view(*splits: SplitAlignment) -> BatchAlignment:
+def view(*splits: PartitionAlignment) -> BatchAlignment:
     return BatchAlignment(0, 0, Limit.BUDGET, splits, (), (), None, (), 0.0, 0.0)
 
 
@@ -103,7 +103,7 @@ def test_sources_of_one_plan_are_one_batch_and_each_split_has_its_own_figures() 
     one.lose(0, batch({"a-0": 4}, {"a-0": 3}), at=102.0)
     one.lose(1, batch({}, {}), at=102.0)
     found = seen(one)
-    assert [(s.split, s.offsets, s.late, s.lost, s.ahead_ms) for s in found.splits] == [
+    assert [(s.partition, s.offsets, s.late, s.lost, s.ahead_ms) for s in found.partitions] == [
         ("a-0", 5, 4, 3, 0),
         ("b-0", 3, 0, 0, 2 * HOUR),
     ]

@@ -12,10 +12,10 @@ from lockgate_spark.report.findings import (
     Findings,
     Loss,
     Moment,
+    PartitionFindings,
     QueryShape,
     RunState,
     SourceFindings,
-    SplitFindings,
 )
 from lockgate_spark.report.page import page
 from lockgate_spark.report.sentences import headline, meaning, paragraph, saving, unknown
@@ -39,7 +39,10 @@ FOUND = Findings(
     max_drift_ms=5 * MINUTE,
     ahead=6,
     offsets_ahead=1_653,
-    splits=(SplitFindings(0, "a-0", 2_000, 365, 350, 0), SplitFindings(0, "a-1", 6_000, 0, 0, 360 * MINUTE)),
+    partitions=(
+        PartitionFindings(0, "a-0", 2_000, 365, 350, 0),
+        PartitionFindings(0, "a-1", 6_000, 0, 0, 360 * MINUTE),
+    ),
     sources=(SourceFindings(0, 1_200, 8_000, 1_200),),
     moments=(Moment(1_767_225_601.0, 1, 365, 350, 360 * MINUTE, 1), Moment(1_767_225_602.0, 6, 0, 0, MINUTE, 2)),
 )
@@ -99,7 +102,7 @@ def test_the_delay_that_would_do_without_alignment_is_in_whole_minutes_above_the
     [
         (FOUND, 350, ""),
         (replace(FOUND, too_late=20), 330, "came later than their producer was waited for"),
-        (replace(FOUND, disorder_ms=11 * MINUTE), None, "out of order by 11 min"),
+        (replace(FOUND, out_of_orderness_ms=11 * MINUTE), None, "out of order by 11 min"),
         (replace(FOUND, left_out=2), None, "incredible time stamp"),
         (replace(FOUND, shape=QueryShape(10 * MINUTE, seen=False)), None, "another event time"),
     ],
@@ -118,7 +121,7 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_names_of_topics_and_queries_are_text_on_the_page() -> None:
     evil = "<script>alert(1)</script>"
-    named = replace(FOUND, query=evil, splits=(SplitFindings(0, f"{evil}-0", 1, 1, 1, 0),))
+    named = replace(FOUND, query=evil, partitions=(PartitionFindings(0, f"{evil}-0", 1, 1, 1, 0),))
     assert "<script" not in page(named)
     assert page(named).count("&lt;script&gt;") == 4
 

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 from lockgate.plan.model import Limit, PlannedState
-from lockgate_spark import AlignmentStatus, BatchAlignment, QueryState, SplitAlignment
+from lockgate_spark import AlignmentStatus, BatchAlignment, PartitionAlignment, QueryState
 
 MINUTE = 60_000
 EVIL = "<img src=x onerror=alert(1)>"
@@ -12,11 +12,11 @@ EVIL = "<img src=x onerror=alert(1)>"
 
 def split(
     name: str, watermark: int, state: PlannedState, unread: bool = True, since: float | None = None
-) -> SplitAlignment:
-    return SplitAlignment(0, name, 0, int(unread), state, watermark, None, 0, paused_since=since)
+) -> PartitionAlignment:
+    return PartitionAlignment(0, name, 0, int(unread), state, watermark, None, 0, paused_since=since)
 
 
-def status(*splits: SplitAlignment, max_drift: int | None = 10 * MINUTE, query: str = "orders") -> AlignmentStatus:
+def status(*splits: PartitionAlignment, max_drift: int | None = 10 * MINUTE, query: str = "orders") -> AlignmentStatus:
     view = BatchAlignment(0, 0, Limit.BUDGET, splits, (), (), None, (), 1_000.0, 0.0)
     return AlignmentStatus(query, QueryState.READING, "It reads.", max_drift=max_drift, view=view)
 
@@ -33,7 +33,7 @@ def test_the_split_that_is_furthest_ahead_comes_first_with_its_drift_and_its_sta
     assert lines[1].endswith("20 min  paused for 1 min")
     assert lines[1].count("#") == 24
     assert lines[2].endswith("0 s  reads on")
-    assert lines[3].endswith("read to its end")
+    assert lines[3].endswith("caught up")
 
 
 def test_bars_and_the_mark_of_the_drift_have_one_scale() -> None:
@@ -70,12 +70,12 @@ def test_names_are_text_in_a_notebook_and_nothing_is_loaded_or_run() -> None:
 def test_a_notebook_shows_the_first_forty_splits_and_says_how_many_there_are_more() -> None:
     many = status(*(split(f"a-{n}", n, PlannedState.ACTIVE) for n in range(100)))
     assert many._repr_html_().count("<tr") == 40
-    assert "60 more splits are not shown" in many._repr_html_()
-    assert str(many).endswith("… and 60 more splits")
+    assert "60 more partitions are not shown" in many._repr_html_()
+    assert str(many).endswith("… and 60 more partitions")
 
 
 def test_a_status_without_a_plan_is_its_sentence() -> None:
     ended = AlignmentStatus("orders", QueryState.ENDED, "The query has ended.")
     assert str(ended) == "orders: The query has ended."
     assert "The query has ended." in ended._repr_html_()
-    assert ended.splits == ()
+    assert ended.partitions == ()

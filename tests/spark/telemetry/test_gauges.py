@@ -11,7 +11,7 @@ import pytest
 from lockgate import watermark
 from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import HeldBy
-from lockgate_spark import Alignment, BatchAlignment, Coordination, SplitAlignment
+from lockgate_spark import Alignment, BatchAlignment, Coordination, PartitionAlignment
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.telemetry.gauges import gauges
 from lockgate_spark.telemetry.progress_metrics import source_metrics
@@ -20,9 +20,11 @@ from support.runs import GaugesInMemory, RunInMemory, SourceInMemory
 HOUR_MS = 3_600_000
 NOW_MS = 1_767_225_600_000
 
-AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 2, paused_since=960.0, left_out_so_far=2)
-BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
-OTHER = SplitAlignment(
+AHEAD = PartitionAlignment(
+    0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 2, paused_since=960.0, left_out_so_far=2
+)
+BEHIND = PartitionAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
+OTHER = PartitionAlignment(
     1, "b-0", 0, 0, PlannedState.PAUSED, 80_000, None, 1, lag=5_000, paused_since=990.0, left_out_so_far=1
 )
 ALONE = BatchAlignment(
@@ -42,8 +44,8 @@ ALONE = BatchAlignment(
 HELD = (HeldBy(source="payments", subtask=0, watermark=20_000),)
 GROUPED = replace(
     ALONE,
-    limit=Limit.GROUP,
-    ceiling=60_000,
+    limited_by=Limit.GROUP,
+    read_limit=60_000,
     group_watermark=20_000,
     held_by=HELD,
     bounded_by=None,
@@ -63,18 +65,20 @@ def test_every_number_of_progress_is_a_gauge_of_its_name() -> None:
 
 
 def test_counts_of_each_source_are_added_up_and_those_of_the_query_are_not() -> None:
-    assert shown(ALONE, "pausedSplits", "leftOut") == [2, 11]
+    assert shown(ALONE, "pausedPartitions", "leftOut") == [2, 11]
     assert shown(ALONE, "pausedMs", "spreadMs", "planMs", "lookUps", "producerLagMs") == [40_000, 60_000, 12, 4, 5_000]
 
 
 def test_event_times_are_numbers_and_one_without_bound_has_no_value() -> None:
-    assert shown(ALONE, "targetMs", "ceilingMs", "watermarkMs", "heldByGroup") == [60_000, None, 30_000, 0]
-    assert shown(replace(ALONE, splits=(), target=watermark.MIN), "targetMs", "watermarkMs") == [None, None]
+    assert shown(ALONE, "targetMs", "readLimitMs", "watermarkMs", "blockedByGroup") == [60_000, None, 30_000, 0]
+    assert shown(replace(ALONE, partitions=(), target=watermark.MIN), "targetMs", "watermarkMs") == [None, None]
 
 
 def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_holds() -> None:
-    assert shown(GROUPED, "groupWatermarkMs", "driftMs", "heldByGroup") == [20_000, 10_000, 1]
-    assert shown(replace(GROUPED, paused=()), "heldByGroup") == [0], "it has read all that there is below the ceiling"
+    assert shown(GROUPED, "groupWatermarkMs", "driftMs", "blockedByGroup") == [20_000, 10_000, 1]
+    assert shown(replace(GROUPED, paused=()), "blockedByGroup") == [0], (
+        "it has read all that there is below the ceiling"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,4 +127,4 @@ def test_while_a_query_waits_inside_a_plan_its_gauges_say_for_how_long() -> None
     paused = [values["pausedMs"] or 0 for values in shown.values[:3]]
     assert paused[0] == 0
     assert paused[0] < paused[1] < paused[2]
-    assert {values["pausedSplits"] for values in shown.values} == {1}
+    assert {values["pausedPartitions"] for values in shown.values} == {1}

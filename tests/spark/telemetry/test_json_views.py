@@ -8,14 +8,14 @@ from lockgate_client.group.outage import Coordination
 from lockgate_spark.status import AlignmentStatus, QueryState
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.json_views import from_json, to_json
-from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
 
-SPLIT = SplitAlignment(0, "orders-1", 5, 9, PlannedState.PAUSED, 77, None, 0, paused_since=1.5)
+SPLIT = PartitionAlignment(0, "orders-1", 5, 9, PlannedState.PAUSED, 77, None, 0, paused_since=1.5)
 VIEW = BatchAlignment(
     target=100,
-    ceiling=200,
-    limit=Limit.GROUP,
-    splits=(SPLIT,),
+    read_limit=200,
+    limited_by=Limit.GROUP,
+    partitions=(SPLIT,),
     paused=("orders-1",),
     resumed=(),
     group_watermark=90,
@@ -36,6 +36,6 @@ def test_a_view_comes_back_from_json_as_it_was() -> None:
 
 def test_a_field_that_only_one_side_knows_does_no_harm() -> None:
     told = to_json(SPLIT) | {"of_another_release": 1}
-    del told["disorder"]
+    del told["out_of_orderness"]
 
-    assert from_json(SplitAlignment, told) == SPLIT
+    assert from_json(PartitionAlignment, told) == SPLIT

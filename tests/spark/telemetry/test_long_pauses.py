@@ -25,9 +25,9 @@ def test_a_split_paused_for_long_is_never_taken_for_idle_and_is_read_on_without_
     for clock.minutes, other in ((0, PlannedState.CAUGHT_UP), (5, PlannedState.IDLE), (40, PlannedState.IDLE)):
         assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
         assert one.view is not None
-        assert [split.state for split in one.view.splits] == [other, PlannedState.PAUSED]
+        assert [split.state for split in one.view.partitions] == [other, PlannedState.PAUSED]
         assert (one.view.paused, one.view.paused_ms) == (("a-1",), clock.minutes * MINUTE)
-        assert one.view.splits[1].watermark == ahead - 1
+        assert one.view.partitions[1].watermark == ahead - 1
     clock.minutes = 55
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 3}
     assert one.view.resumed == ("a-1",)

@@ -9,12 +9,12 @@ import pytest
 
 from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import HeldBy
-from lockgate_spark import BatchAlignment, Coordination, SplitAlignment
+from lockgate_spark import BatchAlignment, Coordination, PartitionAlignment
 from lockgate_spark.telemetry.progress_metrics import ChangeLog, late_metrics, source_metrics
 
-AHEAD = SplitAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
-BEHIND = SplitAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
-OTHER = SplitAlignment(1, "b-0", 0, 0, PlannedState.IDLE, 10**12, None, 0)
+AHEAD = PartitionAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
+BEHIND = PartitionAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
+OTHER = PartitionAlignment(1, "b-0", 0, 0, PlannedState.IDLE, 10**12, None, 0)
 VIEW = BatchAlignment(
     60_000,
     60_000,
@@ -34,23 +34,23 @@ VIEW = BatchAlignment(
 def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> None:
     assert source_metrics(VIEW, 0) == {
         "alignmentTarget": "1970-01-01T00:01:00.000Z",
-        "alignmentLimit": "horizon",
-        "alignmentHeldBy": "a-0",
+        "alignmentLimitedBy": "partition",
+        "alignmentBlockedBy": "a-0",
         "alignmentSpreadMs": "60000",
-        "alignmentPausedSplits": "1",
-        "alignmentFarBehindSplits": "0",
+        "alignmentPausedPartitions": "1",
+        "alignmentFarBehindPartitions": "0",
         "alignmentPausedMs": "40000",
         "alignmentBehindMs": "909999",
         "alignmentRowsTooLate": "0",
         "alignmentLeftOut": "8",
         "alignmentPlanMs": "12",
         "alignmentLookUps": "4",
-        "alignmentDisorderMs": "0",
+        "alignmentOutOfOrdernessMs": "0",
         "alignmentProducerLagMs": "2000",
     }
     assert source_metrics(replace(VIEW, rows_saved=12), 1)["alignmentRowsSavedEstimate"] == "12"
     other = source_metrics(VIEW, 1)
-    assert (other["alignmentPausedSplits"], other["alignmentLeftOut"], "alignmentProducerLagMs" in other) == (
+    assert (other["alignmentPausedPartitions"], other["alignmentLeftOut"], "alignmentProducerLagMs" in other) == (
         "0",
         "0",
         False,
@@ -67,14 +67,14 @@ def test_in_a_group_the_metrics_show_where_the_ceiling_comes_from(coordination: 
 
 def test_the_holder_is_a_split_of_the_query_or_the_group_s_readers() -> None:
     held_by = (HeldBy(source="orders", subtask=0, watermark=5), HeldBy(source="payments", subtask=1, watermark=5))
-    assert replace(VIEW, limit=Limit.GROUP, held_by=held_by, bounded_by=None).holder == "orders/0, payments/1"
-    assert replace(VIEW, limit=Limit.BUDGET, held_by=held_by, bounded_by=None).holder == ""
+    assert replace(VIEW, limited_by=Limit.GROUP, held_by=held_by, bounded_by=None).blocker == "orders/0, payments/1"
+    assert replace(VIEW, limited_by=Limit.BUDGET, held_by=held_by, bounded_by=None).blocker == ""
 
 
 def test_late_rows_are_told_in_all_and_by_split() -> None:
     assert late_metrics({"a-1": 2, "a-0": 5}, exact=False, untimed=3) == {
         "lateRows": "7",
-        "lateRowsBySplit": '{"a-0": 5, "a-1": 2}',
+        "lateRowsByPartition": '{"a-0": 5, "a-1": 2}',
         "lateRowsExact": "false",
         "rowsWithoutTime": "3",
     }
@@ -84,7 +84,7 @@ def test_one_line_comes_where_something_has_changed_and_none_within_ten_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "lockgate")
-    changes, free = ChangeLog(), replace(VIEW, limit=Limit.END, paused=(), bounded_by=None)
+    changes, free = ChangeLog(), replace(VIEW, limited_by=Limit.END, paused=(), bounded_by=None)
     told = []
     for view, at in ((VIEW, 1000.0), (VIEW, 1020.0), (free, 1021.0), (VIEW, 1022.0), (free, 1029.0), (free, 1040.0)):
         caplog.clear()
@@ -94,7 +94,7 @@ def test_one_line_comes_where_something_has_changed_and_none_within_ten_seconds(
     caplog.clear()
     changes.log(replace(VIEW, planned_at=1050.0, applied=False))
     assert caplog.messages == [
-        "mode observe: would be aligned to 1970-01-01T00:01:00.000Z, limited by horizon, held by a-0; 1 of 3 "
-        "splits paused, the longest"
+        "mode observe: would be aligned to 1970-01-01T00:01:00.000Z, limited by partition, blocked by a-0; 1 of 3 "
+        "partitions paused, the longest"
         " for 1 min 30 s; first unread records 1 min apart; planned in 12 ms"
     ]

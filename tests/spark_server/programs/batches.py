@@ -11,7 +11,9 @@ from lockgate_spark import Alignment, align
 def take(batch, number):  # type: ignore[no-untyped-def]
     view = lockgate_spark.alignment_of(batch)
     with (FOLDER / "views").open("a") as out:
-        out.write(json.dumps([batch.count(), sum(s.end - s.position for s in view.splits), view.limit.value]) + "\n")
+        out.write(
+            json.dumps([batch.count(), sum(s.end - s.position for s in view.partitions), view.limited_by.value]) + "\n"
+        )
 
 
 query = align(stream(), Alignment(max_drift="10 minutes")).writeStream.foreachBatch(take)
@@ -22,5 +24,5 @@ told = lockgate_spark.status(query)
 query.stop()
 ended = lockgate_spark.status(query)
 views = [json.loads(line) for line in (FOLDER / "views").read_text().splitlines()]
-found = {"views": views, "state": told.state.value, "splits": len(told.splits), "ended": ended.state.value}
+found = {"views": views, "state": told.state.value, "splits": len(told.partitions), "ended": ended.state.value}
 print(json.dumps({**found, "stopped well": query.exception() is None}))

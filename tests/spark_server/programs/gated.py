@@ -15,7 +15,7 @@ def take(batch, number):  # type: ignore[no-untyped-def]
     lowest, rows = batch.agg(F.min(F.unix_millis("timestamp")), F.count("*")).collect()[0]
     view = alignment_of(batch)
     with (FOLDER / "handed").open("a") as out:
-        out.write(json.dumps([lowest, rows, view.ceiling]) + "\n")
+        out.write(json.dumps([lowest, rows, view.read_limit]) + "\n")
 
 
 taken = gate(take, "timestamp", Alignment(coordinator=Coordinator(URL, group=GROUP)))

@@ -10,7 +10,7 @@ from lockgate_spark import Alignment, align_all, alignment_of, slice_of
 def take(batch, number):  # type: ignore[no-untyped-def]
     view, cut = alignment_of(batch), slice_of(batch)
     inside = cut.rows(batch).count()
-    sources = sorted({split.source for split in view.splits})
+    sources = sorted({split.source for split in view.partitions})
     with (FOLDER / "slices").open("a") as out:
         out.write(json.dumps([cut.start, cut.end, cut.complete, sources, batch.count(), inside]) + "\n")
 

@@ -1,4 +1,4 @@
-"""lockgate for plain Python services: a Kafka consumer whose splits wait for the ones behind."""
+"""lockgate for plain Python services: a Kafka consumer whose partitions stay aligned in event time."""
 
 from importlib.metadata import version
 
@@ -16,7 +16,7 @@ from lockgate_client.errors import (
 )
 from lockgate_reader.consumer import AlignedConsumer
 from lockgate_reader.errors import NoStartingOffset
-from lockgate_reader.place import AssignedSplit, HeldSplit
+from lockgate_reader.place import AssignedSplit, OwnedSplit
 from lockgate_reader.telemetry.status import ReaderMode, ReaderStatus
 
 __version__ = version("lockgate-reader")
@@ -32,9 +32,9 @@ __all__ = [
     "CoordinatorUnavailable",
     "Duration",
     "Fenced",
-    "HeldSplit",
     "KafkaFailed",
     "NoStartingOffset",
+    "OwnedSplit",
     "ReaderMode",
     "ReaderStatus",
     "WatermarkStrategy",

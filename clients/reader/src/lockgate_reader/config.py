@@ -1,10 +1,12 @@
-"""What `AlignedConsumer` was told: frozen, and checked when it is made. Options, defaults and words
-are those of `lockgate_spark`, where it has them.
+"""The options of `AlignedConsumer`: frozen, and checked when they are made. Names and defaults are
+those of `lockgate_spark`, where it has them.
 """
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from lockgate.duration import Duration
@@ -37,14 +39,14 @@ _RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "err
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(Named):
-    """What `AlignedConsumer` was told; its docstring has the options."""
+    """Hold the options of `AlignedConsumer`, checked; its docstring describes them."""
 
     topics: tuple[str, ...]
     kafka: Mapping[str, Any]
     source: str | None = None
     max_drift: Length | None = None
     strategy: WatermarkStrategy | None = None
-    disorder: Length | None = None
+    max_out_of_orderness: Length | None = None
     idle_timeout: Length | None = None
     event_time: "Callable[[Message], int | None] | None" = None
     future_bound: Length | None = "1 day"
@@ -94,8 +96,8 @@ class Options(Named):
             )
         if self.max_drift_ms <= self.disorder_ms:
             raise ConfigurationError(
-                f"AlignedConsumer(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
-                "than disorder, and greater than 0"
+                f"AlignedConsumer(max_drift={self.max_drift!r}, max_out_of_orderness={self.max_out_of_orderness!r}): "
+                "max_drift must be greater than max_out_of_orderness, and greater than 0"
             )
 
     @property
@@ -125,7 +127,7 @@ class Options(Named):
     @property
     def disorder_ms(self) -> int:
         """0 where a strategy is given."""
-        return 0 if self.disorder is None else self._ms("disorder")
+        return 0 if self.max_out_of_orderness is None else self._ms("max_out_of_orderness")
 
     @property
     def idle_timeout_ms(self) -> int | None:
@@ -230,8 +232,17 @@ def _check_strategy(options: Options) -> None:
             "AlignedConsumer(strategy): with_watermark_alignment has no place here; write max_drift=, and "
             "coordinator=Coordinator(URL, group=NAME)"
         )
-    for name in ("disorder", "idle_timeout"):
+    for name in ("max_out_of_orderness", "idle_timeout"):
         if getattr(options, name) is not None:
             raise ConfigurationError(
                 f"AlignedConsumer({name}={getattr(options, name)!r}): a strategy says this itself; leave out either"
             )
+
+
+def check_names(of: str, init: Callable[..., None], options: Iterable[str]) -> None:
+    """Raise `ConfigurationError` for an option that a class does not have, and suggest another."""
+    names = [name for name in inspect.signature(init).parameters if name != "self"]
+    for option in set(options) - set(names):
+        near = get_close_matches(option, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise ConfigurationError(f"{of} has no option {option!r}: {hint}")

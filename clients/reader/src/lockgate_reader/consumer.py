@@ -1,13 +1,10 @@
-"""The way in: `AlignedConsumer`, a Kafka consumer whose splits wait for the ones behind."""
+"""`AlignedConsumer`, a Kafka consumer whose splits that are ahead wait for those behind."""
 
 import asyncio
-import inspect
 import threading
-import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -22,11 +19,11 @@ from lockgate_client.config import Coordinator
 from lockgate_client.duration import Duration as Length
 from lockgate_client.errors import ConfigurationError
 from lockgate_reader.clock import monotonic_ms
-from lockgate_reader.config import Options
+from lockgate_reader.config import Options, check_names
 from lockgate_reader.group import place_of
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.messages import Key
-from lockgate_reader.place import Alone, AssignedSplit, HeldSplit, Place
+from lockgate_reader.place import Alone, AssignedSplit, OwnedSplit, Place, abandoned
 from lockgate_reader.reading.holding import Callbacks
 from lockgate_reader.reading.piece_size import CHUNK
 from lockgate_reader.reading.queue import Piece
@@ -41,43 +38,54 @@ if TYPE_CHECKING:
 
 
 class AlignedConsumer:
-    """Iterates over the records of `topics`, as confluent-kafka's messages, none above the ceiling.
+    """Iterate over the records of `topics`, as confluent-kafka's messages, aligned in event time.
 
-    `kafka`: the settings of Kafka's client, with bootstrap.servers. `max_drift`: how far a split
-    may run ahead of the lowest one (default 5 minutes; in a group the group's value rules besides).
-    `disorder`: how far records of one split are out of order (default 0). `idle_timeout`: how far
-    behind the clock a live producer may be (default 1 minute): a split that is read to its end has
-    its watermark there. `strategy`: a `WatermarkStrategy` instead of these two, as in Flink.
-    `event_time`: a function of a record that returns ms since 1970, or None (default: Kafka's
-    timestamp). `future_bound`: a record that is stamped further ahead of the clock is left out of
-    the alignment; it goes out with its neighbours (None: no such bound).
+    No record goes out above the read limit: the lowest watermark of the consumer's splits plus
+    `max_drift`, and in a group the group's limit as well. One thread may use a consumer; only
+    `stop` may be called from others.
 
-    `starting_offsets`: "committed" (default), "earliest" or "latest"; partitions that are found
-    later begin at their first record. Or offsets, by topic and partition; a partition that is not
-    named begins where it was committed. `starting_timestamp`: instead, each partition begins at its
-    first record of this Kafka timestamp or a later one, else at its end: ms since 1970, or a
-    datetime with its zone. `ending_offsets="latest"`: ends where the splits end now.
-    `discovery_interval`: how often new partitions are looked for (0: never). `commit_interval`: how
-    often what has gone out, and was worked on, is committed to Kafka (default: only by `commit`).
+    Example:
+        >>> kafka = {"bootstrap.servers": "localhost:9092", "group.id": "enricher"}
+        >>> with AlignedConsumer("orders", kafka=kafka, starting_offsets="earliest") as consumer:
+        ...     for record in consumer:
+        ...         enrich(record)
 
-    `coordinator`, `source`: the group, and this consumer's name in it; the consumers of one name
-    share its splits, by their `capacity`. `snapshot_interval`: how often the coordinator gets the
-    positions (default: with each report). `subtask`: this consumer's number among them (default:
-    the first that is free). `on_assigned`: called with
-    the splits that the reader begins to hold; it may return positions, by topic and partition.
-    `on_revoked`: called before splits are given back. `on_source_event`: called with what the
-    source's enumerator sends.
+    Args:
+        topics: A topic, or several.
+        kafka: Settings of Kafka's client, with bootstrap.servers.
+        source: This consumer's name in the group. Consumers of one name share its splits.
+        max_drift: How far a split may run ahead of the lowest one. Default: 5 minutes.
+        strategy: A `WatermarkStrategy`, as in Flink, instead of the next two.
+        max_out_of_orderness: How far records of one split are out of order. Default: 0.
+        idle_timeout: How late a live producer may be: the watermark of a split that is read to its
+            end follows the clock at this distance. Default: 1 minute.
+        event_time: Function of a record that returns ms since 1970, or None. Default: Kafka's
+            timestamp.
+        future_bound: Leave out of the alignment records stamped further ahead of the clock than
+            this; they still go out. None: no such bound.
+        starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition);
+            partitions not named begin where they were committed, and partitions found later at
+            their first record.
+        starting_timestamp: Begin instead at the first record with this Kafka timestamp or a later
+            one, else at the end: ms since 1970, or a datetime with a time zone.
+        ending_offsets: "latest" to end where the splits end now.
+        discovery_interval: How often to look for new partitions. 0: never.
+        commit_interval: How often to commit records that were worked on. Default: only `commit`.
+        coordinator: The group to join.
+        snapshot_interval: How often to send positions to the coordinator. Default: in each report.
+        subtask: This consumer's number in its source. Default: the first free one.
+        capacity: This consumer's share of the splits, relative to the others'.
+        on_assigned: Called with new splits; may return positions by (topic, partition).
+        on_revoked: Called with splits before they are given back.
+        on_source_event: Called with what the source's enumerator sends.
 
-    One thread may use a consumer, but for `stop`. Raises `ConfigurationError`.
+    Raises:
+        ConfigurationError: An option is invalid; the message names it.
+
     """
 
     def __new__(cls, *args: object, **options: object) -> "Self":
-        """Says what to write, where an option is given that there is not."""
-        names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-        for option in options.keys() - set(names):
-            near = get_close_matches(option, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ConfigurationError(f"{cls.__name__} has no option {option!r}: {hint}")
+        check_names(cls.__name__, cls.__init__, options)
         return super().__new__(cls)
 
     def __init__(
@@ -88,7 +96,7 @@ class AlignedConsumer:
         source: str | None = None,
         max_drift: Length | None = None,
         strategy: WatermarkStrategy | None = None,
-        disorder: Length | None = None,
+        max_out_of_orderness: Length | None = None,
         idle_timeout: Length | None = None,
         event_time: "Callable[[Message], int | None] | None" = None,
         future_bound: Length | None = "1 day",
@@ -102,7 +110,7 @@ class AlignedConsumer:
         subtask: int | None = None,
         capacity: int = 1,
         on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None,
-        on_revoked: Callable[[Sequence[HeldSplit]], None] | None = None,
+        on_revoked: Callable[[Sequence[OwnedSplit]], None] | None = None,
         on_source_event: Callable[[object], None] | None = None,
     ) -> None:
         self._options = Options(
@@ -111,7 +119,7 @@ class AlignedConsumer:
             source=source,
             max_drift=max_drift,
             strategy=strategy,
-            disorder=disorder,
+            max_out_of_orderness=max_out_of_orderness,
             idle_timeout=idle_timeout,
             event_time=event_time,
             future_bound=future_bound,
@@ -135,10 +143,8 @@ class AlignedConsumer:
         self._terminated: Terminated | None = None
         self._dropped: weakref.finalize[..., AlignedConsumer] | None = None
 
-    # -- records --
-
     def __iter__(self) -> "Iterator[Message]":
-        """The records, until the consumer is stopped or all splits are finished."""
+        """Iterate over the records until the consumer is stopped or all splits are finished."""
         return chain.from_iterable(self._pieces())
 
     def _pieces(self) -> "Iterator[Iterator[Message]]":
@@ -156,9 +162,11 @@ class AlignedConsumer:
         return None if piece is None else reading.begin_piece(piece)
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
-        """The records as Arrow batches of `max_records` at most: topic, partition, offset,
-        timestamp (the event time; null where it does not take part), key, value. Needs the extra
+        """Iterate over the records as Arrow batches of at most `max_records`. Needs the extra
         `arrow`.
+
+        Columns: topic, partition, offset, timestamp, key, value. The timestamp is the event time,
+        and null if the record does not take part in the alignment.
         """
         from lockgate_reader.columns import Columns
 
@@ -181,9 +189,7 @@ class AlignedConsumer:
             self._batch = {}  # the program has worked on it, or it goes back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
-        """As `for`, in an event loop. What waits for Kafka does so in a thread, and so do the
-        callbacks.
-        """
+        """Iterate over the records in an event loop; waits and callbacks run in threads."""
         reading = await asyncio.to_thread(self._alone, self._open)
         reading.end_piece()
         while True:
@@ -199,58 +205,60 @@ class AlignedConsumer:
                 yield message
             reading.end_piece()
 
-    # -- positions --
-
     def snapshot(self) -> tuple[bytes, ...]:
-        """The splits, each from the record behind the last one that has gone out: Flink's
-        `KafkaPartitionSplit`, versioned. Raises `WrongState` before the first record.
+        """Return the splits at their positions, each as Flink's `KafkaPartitionSplit`, versioned.
+
+        A position is the offset after the last record that went out. Give the result to `restore`.
+        Raises `WrongState` before the first record.
         """
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Begins where `snapshot` was taken, and with partitions that are not in it at their first
-        record. Raises `WrongState` after the first record, `ConfigurationError` in a group, and
+        """Begin where `snapshot` was taken; partitions that it lacks begin at their first record.
+
+        Raises `WrongState` after the first record, `ConfigurationError` in a group, and
         `UnreadableBytes`.
         """
         if self._reading is not None:
-            raise WrongState("the consumer reads already: restore() comes before the first record")
+            raise WrongState("the consumer is already reading: call restore() before the first record")
         if self._options.coordinator is not None:
             raise ConfigurationError(
-                "AlignedConsumer(coordinator): in a group the coordinator says who reads what and from where, so "
-                "restore() has no place; return positions of your own from on_assigned="
+                "AlignedConsumer(coordinator): in a group the coordinator assigns splits and their positions, so "
+                "restore() cannot be used; return positions of your own from on_assigned="
             )
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """The offset behind the last record that has gone out, by topic and partition. A split that
-        is another reader's by now is left out.
+        """Return the offset after the last record that went out, by (topic, partition).
+
+        A split that another reader has taken over is left out.
         """
         return self._started("positions").positions()
 
-    def held(self) -> list[HeldSplit]:
-        """The splits that this consumer holds. `number` is the fencing token of a split's
-        assignment: a store that keeps the highest one refuses an owner of before.
+    def splits(self) -> list[OwnedSplit]:
+        """Return the splits that this consumer owns. `number` is the fencing token of a split's
+        assignment: a store that keeps the highest one rejects a previous owner.
         """
-        return self._started("held").holding.held()
+        return self._started("splits").holding.held()
 
     def number_of(self, record: "Message") -> int:
-        """The number of the assignment under which a record went out: its fencing token. Raises
-        `WrongState` where its split has gone since.
+        """Return the fencing token of the assignment under which a record went out.
+
+        Raises `WrongState` if its split was given away since.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").holding.by_key.get(key)
         if split is None:
-            raise WrongState(f"{key[0]}-{key[1]} is no longer this consumer's: leave the record out")
+            raise WrongState(f"{key[0]}-{key[1]} is no longer this consumer's: skip the record")
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Sends an event to the source's enumerator, where operators see it: an object of 4,096
-        bytes at most as JSON. Raises `ConfigurationError` without a coordinator, and
-        `InvalidValue`.
+        """Send an event to the source's enumerator, where operators see it: at most 4,096 bytes as
+        JSON. Raises `ConfigurationError` without a coordinator, and `InvalidValue`.
         """
         if self._options.coordinator is None:
             raise ConfigurationError(
-                "AlignedConsumer(coordinator): send_source_event() needs a coordinator; without one nobody gets it"
+                "AlignedConsumer(coordinator): send_source_event() needs a coordinator, which gets the event; set one"
             )
         check_source_event(event)
         reading = self._started("send_source_event")
@@ -258,38 +266,35 @@ class AlignedConsumer:
         reading.wake()
 
     def commit(self, *, wait: bool = True) -> None:
-        """Commits to Kafka what has gone out. Raises `KafkaFailed`; `ConfigurationError` without a
-        group.id.
+        """Commit to Kafka the positions after the records that went out. With `wait=False`, do not
+        wait for Kafka's answer. Raises `KafkaFailed`, and `ConfigurationError` without a group.id.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
         self._started("commit").commit(wait=wait)
 
-    # -- what it does --
-
     @property
     def watermark(self) -> int:
-        """The watermark of what has gone out, ms: the lowest of the splits'. MIN before the first,
-        MAX at the end of all data.
+        """The watermark (ms) of the records that went out: the lowest of the splits'. MIN before
+        the first record, MAX at the end of all data.
         """
         return self._started("watermark").output.watermark
 
     def status(self) -> ReaderStatus:
-        """What the consumer does right now, and what it waits for. Asks neither Kafka nor the
+        """Return what the consumer is doing and what it waits for, without asking Kafka or the
         coordinator.
         """
         return status_of(self._reading, closed=self._closed)
 
     def metrics(self) -> dict[str, float]:
-        """The numbers of `status`, and counters, by name."""
+        """Return the figures of `status`, and counters, by name."""
         return metrics_of(self._reading)
 
-    # -- life --
-
     def stop(self, *, drain: bool = False) -> None:
-        """Ends the iteration after the present record. From any thread, or a signal handler.
-        `drain`: the data is at its end, so that event time reaches MAX; else it goes on from a
-        snapshot.
+        """End the iteration after the current record; call it from any thread or signal handler.
+
+        With `drain`, the watermark goes to MAX, as at the end of all data. Without it, a later
+        consumer can go on from a snapshot.
         """
         if self._stopped is None:
             self._stopped = drain
@@ -297,9 +302,10 @@ class AlignedConsumer:
             self._reading.stop(drain=drain)
 
     def close(self) -> None:
-        """Stops, gives everything back, and commits where `commit_interval` is set. A second call
-        changes nothing. `with` does the same. After an error the present record, or batch, counts
-        as one that has not gone out, and nothing is committed.
+        """Stop, give the splits back, and commit if `commit_interval` is set. `with` does the same.
+
+        After an error in a `with` block, the current record or batch counts as not gone out, and
+        nothing is committed.
         """
         self._close(failed=False)
 
@@ -339,20 +345,20 @@ class AlignedConsumer:
     ) -> None:
         await asyncio.to_thread(self._close, failed=error is not None)
 
-    # -- within --
-
     def _watch(self) -> None:
         self._terminated = self._terminated or Terminated(self.stop)  # not before: it keeps the consumer alive
         self._terminated.watch()
 
     def _open(self) -> RunningReader:
         if self._closed:
-            raise WrongState("the consumer is closed: make a new one")
+            raise WrongState("the consumer is closed: create a new one")
         self._batch = {}
         if self._reading is None:
             client = KafkaClient(self._options.kafka)
             self._reading = RunningReader(self._options, client, self._place(), self._callbacks)
-            self._dropped = weakref.finalize(self, _dropped, self._reading.place, self._options)
+            self._dropped = weakref.finalize(
+                self, abandoned, self._reading.place, str(self._options.source or "-".join(self._options.topics))
+            )
             self._dropped.atexit = False  # the process ends, and with it all that reports
             if self._stopped is not None:  # before it began, or while it was made
                 self._reading.stop(drain=self._stopped)
@@ -360,7 +366,7 @@ class AlignedConsumer:
         return self._reading
 
     def _next(self, reading: RunningReader, most: int = CHUNK) -> Piece | None:
-        """The next piece, of `most` records at most, however long it takes; None at the end."""
+        """Wait for the next piece, of `most` records at most; return None at the end."""
         while True:
             if reading.due:
                 reading.turn()
@@ -383,18 +389,10 @@ class AlignedConsumer:
 
     def _started(self, what: str) -> RunningReader:
         if self._reading is None:
-            raise WrongState(f"the consumer has not begun to read: {what}() comes after the first record")
+            raise WrongState(f"the consumer has not begun to read: call {what}() after the first record")
         return self._reading
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """One call at a time, of those that run in threads."""
+        """Run one call at a time, of those that run in threads."""
         with self._busy:
             return call()
-
-
-def _dropped(place: Place, options: Options) -> None:
-    """A consumer that reads was dropped without `close`."""
-    place.abandon()
-    name = options.source or "-".join(options.topics)
-    said = f"an AlignedConsumer of {name} was dropped without close(): call it, or write `with`"
-    warnings.warn(said, ResourceWarning, stacklevel=2)

@@ -1,14 +1,15 @@
-"""The error of the reader alone. Those that it shares with other clients are in
+"""The error that only the reader has. Errors shared with other clients are in
 `lockgate_client.errors`.
 
     lockgate_client.errors.AlignmentError
-    └── NoStartingOffset         a split has no position to read on at, and none is guessed
+    └── NoStartingOffset         a split has no position to continue at
 """
 
 from lockgate_client.errors import AlignmentError
 
 
 class NoStartingOffset(AlignmentError):
-    """Nothing was committed for a split, Kafka no longer has what comes next, or the topic was made
-    anew; and the options do not say where to go on.
+    """Raised if a split has no position to continue at, and the options do not name one.
+
+    Nothing was committed for it, Kafka has deleted the next record, or the topic was created again.
     """

@@ -1,8 +1,8 @@
-"""A reader's place: who gives it splits, takes its state, and says how far it may read.
+"""A reader's place: it gives the reader splits, takes its state, and sets how far it may read.
 
-The consumer knows no coordinator. It has a `Place`, and exchanges with it: the reader's whole state
-against the place's whole orders. Both are levels, no events: an exchange that is repeated or left
-out does no harm.
+The consumer does not depend on a coordinator. It has a `Place`, and exchanges with it the reader's
+whole state for the place's whole orders. Both are states, not events, so an exchange may be
+repeated or left out.
 
     the reader                                       its place
     enter(wake)  ─────────────────────────────────►  begins; calls wake() when there is news
@@ -30,6 +30,7 @@ there. `wake` may be called from any thread.
 `Alone` is the place of a reader without a coordinator: it holds every split of its topics.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -41,8 +42,8 @@ from lockgate.watermark import MAX, MIN
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """A split to hold, from its starting offset on (or one of `lockgate.flink.splits`' words), and
-    the number of its assignment.
+    """Assign a split to a reader, from its starting offset on, or from where one of the words of
+    `lockgate.flink.splits` says. `number` identifies the assignment and is never used again.
     """
 
     split: KafkaPartitionSplit
@@ -50,10 +51,18 @@ class AssignedSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSplit:
-    """A split that the reader holds. `split` begins at the next record to hand out. `watermark`:
-    ms; `next_time`: the event time of the next record, where it is known. `went_back`: it was
-    further on, in a topic that is no more.
+class OwnedSplit:
+    """Describe a split that the reader owns.
+
+    Attributes:
+        split: It begins at the next record to hand out.
+        number: Fencing token of its assignment.
+        watermark: In ms; MIN before the first record.
+        idle: Whether it takes no part in the watermark, after `idle_timeout` without records.
+        paused: Whether its next record is above the read limit.
+        next_time: Event time (ms) of the next record, if known.
+        went_back: Whether its topic was deleted and created again, so that it begins anew.
+
     """
 
     split: KafkaPartitionSplit
@@ -83,9 +92,9 @@ class ReaderState:
     reach: int = MIN
     idle: bool = False
     ended: bool = False
-    held: Callable[[], Sequence[HeldSplit]] = tuple
-    returned: tuple[HeldSplit, ...] = ()
-    finished: tuple[HeldSplit, ...] = ()
+    held: Callable[[], Sequence[OwnedSplit]] = tuple
+    returned: tuple[OwnedSplit, ...] = ()
+    finished: tuple[OwnedSplit, ...] = ()
     discovered: tuple[KafkaPartitionSplit, ...] | None = None
     wants_splits: bool = False
     source_events: tuple[object, ...] = ()
@@ -188,3 +197,10 @@ class Alone:
                 found = KafkaPartitionSplit(split.topic, split.partition, start, split.raw_stopping_offset)
                 self._assigned[split.split_id] = AssignedSplit(found, 1)
         self._seen = discovered
+
+
+def abandoned(place: Place, name: str) -> None:
+    """Abandon the place of a consumer that was dropped without `close`, and warn of it."""
+    place.abandon()
+    said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
+    warnings.warn(said, ResourceWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""The metrics of consumers for Prometheus. Needs the extra `prometheus`.
+"""Metrics of consumers for Prometheus. Needs the extra `prometheus`.
 
 from lockgate_reader.prometheus import ReaderCollector
 REGISTRY.register(ReaderCollector({"enricher": consumer}))
@@ -12,31 +12,36 @@ from prometheus_client.registry import Collector
 from lockgate_reader.consumer import AlignedConsumer
 
 _SAID = {
-    "records_total": "records that have gone out",
-    "fetched_total": "records that Kafka gave",
-    "left_out_total": "records whose event time did not take part",
-    "kept_records": "records that were fetched and have not gone out",
-    "splits": "splits that the consumer holds",
-    "paused_splits": "splits whose next record is above the ceiling",
-    "idle_splits": "splits that are idle",
-    "waiting": "1 where every split waits, else 0",
-    "watermark_ms": "watermark of what has gone out, ms since 1970",
-    "ceiling_ms": "no record above it goes out, ms since 1970",
+    "records_total": "records that went out",
+    "fetched_total": "records fetched from Kafka",
+    "left_out_total": "records left out of the alignment because of their event time",
+    "kept_records": "records fetched that have not gone out yet",
+    "partitions": "partitions that the consumer owns",
+    "paused_partitions": "partitions whose next record is above the read limit",
+    "idle_partitions": "partitions that are idle",
+    "waiting": "1 if every partition waits, else 0",
+    "watermark_ms": "watermark of the records that went out, ms since 1970",
+    "read_limit_ms": "no record above this event time goes out, ms since 1970",
 }
 
 
 class ReaderCollector(Collector):
-    """`consumers`: by the name that the label `consumer` has."""
+    """Collect the metrics of consumers, by the value of their label `consumer`.
+
+    Example:
+        >>> REGISTRY.register(ReaderCollector({"enricher": consumer}))
+
+    """
 
     def __init__(self, consumers: Mapping[str, AlignedConsumer]) -> None:
         self._consumers = consumers
 
     def describe(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
-        """Nothing is asked when it is registered."""
+        """Return nothing, so that registering it asks no consumer."""
         return []
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """`lockgate_reader_…`, one family for each number of `metrics`."""
+        """Return one family `lockgate_reader_…` for each figure of `metrics`."""
         found = {name: consumer.metrics() for name, consumer in self._consumers.items()}
         for metric, said in _SAID.items():
             kind = CounterMetricFamily if metric.endswith("_total") else GaugeMetricFamily

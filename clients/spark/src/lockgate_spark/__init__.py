@@ -24,7 +24,7 @@ from lockgate_spark.packages import packages
 from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.batch_slice import BatchSlice
-from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
 
 __version__ = version("lockgate-spark")
 
@@ -43,8 +43,8 @@ __all__ = [
     "Fenced",
     "HeldTooLong",
     "KafkaFailed",
+    "PartitionAlignment",
     "QueryState",
-    "SplitAlignment",
     "UnsupportedQuery",
     "align",
     "align_all",

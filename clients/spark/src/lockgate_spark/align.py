@@ -1,6 +1,7 @@
-"""`align` and `align_all`: Kafka sources whose splits stay level in event time; `alignment_of`:
-the plan that made a batch. What needs py4j is imported where a classic session is seen: a client of
-Connect has none.
+"""`align` and `align_all`, which keep the partitions of Kafka sources aligned in event time, and
+`alignment_of`, which shows the plan of a batch.
+
+Modules that need py4j are imported only for a classic session: a client of Spark Connect has none.
 """
 
 from collections.abc import Iterable
@@ -20,21 +21,40 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 
 def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
-    """`df`, read from Kafka, so that in each batch all its splits are read up to one event time.
+    """Return `df` with each micro-batch ending at one event time in all partitions.
 
-    `df`: a streaming DataFrame from `readStream.format("kafka")`, or made from one by
-    transformations. Options, schema, stateful operators and checkpoint stay what they are; the
-    budget of a batch is the source's `maxOffsetsPerTrigger`. Event time is Kafka's record
-    timestamp, or `Alignment(event_time=…)`. Raises `UnsupportedQuery`, `ConfigurationError` and
-    `CoordinatorRefused`; a coordinator that is down is waited for.
+    Options, schema, stateful operators and checkpoint stay as they are; the budget of a batch is
+    the source's `maxOffsetsPerTrigger`. Event time is Kafka's record timestamp, or
+    `Alignment(event_time=…)`. If the coordinator is down, the query waits for it.
+
+    Example:
+        >>> stream = spark.readStream.format("kafka").option("subscribe", "orders")
+        >>> orders = lockgate_spark.align(stream.load())
+        >>> counts = orders.withWatermark("timestamp", "10 minutes").groupBy(…).count()
+
+    Args:
+        df: A streaming DataFrame from `readStream.format("kafka")`, or one made from it by
+            transformations.
+        alignment: The settings; `spark.lockgate.*` in Spark's conf wins over them.
+
+    Raises:
+        UnsupportedQuery: `df`, its session or its Spark version cannot be aligned.
+        ConfigurationError: A setting is invalid.
+        CoordinatorRefused: The coordinator rejects the group's settings or the token.
+
     """
     check_alignment(alignment, "align(df")
     return _align_all([df], alignment)[0]
 
 
 def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
-    """Several streams of one query, planned together: all their splits stand level at every batch
-    boundary. See `align`.
+    """Return the streams of one query, planned together: at each batch boundary all partitions of
+    all of them are at one event time. Use it for joins and unions; arguments are as in `align`.
+
+    Example:
+        >>> orders, payments = lockgate_spark.align_all([orders, payments])
+        >>> joined = orders.join(payments, "order_id")
+
     """
     check_alignment(alignment, "align_all([…]")
     if hasattr(dfs, "sparkSession"):
@@ -61,11 +81,10 @@ def _align_all(dfs: list[DataFrame], alignment: Alignment | None) -> list[DataFr
 
 
 def alignment_of(batch: DataFrame) -> BatchAlignment | None:
-    """The plan that made `batch`, inside the foreachBatch function of an aligned query; of a gated
-    one what let it through.
+    """Return the plan that made `batch`, in the foreachBatch function of an aligned query.
 
-    None if no plan of this run made it: a query without alignment, or a batch that Spark replays
-    from the checkpoint.
+    For a gated query, return what the gate waited for. Return None if no plan of this run made the
+    batch: the query is not aligned, or Spark replays the batch from the checkpoint.
     """
     if is_connect(batch):
         # a gate runs in this very process, which Spark starts for one query
@@ -82,9 +101,11 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
 
 
 def slice_of(batch: DataFrame) -> BatchSlice | None:
-    """The windows that `batch` holds, inside the foreachBatch function of a query with
-    `Alignment(slice=…)`; of a batch that Spark replays from the checkpoint too. None where that is
-    not known: `slice` was not set when the batch was planned.
+    """Return the windows that `batch` holds, in the foreachBatch function of a query with
+    `Alignment(slice=…)`.
+
+    This also works for a batch that Spark replays from the checkpoint. Return None if `slice` was
+    not set when the batch was planned.
     """
     if is_connect(batch):
         return connect.slice_of(batch)

@@ -1,5 +1,5 @@
-"""The settings of a user for one query: frozen, and checked when they are made. `Coordinator`, for
-its group, is the same for all clients.
+"""The user's settings for one query: frozen, and checked when they are made. `Coordinator`, for its
+group, is the same for all clients.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lockgate_client.errors import ConfigurationError
 from lockgate_spark.event_times import Credible
 
 DEFAULT_MAX_DRIFT = "5 minutes"
-# for gates, and for closing windows: there no producer's own lag is the bound
+# For gates and for closing windows, which do not go by each producer's own lag.
 DEFAULT_IDLE_TIMEOUT = "1 minute"
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
 EPOCH = "epoch"
@@ -23,35 +23,58 @@ EPOCH = "epoch"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment(Named):
-    """How a query's splits are kept level in event time.
+    """Set how a query's partitions stay aligned in event time.
 
-    `max_drift`: how far a split may run ahead of one that may still bring older records (default 5
-    minutes, or the query's watermark delay if that is shorter; in a group the group's value rules).
-    `idle_timeout`: how far behind the clock a live producer may be (default: as far as each split's
-    own producer has shown). `max_lag`: how much of what was shown a silent split is waited for; one
-    that appends is waited for up to a day, or up to a longer `max_lag`.
-    `disorder`: how far records of one split are out of order (default: as far as was seen so far).
-    `future_bound`, `past_bound`: a record that is stamped further ahead of the clock, or further
-    behind it, is left out of the alignment (None: no such bound). `slice`: batches end where
-    windows of this size do, as many as the budget allows. `slice_zone`: by the clocks of which time
-    zone these begin (default: the session's, `spark.sql.session.timeZone`); `epoch`: multiples
-    since 1970-01-01T00:00Z, of any size. `retention_margin`: a paused split is let go where less
-    than this share of its topic's retention is left to its records (0: never). `max_hold`: paused
-    for longer than this under `Trigger.AvailableNow`, the query fails (default: it waits).
-    `mode="observe"`: plans, logs and counts, and lets Spark read what it would read without.
-    `event_time`: a Spark SQL expression over the source's columns, a TIMESTAMP or a BIGINT of ms
-    since 1970 (default: Kafka's record timestamp); streams of one query that differ in it alone are
-    planned together. `other_event_time`: what becomes of a query whose `withWatermark` stands on
-    another event time than the one that is aligned. `late_rows="count"`: counts the rows that are
-    behind Spark's watermark (default: in mode observe). `report`: the folder for the report of a
-    run in mode observe (default: that of LOCKGATE_REPORT, else no files). No row is late while
-    `max_drift` is at most the query's watermark delay. Raises `ConfigurationError`.
+    Each field is also a key of Spark's conf, `spark.lockgate.<camelCase>`, which wins over the
+    code. Durations are text such as `"10 minutes"`, a `timedelta`, or ms. Within the three bounds
+    (`max_drift` at most the query's watermark delay, producers no later than `idle_timeout` or
+    their own shown lag, records no further out of order than `max_out_of_orderness`) no row is
+    late.
+
+    Example:
+        >>> Alignment(max_drift="5 minutes", event_time="CAST(get_json_object(…) AS TIMESTAMP)")
+
+    Args:
+        max_drift: How far a partition may run ahead of one that may still bring older records.
+            Default: 5 minutes, or the query's watermark delay if that is shorter. In a group, the
+            group's value replaces the default.
+        idle_timeout: How late a live producer may be. Default: learned for each partition from
+            what its producer has shown.
+        max_lag: How much of a shown lag a silent partition is waited for. A partition whose
+            producer appends is waited for up to a day, or up to `max_lag` if that is longer.
+        max_out_of_orderness: How far records of one partition are out of order, as in Flink.
+            Default: what was measured so far.
+        future_bound: Leave out of the alignment records stamped further ahead of the clock than
+            this. None: no such bound.
+        past_bound: Leave out records stamped further behind the clock than this.
+        retention_margin: Read a paused partition early once less than this share of its topic's
+            retention is left to its records. 0: never.
+        max_wait: Fail a query under `Trigger.AvailableNow` that is paused for longer than this.
+            Default: it waits.
+        slice: End batches where windows of this size end, as many windows as the budget allows.
+        slice_zone: Time zone of these windows. Default: `spark.sql.session.timeZone`. `"epoch"`:
+            multiples of `slice` since 1970-01-01T00:00Z, of any size.
+        mode: `"align"`, or `"observe"` to plan, log and count while Spark reads what it would read
+            without lockgate.
+        other_event_time: What to do with a query whose `withWatermark` is on another event time
+            than the aligned one: `"refuse"` or `"warn"`.
+        late_rows: `"count"` the rows behind Spark's watermark, or `"ignore"` them. Default: count
+            in mode observe.
+        report: Folder for the report of a run in mode observe. Default: LOCKGATE_REPORT, else no
+            report.
+        event_time: Spark SQL expression over the source's columns that gives a TIMESTAMP, or a
+            BIGINT of ms since 1970. Default: Kafka's record timestamp.
+        coordinator: The group that the query joins.
+
+    Raises:
+        ConfigurationError: A value is invalid; the message names it.
+
     """
 
     max_drift: Duration | None = None
     idle_timeout: Duration | None = None
     max_lag: Duration = "1 hour"
-    disorder: Duration | None = None
+    max_out_of_orderness: Duration | None = None
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
     retention_margin: float | str = 0.1
@@ -85,54 +108,47 @@ class Alignment(Named):
             )
         if self.report is not None and not (isinstance(self.report, str) and self.report):
             raise ConfigurationError(f"Alignment(report={self.report!r}): expected the path of a folder, as text")
-        _ = self.bounds, self.retention_share  # checks the durations, and the share
+        _ = bounds_of(self), retention_share_of(self)  # checks the durations, and the share
 
-    @property
-    def observes(self) -> bool:
-        """Whether nothing is to be changed."""
-        return self.mode == "observe"
 
-    @property
-    def counts_late_rows(self) -> bool:
-        """Whether rows behind Spark's watermark are counted."""
-        return self.late_rows == "count" or (self.late_rows is None and self.observes)
+def credible_at(alignment: Alignment, now: int) -> Credible:
+    """Return the event times that take part in a plan made at `now` (wall clock in ms)."""
+    future, past = alignment.future_bound, alignment.past_bound
+    ahead = None if future is None else milliseconds("Alignment(future_bound)", future)
+    behind = None if past is None else milliseconds("Alignment(past_bound)", past)
+    return Credible(0 if behind is None else max(0, now - behind), MAX if ahead is None else now + ahead)
 
-    def credible(self, now: int) -> Credible:
-        """The event times that take part in a plan which is made at `now` (wall clock in ms)."""
-        ahead = None if self.future_bound is None else milliseconds("Alignment(future_bound)", self.future_bound)
-        behind = None if self.past_bound is None else milliseconds("Alignment(past_bound)", self.past_bound)
-        return Credible(0 if behind is None else max(0, now - behind), MAX if ahead is None else now + ahead)
 
-    @property
-    def retention_share(self) -> float:
-        """`retention_margin` as a number; 0 with `slice`, for a batch must hold no row of a window
-        that is still to come.
-        """
-        margin = _share("Alignment(retention_margin)", self.retention_margin)
-        return margin if self.slice is None else 0.0
+def retention_share_of(alignment: Alignment) -> float:
+    """Return `retention_margin` as a number; 0 with `slice`, since a batch must hold no row of a
+    window that is still to come.
+    """
+    margin = _share("Alignment(retention_margin)", alignment.retention_margin)
+    return margin if alignment.slice is None else 0.0
 
-    @property
-    def bounds(self) -> Bounds:
-        """The planner's bounds, in ms. Where no `disorder` is set, it is 0 until some is seen.
-        Where no `idle_timeout` is set, each split has a bound of its own, and this one is that of
-        gates and of windows.
-        """
-        drift = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift)
-        idle = milliseconds(
-            "Alignment(idle_timeout)", DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout
+
+def bounds_of(alignment: Alignment) -> Bounds:
+    """Return the planner's bounds, in ms.
+
+    Without `max_out_of_orderness` that bound is 0 until some is measured. Without `idle_timeout`
+    each partition has a bound of its own, and the one returned here is for gates and windows.
+    """
+    drift, idle, order = alignment.max_drift, alignment.idle_timeout, alignment.max_out_of_orderness
+    drift_ms = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if drift is None else drift)
+    idle_ms = milliseconds("Alignment(idle_timeout)", DEFAULT_IDLE_TIMEOUT if idle is None else idle)
+    order_ms = 0 if order is None else milliseconds("Alignment(max_out_of_orderness)", order)
+    if drift_ms <= order_ms:
+        raise ConfigurationError(
+            f"Alignment(max_drift={drift!r}, max_out_of_orderness={order!r}): max_drift must be greater than "
+            "max_out_of_orderness, and greater than 0"
         )
-        disorder = 0 if self.disorder is None else milliseconds("Alignment(disorder)", self.disorder)
-        if drift <= disorder:
-            raise ConfigurationError(
-                f"Alignment(max_drift={self.max_drift!r}, disorder={self.disorder!r}): max_drift must be greater "
-                "than disorder, and greater than 0"
-            )
-        return Bounds(max_drift=drift, idle_timeout=idle, disorder=disorder)
+    return Bounds(max_drift=drift_ms, idle_timeout=idle_ms, disorder=order_ms)
 
 
 def check_alignment(given: object, call: str) -> None:
-    """Raises `ConfigurationError` for anything but an `Alignment` or None. `call`: how the call
-    begins that it was given to, such as "align(df".
+    """Raise `ConfigurationError` for anything but an `Alignment` or None.
+
+    `call` is the start of the user's call for the message, such as "align(df".
     """
     if given is None or isinstance(given, Alignment):
         return
@@ -144,9 +160,7 @@ def check_alignment(given: object, call: str) -> None:
 
 
 def _share(name: str, value: object) -> float:
-    """`value` as a share of the whole, 0 or more and below 1. Raises `ConfigurationError` that
-    names the option `name`.
-    """
+    """Return `value` as a share of the whole, at least 0 and below 1."""
     try:
         found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
     except ValueError:

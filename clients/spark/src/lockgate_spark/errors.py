@@ -1,5 +1,5 @@
-"""The errors of the Spark client alone, and how Spark is told of a stop. Those that it shares with
-other clients are in `lockgate_client.errors`.
+"""Errors that only the Spark client has, and the one that stops a query for Spark. Errors shared
+with other clients are in `lockgate_client.errors`.
 
     lockgate_client.errors.AlignmentError
     ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
@@ -11,13 +11,14 @@ from lockgate_client.errors import AlignmentError
 
 
 class UnsupportedQuery(AlignmentError):
-    """Alignment cannot be put on this DataFrame, session, Spark version or mode of execution; the
-    text says what can be done.
+    """Raised for a DataFrame, session, Spark version or mode of execution that cannot be aligned.
+
+    The text says what to do instead.
     """
 
 
 class HeldTooLong(AlignmentError):
-    """The query was paused for longer than `max_hold`."""
+    """Raised if the query was paused for longer than `max_hold`."""
 
 
 class Stopped(Exception):

@@ -1,6 +1,4 @@
-"""`gate`: a foreachBatch function that holds each batch of any query until the query's group allows
-it.
-"""
+"""`gate`, which makes each batch of a query on any source wait until the group allows it."""
 
 from dataclasses import replace
 
@@ -16,13 +14,27 @@ from lockgate_spark.packages import check_spark
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
-    """`fn`, for `foreachBatch` of a query on any source, so that each batch waits until the group's
-    ceiling allows its lowest event time.
+    """Return `fn` for `foreachBatch`, so that each batch waits for the group before `fn` runs.
 
-    `event_time`: a Spark SQL expression over the batch's columns, a TIMESTAMP or a BIGINT of ms
-    since 1970; also `Alignment(event_time)`. `alignment` has the `coordinator`, without which there
-    is nobody to wait for. The batch is persisted while its event times are looked at, and until
-    `fn` has returned. Raises `ConfigurationError`, `UnsupportedQuery` and `CoordinatorRefused`.
+    A batch waits until the group's read limit reaches its lowest event time. This works on any
+    source. The batch is persisted until `fn` has returned, since its event times are read first.
+
+    Example:
+        >>> group = Coordinator("http://coordinator:8080", group="checkout")
+        >>> gated = lockgate_spark.gate(store, "placed_at", Alignment(coordinator=group))
+        >>> query = files.writeStream.foreachBatch(gated).start()
+
+    Args:
+        fn: Your function of (batch, batch_id).
+        event_time: Spark SQL expression over the batch's columns that gives a TIMESTAMP or a BIGINT
+            of ms since 1970. `Alignment(event_time=…)` is the same.
+        alignment: The settings, with the `coordinator`.
+
+    Raises:
+        ConfigurationError: A setting is missing or invalid.
+        UnsupportedQuery: The session's Spark version is not supported.
+        CoordinatorRefused: The coordinator rejects the group's settings or the token.
+
     """
     check_alignment(alignment, "gate(fn, event_time")
     if not callable(fn):
@@ -41,24 +53,24 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
         )
     if alignment.coordinator is None:
         raise ConfigurationError(
-            "gate(alignment): it has no Coordinator, and without a group there is nobody to wait for; expected"
+            "gate(alignment): it has no Coordinator, so there is no group to wait for; expected"
             ' Alignment(coordinator=Coordinator("http://HOST:PORT", group=…)), or spark.lockgate.coordinator.url '
             "and .group"
         )
     warn_of_gate(alignment)
-    if alignment.observes:
+    if alignment.mode == "observe":
         return ObservedFunction(fn, alignment, alignment.event_time)
     check_coordinator(alignment)
     return GatedFunction(fn, alignment, alignment.event_time)
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """With the event time. Raises `ConfigurationError` for what a gate cannot do: it cuts no
-    batches, and reads nothing.
+    """Return the alignment with its event time. Raise `ConfigurationError` for options that need
+    lockgate to plan the batches, which a gate does not.
     """
     if alignment.slice is not None:
         raise ConfigurationError(
-            f"Alignment(slice={alignment.slice!r}): a gate holds batches and cuts none; leave slice out"
+            f"Alignment(slice={alignment.slice!r}): a gate makes batches wait and cuts none; leave slice out"
         )
     if alignment.late_rows == "count":
         raise ConfigurationError(

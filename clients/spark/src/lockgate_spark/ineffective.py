@@ -12,56 +12,56 @@ from lockgate_spark.config import Alignment
 log = logging.getLogger("lockgate")
 
 Rules = Mapping[str, tuple[Callable[[Alignment], bool], str]]
-"""By option, of `Alignment` or of its `Coordinator`: when it has no effect, and what to do."""
+"""By option of `Alignment` or of its `Coordinator`: when it has no effect, and what to do."""
 
 _OWN = {field.name: field.default for field in fields(Alignment)}
 _OF_GROUP = {field.name: field.default for field in fields(Coordinator)}
 
 _BESIDE_THE_OTHERS: Rules = {
     "slice": (
-        lambda given: given.observes,
+        lambda given: given.mode == "observe",
         'mode="observe" cuts no batches, so slice_of(batch) is None; leave slice out of the dry run',
     ),
     "slice_zone": (lambda given: given.slice is None, "set slice as well, or leave slice_zone out"),
-    "report": (lambda given: not given.observes, 'set mode="observe" as well, or leave report out'),
+    "report": (lambda given: given.mode != "observe", 'set mode="observe" as well, or leave report out'),
     "retention_margin": (
         lambda given: given.slice is not None,
-        "with slice no split is let go; leave retention_margin or slice out",
+        "with slice no partition is read early; leave retention_margin or slice out",
     ),
     "max_lag": (
         lambda given: given.idle_timeout is not None,
-        "idle_timeout is the bound for all splits; leave one of the two out",
+        "idle_timeout is the bound for all partitions; leave one of the two out",
     ),
     "hold_for": (
         lambda given: given.coordinator is not None and given.coordinator.on_outage == "hold",
-        'on_outage="hold" waits without an end; set on_outage to "proceed" or "fail", or leave hold_for out',
+        'on_outage="hold" waits without a time limit; set on_outage to "proceed" or "fail", or leave hold_for out',
     ),
 }
-_UNDER_AVAILABLE_NOW = "only a run under trigger(availableNow=True) goes by it; leave it out for this trigger"
+_UNDER_AVAILABLE_NOW = "it only applies under trigger(availableNow=True); leave it out for this trigger"
 _UNDER_OTHER_TRIGGERS: Rules = {
     "max_hold": (lambda given: True, _UNDER_AVAILABLE_NOW),
     "park": (lambda given: True, _UNDER_AVAILABLE_NOW),
 }
 _IN_A_GATE: Rules = {
-    name: (lambda given: True, f"a gate holds whole batches and plans no reads; leave {name} out")
+    name: (lambda given: True, f"a gate makes whole batches wait and plans no reads; leave {name} out")
     for name in ("slice_zone", "retention_margin", "max_lag", "other_event_time", "report")
 } | {"hold_for": _BESIDE_THE_OTHERS["hold_for"]}
 
 
 def warn_of_options(alignment: Alignment, available_now: bool) -> None:
-    """Warns of options that have no effect in the run of an aligned query."""
+    """Warn of options that have no effect in the run of an aligned query."""
     _warn(alignment, _BESIDE_THE_OTHERS)
     warn_of_trigger(alignment, available_now)
 
 
 def warn_of_trigger(alignment: Alignment, available_now: bool) -> None:
-    """Warns of options that have no effect under the trigger of a run."""
+    """Warn of options that have no effect under the trigger of a run."""
     if not available_now:
         _warn(alignment, _UNDER_OTHER_TRIGGERS)
 
 
 def warn_of_gate(alignment: Alignment) -> None:
-    """Warns of options that have no effect in a gate."""
+    """Warn of options that have no effect in a gate."""
     _warn(alignment, _IN_A_GATE)
 
 

@@ -1,4 +1,4 @@
-"""`report_progress`: the executors tell the group how far a batch has got."""
+"""`report_progress`, by which executors report to the group how far a batch has got."""
 
 from pyspark.sql import DataFrame
 
@@ -7,17 +7,25 @@ from lockgate_spark.errors import UnsupportedQuery
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Lets the executors report the splits of `batch` to the group's coordinator.
+    """Report the partitions of `batch` to the coordinator from Spark's executors, while it runs.
 
-    `batch` still has Kafka's columns `topic`, `partition` and `offset`, and those that event time
-    is made of. Raises `UnsupportedQuery` where it has not, and where the query is not aligned
-    through a coordinator, unless Spark's conf has switched alignment off. A report that fails, for
-    whatever reason, is warned of and fails nothing.
+    Call it in foreachBatch before a long action, so that the group does not wait for the whole
+    batch. A report that fails only logs a warning. If Spark's conf switches alignment off, the call
+    does nothing.
+
+    Args:
+        batch: The batch, still with Kafka's columns `topic`, `partition` and `offset` and the
+            columns that event time is computed from.
+
+    Raises:
+        UnsupportedQuery: A column is missing, the query is not aligned through a coordinator, or
+            the session is one of Spark Connect.
+
     """
     if is_connect(batch):
         raise UnsupportedQuery(
-            "report_progress(batch) runs a function in Spark's tasks that Spark Connect has no way to: leave it out. "
-            "The group then learns of a batch when it is done"
+            "report_progress(batch) runs a function in Spark's tasks, which Spark Connect does not support: leave it "
+            "out. The group then gets the report when the batch is done"
         )
     from lockgate_spark.jvm.progress_reports import report_progress as report_by_py4j
 

@@ -1,5 +1,5 @@
-"""`status`: what an aligned query does right now, and what it waits for. Programs get fields,
-people a sentence, and notebooks a table.
+"""`status`: what an aligned query is doing right now and what it waits for, as fields for programs,
+a sentence for people, and a table for notebooks.
 """
 
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.telemetry import card, waits
 from lockgate_spark.telemetry.json_views import from_json
-from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
 from lockgate_spark.telemetry.waits import Waits
 
 
 class QueryState(str, Enum):
-    """What a query does."""
+    """Name what a query is doing."""
 
     STARTING = "starting"
     READING = "reading"
     WAITING = "waiting"
-    DONE = "done"  # nothing is left to read
+    CAUGHT_UP = "caught up"  # nothing is left to read
     OBSERVING = "observing"
     GATED = "gated"
     NOT_ALIGNED = "not aligned"
@@ -34,10 +34,18 @@ class QueryState(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class AlignmentStatus:
-    """One query at one moment. `query`: its name, else its id. `sentence`: the same for a person.
-    `waits_for`: a split, readers of the group, or the coordinator; empty where the query does not
-    wait. `waits_since`: wall clock in seconds. `max_drift`: ms; None where not known yet. `view`:
-    the plan that the query follows or waits with; None before the first.
+    """Show one query at one moment. `print` gives a sentence and a table, a notebook HTML.
+
+    Attributes:
+        query: The query's name, else its id.
+        state: What it is doing.
+        sentence: The same in words, with what it waits for and why.
+        waits_for: A partition, readers of the group, an operator, or the coordinator; empty if the
+            query does not wait.
+        waits_since: Wall clock (s) when the wait began.
+        max_drift: In ms; None until it is known.
+        view: The plan that the query follows or waits with; None before the first plan.
+
     """
 
     query: str
@@ -49,9 +57,9 @@ class AlignmentStatus:
     view: BatchAlignment | None = None
 
     @property
-    def splits(self) -> tuple[SplitAlignment, ...]:
-        """The splits of the view; none before the first plan."""
-        return () if self.view is None else self.view.splits
+    def partitions(self) -> tuple[PartitionAlignment, ...]:
+        """The partitions of the view; none before the first plan."""
+        return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:
         return card.text(self.query, self.sentence, self._bars(), self.max_drift)
@@ -64,8 +72,20 @@ class AlignmentStatus:
 
 
 def status(query: Any) -> AlignmentStatus:
-    """What `query` does, a `StreamingQuery` as `start()` returns it. Asks neither Kafka nor the
-    coordinator. Raises `UnsupportedQuery` for anything else.
+    """Return what `query` is doing and what it waits for, without asking Kafka or the coordinator.
+
+    Example:
+        >>> query = orders.writeStream.format("noop").queryName("orders").start()
+        >>> found = lockgate_spark.status(query)
+        >>> print(found.sentence)
+        The query waits for partition orders-3, for 12 s now: …
+
+    Args:
+        query: The `StreamingQuery` that `writeStream…start()` returns.
+
+    Raises:
+        UnsupportedQuery: `query` is something else.
+
     """
     if not all(hasattr(query, name) for name in ("id", "isActive", "name")):
         raise UnsupportedQuery(
@@ -85,7 +105,7 @@ def status(query: Any) -> AlignmentStatus:
     if gate is not None:
         waiting = _waiting(name, gate.waits, None, gate.view)
         return waiting or AlignmentStatus(
-            name, QueryState.GATED, "Batches wait as a whole for the group, and none waits now.", view=gate.view
+            name, QueryState.GATED, "The gate lets each batch wait for the group; none is waiting now.", view=gate.view
         )
     return AlignmentStatus(
         name, QueryState.NOT_ALIGNED, "The query is not aligned, or Spark has not opened its sources yet."
@@ -99,18 +119,18 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
         return waiting
     if view is None:
         return _before_the_first_plan(name, run)
-    if run.alignment.observes:
-        state, said = QueryState.OBSERVING, f"Spark reads as without lockgate; {_would(view)}"
-    elif any(split.end > split.position or split.next_event_time is not None for split in view.splits):
-        paused = f"{len(view.paused)} of {len(view.splits)} splits are paused"
+    if run.alignment.mode == "observe":
+        state, said = QueryState.OBSERVING, f"Spark reads what it would read without lockgate; {_would(view)}"
+    elif any(split.end > split.position or split.next_event_time is not None for split in view.partitions):
+        paused = f"{len(view.paused)} of {len(view.partitions)} partitions are paused"
         state, said = QueryState.READING, f"The query reads up to {_target(view)}; {paused}."
     else:
-        state, said = QueryState.DONE, "All splits are read to their end."
+        state, said = QueryState.CAUGHT_UP, "All partitions are read to their end."
     return AlignmentStatus(name, state, said, max_drift=run.max_drift, view=view)
 
 
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
-    """The status of a query that waits; None where it does not."""
+    """Return the status of a query that waits, else None."""
     present = of.present
     if present is None:
         return None
@@ -121,14 +141,14 @@ def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment |
 
 def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
     if not run.has_draft or run.membership is None or run.membership.last is not None:
-        return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made: it needs Kafka's answers.")
+        return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
     wait = waits.for_coordinator(None)
     said = waits.sentence("The query", wait, 0.0)
     return AlignmentStatus(name, QueryState.WAITING, said, wait.names)
 
 
 def _would(view: BatchAlignment) -> str:
-    return f"alignment would read up to {_target(view)} and pause {len(view.paused)} splits."
+    return f"alignment would read up to {_target(view)} and pause {len(view.paused)} partitions."
 
 
 def _target(view: BatchAlignment) -> str:

@@ -153,7 +153,7 @@ class Limit(Enum):
 
     BUDGET = "budget"
     GROUP = "group"  # the group's max desired watermark
-    HORIZON = "horizon"  # a split of this query that may still bring older records
+    HORIZON = "partition"  # a partition of this query that may still bring older records
     SLICE = "slice"  # the end of a window, in event-time slices
     END = "end"  # nothing: all there is will be read
 

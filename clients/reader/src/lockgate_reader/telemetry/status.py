@@ -1,16 +1,16 @@
-"""`status` and `metrics`: what the consumer does right now, for people and for programs."""
+"""`status` and `metrics`: what a consumer is doing right now, for people and for programs."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 from lockgate.flink.source.options import OperatingMode
 from lockgate.watermark import MAX, MIN, instant
-from lockgate_reader.place import HeldSplit
+from lockgate_reader.place import OwnedSplit
 from lockgate_reader.reading.reading import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """The mode of the source operator, as in Flink; or that the consumer is closed."""
+    """Name the mode of the source operator, as in Flink, or that the consumer is closed."""
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -33,24 +33,31 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class ReaderStatus:
-    """One consumer at one moment. `sentence`: the same for a person. `waits_for`: the split, or
-    what of the group; empty where it does not wait. `watermark`, `ceiling`: ms. `splits`: what it
-    holds.
+    """Show one consumer at one moment.
+
+    Attributes:
+        mode: The mode of its source operator.
+        sentence: The same in words.
+        waits_for: The partition, or the readers of the group; empty if it does not wait.
+        watermark: Watermark (ms) of the records that went out.
+        read_limit: No record above this event time (ms) goes out.
+        splits: The splits that it owns.
+
     """
 
     mode: ReaderMode
     sentence: str
     waits_for: str = ""
     watermark: int = MIN
-    ceiling: int = MIN
-    splits: tuple[HeldSplit, ...] = ()
+    read_limit: int = MIN
+    splits: tuple[OwnedSplit, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence
 
 
 def status_of(reading: RunningReader | None, *, closed: bool) -> ReaderStatus:
-    """The status of a reader; None where the consumer has not begun to read."""
+    """Return the status of a reader; `reading` is None before the consumer begins to read."""
     if reading is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")
@@ -62,23 +69,25 @@ def status_of(reading: RunningReader | None, *, closed: bool) -> ReaderStatus:
 
 
 def _mode_of(reading: RunningReader) -> ReaderMode:
-    """The operator's mode. It passes DRAINED and STOPPED by at once, so these are remembered."""
+    """Return the operator's mode. It passes through DRAINED and STOPPED at once, so the reader
+    keeps these itself.
+    """
     if reading.stopped is not None:
         return ReaderMode.DRAINED if reading.stopped else ReaderMode.STOPPED
     return _MODES[reading.operator.mode]
 
 
-def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[HeldSplit, ...], ceiling: int) -> str:
+def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[OwnedSplit, ...], ceiling: int) -> str:
     if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
         paused = sum(split.paused for split in splits)
         said = f"The consumer reads up to {instant(ceiling, 'nothing yet', 'the end of what is there')}"
-        said += f"; {paused} of {len(splits)} splits are paused"
+        said += f"; {paused} of {len(splits)} partitions are paused"
         return f"{said}, and it waits for {waits_for}." if waits_for else f"{said}."
     return f"The consumer is {mode.value}."
 
 
-def _waits_for(reading: RunningReader, splits: tuple[HeldSplit, ...]) -> str:
-    """What the paused splits wait for; "" where none is paused, or some split may go on."""
+def _waits_for(reading: RunningReader, splits: tuple[OwnedSplit, ...]) -> str:
+    """Return what the paused splits wait for; "" if none is paused, or another one may go on."""
     going = [split for split in splits if not (split.paused or split.idle or reading.is_at_end(split))]
     if going or not any(split.paused for split in splits):
         return ""
@@ -89,8 +98,8 @@ def _waits_for(reading: RunningReader, splits: tuple[HeldSplit, ...]) -> str:
 
 
 def metrics_of(reading: RunningReader | None) -> dict[str, float]:
-    """The numbers, by name. Event times are in ms; one that is not known yet, or unbounded, is left
-    out.
+    """Return the figures by name. Event times are in ms; those not known yet, or unbounded, are
+    left out.
     """
     if reading is None:
         return {}
@@ -100,11 +109,11 @@ def metrics_of(reading: RunningReader | None) -> dict[str, float]:
         "fetched_total": reading.arrivals.fetched,
         "left_out_total": reading.arrivals.left_out,
         "kept_records": sum(split.kept for split in reading.reader.splits.values()),
-        "splits": len(splits),
-        "paused_splits": sum(split.paused for split in splits),
-        "idle_splits": sum(split.idle for split in splits),
+        "partitions": len(splits),
+        "paused_partitions": sum(split.paused for split in splits),
+        "idle_partitions": sum(split.idle for split in splits),
         "waiting": float(bool(_waits_for(reading, tuple(splits)))),
     }
-    times = {"watermark_ms": reading.output.watermark, "ceiling_ms": reading.ceiling}
+    times = {"watermark_ms": reading.output.watermark, "read_limit_ms": reading.ceiling}
     found.update({name: at for name, at in times.items() if at not in (MIN, MAX)})
     return found

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_client.calls.client import CoordinatorClient
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
@@ -40,7 +40,7 @@ class _Inspecting:
 
     def _inspect(self, batch: DataFrame, batch_id: int) -> Span | None:
         times = side_of(batch).times(batch, self._event_time)
-        span, left_out = look(times, self._event_time, self._alignment.credible(int(time.time() * 1000)))
+        span, left_out = look(times, self._event_time, credible_at(self._alignment, int(time.time() * 1000)))
         if left_out and not self._warned:
             self._warned = True
             log.warning(

@@ -37,7 +37,7 @@ from lockgate_client.errors import AlignmentError
 from lockgate_client.group.membership import Membership
 from lockgate_client.group.outage import Coordination
 from lockgate_client.group.source_status import SourceStatus
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import HeldTooLong
 from lockgate_spark.event_times import Span
 from lockgate_spark.telemetry.gauges import Gauges, gauges
@@ -90,7 +90,7 @@ class Gate:
         self._shown = shown
         self.view: BatchAlignment | None = None
         self._now, self._clock = now, clock
-        self._bounds = alignment.bounds
+        self._bounds = bounds_of(alignment)
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
         self.waits = Waits(f"{membership.source}/0", now, clock)
         self._top = watermark.MIN
@@ -224,8 +224,8 @@ class Gate:
         log.warning(
             "batch %d: it holds event times from %s to %s, and the gate has reported %s already, %s later: the group "
             "did not wait for this batch, and its rows may be late. Let the source give its rows in the order of "
-            "event time (files: by their time of modification), or set disorder to %s or more, and the group's "
-            "max_drift above that",
+            "event time (files: by their time of modification), or set max_out_of_orderness to %s or more, and the "
+            "group's max_drift above that",
             batch_id,
             watermark.instant(span.lowest),
             watermark.instant(span.highest),
@@ -255,16 +255,16 @@ class Gate:
         """`held_s`: for how long the batch has been held so far; None: it is handed on."""
         if self._shown is not None:
             self._shown.show(
-                {**gauges(view), "heldByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
+                {**gauges(view), "blockedByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
             )
 
     def _describe(self, span: Span, ceiling: int, waited: bool) -> BatchAlignment:
         event = self.membership.last
         return BatchAlignment(
             target=span.highest,
-            ceiling=ceiling,
-            limit=Limit.GROUP if waited else Limit.END,
-            splits=(),
+            read_limit=ceiling,
+            limited_by=Limit.GROUP if waited else Limit.END,
+            partitions=(),
             paused=(),
             resumed=(),
             group_watermark=None if event is None else event.group_watermark,

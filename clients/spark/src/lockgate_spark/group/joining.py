@@ -9,7 +9,7 @@ from lockgate_client.group import joining
 from lockgate_client.group.agreement import Agreement, source_name
 from lockgate_client.group.group_session import GroupSession
 from lockgate_client.group.membership import Membership
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, bounds_of
 
 
 class NamedRun(Protocol):
@@ -33,9 +33,9 @@ def agreement_of(alignment: Alignment) -> Agreement:
     assert alignment.coordinator is not None
     return Agreement(
         group=alignment.coordinator.group,
-        max_drift=alignment.bounds.max_drift,
+        max_drift=bounds_of(alignment).max_drift,
         chose_drift=alignment.max_drift is not None,
-        disorder=alignment.bounds.disorder,
+        disorder=bounds_of(alignment).disorder,
         catch_up=CatchUp(alignment.coordinator.catch_up),
     )
 
@@ -43,7 +43,7 @@ def agreement_of(alignment: Alignment) -> Agreement:
 def joined(alignment: Alignment, run: NamedRun) -> Membership | None:
     """The run's membership in its group; None without a group, and in mode observe."""
     coordinator = alignment.coordinator
-    if coordinator is None or alignment.observes:
+    if coordinator is None or alignment.mode == "observe":
         return None  # a reader that reports would hold other queries
     source = source_name(coordinator.source, run.name, run.query_id)
     session = GroupSession.joined(coordinator)

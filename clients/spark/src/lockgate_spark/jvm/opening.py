@@ -46,7 +46,7 @@ def check_before(spark: Any, alignment: Alignment) -> None:
     """
     if alignment.slice_zone not in (None, EPOCH):
         check_zone(spark._jvm, str(alignment.slice_zone))
-    if alignment.observes:
+    if alignment.mode == "observe":
         log.info("mode observe: what alignment would do is planned and counted, and nothing is changed")
         if folder_of(alignment.report) is not None:
             write_at_the_end()
@@ -70,10 +70,10 @@ class PlannedSource:
         expression = alignment.event_time
         event_time = None if expression is None else EventTime.over(spark, table, expression)
         late = None
-        if place is not None or (alignment.counts_late_rows and not _counting_breaks(alignment, spark)):
+        if place is not None or _counts_late_rows(alignment, spark):
             micros = event_time is None or event_time.micros
             text = expression if event_time is not None and expression else "timestamp"
-            late = LateRows(spark, text, micros, alignment.observes, place)
+            late = LateRows(spark, text, micros, alignment.mode == "observe", place)
         return cls(replace(alignment, event_time=None), event_time, late)
 
 
@@ -88,7 +88,7 @@ def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round
         warn_of_options(alignment, run.available_now)
         gauges = spark_gauges(run, spark.sparkContext._gateway)
         report = None
-        if alignment.observes:
+        if alignment.mode == "observe":
             folder, in_group = folder_of(alignment.report), alignment.coordinator is not None
             report = RunReport(run, folder, time.time, time.monotonic, in_group)
         return AlignedRun(alignment, run, joined(alignment, run), gauges=gauges, report=report, round_=round_)
@@ -105,10 +105,13 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
     return running.of_query(AlignedRun, query_id_of(batch))
 
 
-def _counting_breaks(alignment: Alignment, spark: Any) -> bool:
-    """Whether the query could not run with the count, and nobody has asked for it."""
-    several = str(spark.conf.get(_SEVERAL, "true")).lower() == "true"
-    return alignment.late_rows is None and not several
+def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:
+    """Return whether to count rows behind Spark's watermark: if the user asks for it, and in mode
+    observe if the query can run with the count.
+    """
+    if alignment.late_rows is not None:
+        return alignment.late_rows == "count"
+    return alignment.mode == "observe" and str(spark.conf.get(_SEVERAL, "true")).lower() == "true"
 
 
 def _unequal(one: Alignment, other: Alignment) -> str:

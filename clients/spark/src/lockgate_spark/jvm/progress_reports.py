@@ -26,6 +26,7 @@ from lockgate_client.config import Coordinator
 from lockgate_client.group.membership import Membership
 from lockgate_client.group.outage import Coordination
 from lockgate_spark.conf import enabled
+from lockgate_spark.config import credible_at
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.opening import aligned_run_of
@@ -44,7 +45,7 @@ Reader = tuple[int, int]
 def report_progress(batch: DataFrame) -> None:
     """As the public function of this name."""
     session = aligned_run_of(batch)
-    if not enabled(batch.sparkSession.conf) or (session is not None and session.alignment.observes):
+    if not enabled(batch.sparkSession.conf) or (session is not None and session.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
     if session is None or session.membership is None or session.alignment.coordinator is None:
         raise UnsupportedQuery(
@@ -73,7 +74,7 @@ def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> Da
     highest that takes part, ms, or null).
     """
     # as the plan that made the batch
-    credible = session.alignment.credible(int(view.planned_at * 1000))
+    credible = credible_at(session.alignment, int(view.planned_at * 1000))
     ms = F.col("ms")
     try:
         taken = batch.select("topic", "partition", "offset", _event_time(batch, session, view).alias("ms"))
@@ -96,7 +97,7 @@ def _event_time(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> 
     first, *others = found
     column = found[first]
     for i in others:
-        topics = sorted({split.split.rpartition("-")[0] for split in view.splits if split.source == i})
+        topics = sorted({each.partition.rpartition("-")[0] for each in view.partitions if each.source == i})
         column = F.when(F.col("topic").isin(topics), found[i]).otherwise(column)
     return column
 
@@ -109,9 +110,14 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
     """Who reads each split. One that two sources of the query read is nobody's: a row does not tell
     by which of them it came.
     """
-    times = Counter(split.split for split in view.splits)
-    epochs = {i: epoch for i in {split.source for split in view.splits} if (epoch := membership.epoch(i)) is not None}
-    return {s.split: (s.source, epochs[s.source]) for s in view.splits if times[s.split] == 1 and s.source in epochs}
+    times = Counter(each.partition for each in view.partitions)
+    sources = {each.source for each in view.partitions}
+    epochs = {i: epoch for i in sources if (epoch := membership.epoch(i)) is not None}
+    return {
+        each.partition: (each.source, epochs[each.source])
+        for each in view.partitions
+        if times[each.partition] == 1 and each.source in epochs
+    }
 
 
 def _sender(

@@ -171,7 +171,7 @@ class Stream(Answers):
         return self._selected.explained(error, self._watch.topics)
 
     def _decide(self, start: Any, limit: Any) -> Any:
-        if self._session.alignment.observes:
+        if self._session.alignment.mode == "observe":
             native = self._java.latestOffset(start, limit)
             self._session.observe(self._index, parse(start.json()), _most_rows(limit), _offsets(native))
             return native
@@ -210,7 +210,7 @@ class Stream(Answers):
 
     def stop(self) -> None:
         try:
-            if self.late is not None and not self._session.alignment.observes:
+            if self.late is not None and self._session.alignment.mode != "observe":
                 self.late.sum_up()
             self._session.close()
             self._watch.close()

@@ -267,7 +267,7 @@ class AlignedRun:
 
     def _is_idle(self) -> bool:
         """Whether the last plan read nothing and still holds."""
-        return not self.alignment.observes and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
+        return self.alignment.mode != "observe" and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
         positions = {i: start if i == index else self._position(i) for i in self.sources}
@@ -280,7 +280,7 @@ class AlignedRun:
             finally:
                 self._held_made = None
         plan, seconds = made
-        if not self.run.available_now and not self.alignment.observes:
+        if not self.run.available_now and self.alignment.mode != "observe":
             plan = self._min_batch.put_off(plan, self._ticks())
         longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
         self._idle_wait.begin(plan, self._planner.unread, self._ticks(), longest)

@@ -13,7 +13,7 @@ from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit, Plan
 from lockgate_client.duration import milliseconds
 from lockgate_client.group.membership import Membership
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import HeldTooLong
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
@@ -47,7 +47,7 @@ class HeldPlans:
     def holds(self, plan: Plan[Key]) -> bool:
         """Whether the plan is held. A window that is still open is left to the next run."""
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE
-        return plan.offsets == 0 and waits and self._run.is_active() and not self._alignment.observes
+        return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
 
     def wait(
         self, held: Timed, plan_again: Callable[[], Timed], show: Callable[[Timed], None], careful: Callable[[], bool]
@@ -96,7 +96,7 @@ class HeldPlans:
         """Whether a horizon that rises with the clock reaches an unread record while live producers
         may be behind. A record that is stamped 2099 is not waited for.
         """
-        return _first_held(plan) - plan.ceiling <= self._alignment.bounds.idle_timeout
+        return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 
     def _check_max_hold(self, held_s: float, plan: Plan[Key]) -> None:
         longest = self._alignment.max_hold

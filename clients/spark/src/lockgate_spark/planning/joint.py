@@ -21,7 +21,7 @@ from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_client.duration import milliseconds
 from lockgate_client.group.membership import Membership
 from lockgate_client.group.source_status import SourceStatus
-from lockgate_spark.config import EPOCH, Alignment
+from lockgate_spark.config import EPOCH, Alignment, credible_at, retention_share_of
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
@@ -85,7 +85,7 @@ class JointPlanner:
         self._last: Plan[Key] | None = None  # the last plan that was carried out
         self._furthest = watermark.MIN  # up to which event time records have been read
         self._slices: Slices | None = None
-        self._retention = Retention(alignment.retention_share, tells=membership is not None)
+        self._retention = Retention(retention_share_of(alignment), tells=membership is not None)
         self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
 
@@ -94,7 +94,7 @@ class JointPlanner:
         """The event-time slices, where batches are cut so. Spark must have opened all sources
         before.
         """
-        if self._slices is None and self._alignment.slice is not None and not self._alignment.observes:
+        if self._slices is None and self._alignment.slice is not None and self._alignment.mode != "observe":
             logged = {i: offsets for i in self._sources if (offsets := self._run.logged_offsets(i)) is not None}
             size, zone = milliseconds("Alignment(slice)", self._alignment.slice), self._alignment.slice_zone
             windows = Windows(size) if zone == EPOCH else Windows(size, self._run.zone(zone))
@@ -104,7 +104,9 @@ class JointPlanner:
     @cached_property
     def _producers(self) -> Producers:
         """The lags of the splits' producers. Spark must have opened all sources before."""
-        kept = None if self._alignment.observes else KeptLags(self._run.memory("lags-"), int(self.clock() * 1000))
+        kept = (
+            None if self._alignment.mode == "observe" else KeptLags(self._run.memory("lags-"), int(self.clock() * 1000))
+        )
         return Producers(self._alignment, self.clock, kept)
 
     @property
@@ -157,7 +159,7 @@ class JointPlanner:
             drafted = self._search(unread, drafted.asked_at)
             plan = self._cut(drafted.draft, ceiling)
         now = int(self.clock() * 1000)
-        plan = self._retention.let_go(plan, unread, now)
+        plan = self._retention.read_early(plan, unread, now)
         self.waits.seen(self._wait(plan, now), plan.target if plan.offsets else None)
         return replace(plan, look_ups=self._look_ups() - asked), self._ticks() - began
 
@@ -223,7 +225,7 @@ class JointPlanner:
         """
         now, last = self.clock(), self._drafted
         self._producers.follow(self._sources)
-        unread = Unread.ask(self._sources, positions, int(now * 1000), self._alignment.credible(int(now * 1000)))
+        unread = Unread.ask(self._sources, positions, int(now * 1000), credible_at(self._alignment, int(now * 1000)))
         if last is None:
             self._begin(unread)
         self._no_times.check(unread)
@@ -250,7 +252,7 @@ class JointPlanner:
     def _look_at_producers(self, unread: Unread, now: int) -> None:
         """Measures the lags, and counts records that came too late."""
         bounds = self._bounds()
-        disorder = most_learned(bounds.max_drift) if self._alignment.disorder is None else bounds.disorder
+        disorder = most_learned(bounds.max_drift) if self._alignment.max_out_of_orderness is None else bounds.disorder
         spark_watermark = watermark.MIN if self._delay is None else watermark.add(self._furthest, -self._delay)
         self._producers.look(unread, now, disorder, spark_watermark)
         self._producers.keep(bounds.max_drift)
@@ -265,13 +267,13 @@ class JointPlanner:
         # source at most.
         while not confirmed:
             backlogs = unread.backlogs()
-            if self._alignment.disorder is None:
+            if self._alignment.max_out_of_orderness is None:
                 backlogs = careful(backlogs, self._sources, bounds)
             backlogs = self._producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
             draft = Draft.of(backlogs, unread, bounds, budgets, self._learned)
             confirmed = unread.confirm(draft.target, draft.stops)
         self._drafted, self._learned = _Drafted(now, unread, draft), draft.curve
-        if self._alignment.disorder is None:
+        if self._alignment.max_out_of_orderness is None:
             steps = self._bounds(0).max_drift, bounds.max_drift - bounds.disorder
             self.observer.drafted(allowed=most_learned(bounds.max_drift), learned=bounds.disorder, steps=steps)
         else:
@@ -292,7 +294,7 @@ class JointPlanner:
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
         """What a plan waits for at `now` (wall clock, ms)."""
-        if self._alignment.observes:
+        if self._alignment.mode == "observe":
             return None
         key = self._holder(plan)
         holder = None if key is None else (names([key], plan.splits)[key], self._producers.why(key, now))
@@ -315,7 +317,7 @@ class JointPlanner:
         states = {} if self._last is None else {key: split.state for key, split in self._last.splits.items()}
         statuses = source_reports(drafted.unread, drafted.draft, states, self._reach(drafted.draft))
         # nothing is paused in mode observe
-        retained = {} if self._alignment.observes else self._retention.retained()
+        retained = {} if self._alignment.mode == "observe" else self._retention.retained()
         return self.facts.added(statuses, self.observer.rows_saved, self._producers.shown, retained)
 
     def _reach(self, draft: Draft[Key]) -> int | None:
@@ -351,7 +353,7 @@ class JointPlanner:
             lags=self._producers.shown,
             stopped=self._producers.stopped,
             far_behind=self._producers.far_behind,
-            disorder=self.disorder,
+            out_of_orderness=self.disorder,
         )
 
     def _slice(self, plan: Plan[Key], drafted: _Drafted) -> BatchSlice | None:

@@ -52,7 +52,7 @@ def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -
         log.warning(
             "%s Give each a withWatermark of its own before they come together: Spark goes by the lowest", finding
         )
-    elif alignment.observes or alignment.other_event_time == "warn":
+    elif alignment.mode == "observe" or alignment.other_event_time == "warn":
         log.warning("%s %s", finding, _aligned(stream))
     else:
         raise UnsupportedQuery(

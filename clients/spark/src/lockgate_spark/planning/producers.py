@@ -23,7 +23,7 @@ from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, REMEMBERED_MS, ProducerLag, Shown
 from lockgate.watermark import MAX, MIN
 from lockgate_client.duration import milliseconds
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.names import named
 from lockgate_spark.logs.unread import Key, Source, Unread
@@ -43,8 +43,8 @@ class Producers:
     """The producers of one run. `kept`: the lags kept over restarts, if any."""
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
-        self._idle_timeout = None if alignment.idle_timeout is None else alignment.bounds.idle_timeout
-        self._at_least = alignment.bounds.idle_timeout if alignment.slice is not None else None
+        self._idle_timeout = None if alignment.idle_timeout is None else bounds_of(alignment).idle_timeout
+        self._at_least = bounds_of(alignment).idle_timeout if alignment.slice is not None else None
         self._limit = milliseconds("Alignment(max_lag)", alignment.max_lag)
         self._kept, self._clock = kept, clock
         self._care, self._ahead = Care(clock.ticks), Ahead(clock.ticks)

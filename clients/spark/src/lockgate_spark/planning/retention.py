@@ -1,5 +1,5 @@
 """Paused splits at the edge of their topic's retention: records that Kafka is about to delete are
-read above the ceiling ("let go").
+read early, above the ceiling.
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
 retention is left to it. For `retention.ms` its timestamp counts. For `retention.bytes` the bytes
@@ -10,11 +10,11 @@ split is paused again.
 **The trade.** An unread record will certainly be lost. A record that is read early lifts Spark's
 watermark, to no more than (now − retention.ms + margin) − delay. Rows that are late because of it
 are themselves as near to their deletion, unless their topic keeps records for longer. So only the
-records in danger are let go.
+records in danger are read early.
 
 Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as
 long as one before it is. Kafka's look-up by time answers that question: the first offset at which a
-record is safe. A record in danger that shares a segment with safe ones is let go earlier than
+record is safe. A record in danger that shares a segment with safe ones is read earlier than
 necessary.
 """
 
@@ -69,8 +69,10 @@ class Retained(NamedTuple):
 
 
 class Retention:
-    """The records that one run lets go. `margin`: the share of the retention in which a record is
-    in danger; 0 lets nothing go. `tells`: somebody asks what is `retained`.
+    """Read early the records of one run that are in danger.
+
+    A record is in danger in the last `margin` (a share) of its retention; with 0 none is. `tells`:
+    whether `retained` is asked for.
     """
 
     def __init__(self, margin: float, *, tells: bool = False) -> None:
@@ -80,14 +82,14 @@ class Retention:
         self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
-        self._made: tuple[Plan[Key], Unread] | None = None  # the last plan, before it lets anything go
+        self._made: tuple[Plan[Key], Unread] | None = None  # the last plan, before anything is read early
         self._planned: dict[
             Key, tuple[SplitPlan, int]
-        ] = {}  # by the last plan: what it would have been, and the offsets let go
+        ] = {}  # by the last plan: what it would have been, and the offsets read early
         self._logged_at: dict[Key, int] = {}
-        self._let_go: Counter[Key] = Counter()
+        self._read_early: Counter[Key] = Counter()
 
-    def let_go(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
+    def read_early(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
         """The plan, with the records in danger of its paused splits. `now`: wall clock in ms."""
         self._planned, self._made = {}, (plan, unread)
         for i, source in unread.sources.items():
@@ -152,31 +154,36 @@ class Retention:
         return last.asked_at + max(0, left) * apart_ms // grown
 
     def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
-        """The view of the plan that is carried out, with the records that it lets go. Logs and
-        counts them.
+        """Return the view of the plan that is carried out, with the records that it reads early.
+        Log and count them.
         """
         kept = {
             key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position
         }
         for key, (made, offsets) in kept.items():
-            self._let_go[key] += offsets
+            self._read_early[key] += offsets
             self._warn(key, made, offsets, int(view.planned_at * 1000), plan.splits)
         if not kept:
             return view
         called = set(names(kept, plan.splits).values())
-        splits = tuple(
-            replace(s, let_go=kept[s.source, s.split][1]) if (s.source, s.split) in kept else s for s in view.splits
+        partitions = tuple(
+            replace(p, read_early=kept[p.source, p.partition][1]) if (p.source, p.partition) in kept else p
+            for p in view.partitions
         )
         return replace(
-            view, splits=splits, let_go=tuple(sorted(called)), resumed=tuple(s for s in view.resumed if s not in called)
+            view,
+            partitions=partitions,
+            read_early=tuple(sorted(called)),
+            resumed=tuple(name for name in view.resumed if name not in called),
         )
 
     def sum_up(self) -> None:
-        """Logs how many offsets were let go, by split."""
-        if self._let_go:
-            called = names(self._let_go, () if self._made is None else self._made[0].splits)
+        """Log how many offsets of each partition were read early."""
+        if self._read_early:
+            called = names(self._read_early, () if self._made is None else self._made[0].splits)
             log.info(
-                "let go for retention: %s", ", ".join(f"{called[key]} {n}" for key, n in sorted(self._let_go.items()))
+                "read early because of retention: %s",
+                ", ".join(f"{called[key]} {n}" for key, n in sorted(self._read_early.items())),
             )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
@@ -212,9 +219,8 @@ class Retention:
         self._logged_at[key] = now
         config = self._configs[key[0]].of(topic_of(key[1]))
         log.warning(
-            "%s: let go from offset %d to %d though it is paused, for Kafka %s (%s). Rows "
-            "that are older may be late."
-            " It is paused because others are behind; keep the topic's records for longer, or help those",
+            "%s: reading early from offset %d to %d, although it is paused, because Kafka %s (%s). Older rows of other "
+            "partitions may become late. Raise the topic's retention, or speed up the partitions that are behind",
             named(key, among),
             made.end,
             made.end + taken,
@@ -273,9 +279,9 @@ def _next_time(made: SplitPlan) -> int:
 
 def _due(head: Head | None, config: TopicConfig, now: int) -> str:
     if head is None or config.retention_ms is None:
-        return "is about to delete it"
+        return "is about to delete these records"
     left = head.event_time + config.retention_ms - now
-    return f"may delete it in {spoken(left)}" if left > 0 else "may delete it at any moment"
+    return f"may delete them in {spoken(left)}" if left > 0 else "may delete them at any moment"
 
 
 def _described(config: TopicConfig) -> str:

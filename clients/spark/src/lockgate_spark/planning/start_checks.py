@@ -17,7 +17,7 @@ from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.plan.model import Bounds
 from lockgate_client.duration import as_option
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.disorder import most_learned
@@ -47,15 +47,15 @@ def own_bounds(
 ) -> Bounds:
     """The query's bounds. Where the user gave no `max_drift` it is what the watermark delay leaves,
     if that is less than the default; in a group the group's value rules. Where the user gave no
-    `disorder` it is what was `seen`, up to half of the drift. `idle_timeout` is what producers do,
-    of which a delay says nothing.
+    `max_out_of_orderness` it is what was `seen`, up to half of the drift. `idle_timeout` is what
+    producers do, of which a delay says nothing.
     """
-    set_by_user = alignment.bounds
+    set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
     room = delay if alignment.max_drift is None and alignment.coordinator is None else None
     if room is not None and disorder < room < drift:
         drift = room
-    if alignment.disorder is None:
+    if alignment.max_out_of_orderness is None:
         # In the payload the drift gives way to the disorder, which is at most half of what is left.
         disorder = min(seen, most_learned(drift), seen if room is None or not in_payload else room // 3)
     if room is not None and in_payload and disorder < room - disorder < drift:
@@ -99,7 +99,7 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 
 def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
     beside = bounds.disorder if in_payload else 0
-    out_of_order = f", beside a disorder of {spoken(beside)} in the payload" if beside else ""
+    out_of_order = f", beside an out-of-orderness of {spoken(beside)} in the payload" if beside else ""
     least = as_option(needed_delay(bounds, in_payload))
     finding = (
         f"the query's watermark delay is {spoken(delay)}, and max_drift is {spoken(bounds.max_drift)}{out_of_order}: "
@@ -107,7 +107,7 @@ def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
     )
     if delay - beside > bounds.disorder:
         return f'{finding}, or max_drift at most "{as_option(delay - beside)}"'
-    return f"{finding}; max_drift must stay above disorder ({spoken(bounds.disorder)})"
+    return f"{finding}; max_drift must stay above max_out_of_orderness ({spoken(bounds.disorder)})"
 
 
 def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
@@ -142,7 +142,7 @@ def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) ->
         f'withWatermark("{found.column}", …) is on {text}, but what is aligned is {aligned}: rows can be late and '
         "dropped"
     )
-    if alignment.observes or alignment.other_event_time == "warn":
+    if alignment.mode == "observe" or alignment.other_event_time == "warn":
         log.warning("%s", finding)
         return
     what = (

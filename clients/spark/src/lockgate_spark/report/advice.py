@@ -48,12 +48,12 @@ def kept(found: Findings) -> Kept:
             loss.most,
             f"at least {found.left_out:,} records have an incredible time stamp, which moves Spark's watermark",
         )
-    if delay is not None and found.disorder_ms > delay:
+    if delay is not None and found.out_of_orderness_ms > delay:
         return Kept(
             None,
             loss.most,
-            f"records within one partition are out of order by {spoken(found.disorder_ms)}, which is more than the "
-            f"watermark's delay of {spoken(delay)}",
+            f"records within one partition are out of order by {spoken(found.out_of_orderness_ms)}, which is more than "
+            f"the watermark's delay of {spoken(delay)}",
         )
     if found.too_late:
         least = max(0, loss.least - found.too_late)
@@ -81,12 +81,12 @@ def _max_drift(found: Findings) -> Advice:
     delay = found.shape.delay_ms
     if delay is None:
         return Advice("max_drift", None, "the query has no withWatermark, so Spark drops no row for being late")
-    if found.disorder_ms >= delay:
+    if found.out_of_orderness_ms >= delay:
         return Advice(
             "max_drift",
             None,
-            f"first make the delay longer than {spoken(found.disorder_ms)}: so far out of order are records within one "
-            "partition",
+            f"first make the delay longer than {spoken(found.out_of_orderness_ms)}, by which records within one "
+            "partition are out of order",
         )
     why = f"no row is late while max_drift is at most the watermark's delay, {spoken(delay)}"
     if 0 < found.max_drift_ms <= delay:

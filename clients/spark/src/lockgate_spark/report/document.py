@@ -45,7 +45,7 @@ def document(found: Findings) -> dict[str, object]:
         "watermark_delay_ms": found.shape.delay_ms,
         "max_drift_ms": found.max_drift_ms,
         "most_apart_ms": found.apart_ms,
-        "disorder_ms": found.disorder_ms,
+        "out_of_orderness_ms": found.out_of_orderness_ms,
         "advice": [asdict(each) for each in advice(found)],
         "not_known": sentences.unknown(found),
         "sources": [
@@ -57,7 +57,9 @@ def document(found: Findings) -> dict[str, object]:
             }
             for each in found.sources
         ],
-        "splits": [{**asdict(each), "first": _moment(each.first), "last": _moment(each.last)} for each in found.splits],
+        "partitions": [
+            {**asdict(each), "first": _moment(each.first), "last": _moment(each.last)} for each in found.partitions
+        ],
         "timeline": [
             {
                 "at": _iso(each.at),

@@ -1,9 +1,9 @@
-"""What is known of an observed run: plain figures, and no words.
+"""The findings of an observed run, as figures without words.
 
-**Lost and late.** A row at or below Spark's watermark when it is read is *late*. That is counted
-exactly. Not each late row is *lost*: a windowed aggregation drops a row once its whole window is
-behind, and a query without state drops none. So a loss has two ends, which are equal where the
-figure is exact.
+**Lost and late.** A row at or below Spark's watermark when it is read is *late*, which is counted
+exactly. Not every late row is *lost*: a windowed aggregation drops a row once its whole window is
+behind, and a query without state drops none. So a loss has a lower and an upper bound, which are
+equal if the figure is exact.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Basis(Enum):
-    """What a figure of lost rows stands on."""
+    """Name what a figure of lost rows is based on."""
 
     OPERATORS = "operators"  # Spark's own count; its operators drop row by row
     WINDOWS = "windows"  # rows whose whole window was behind the watermark
@@ -22,7 +22,7 @@ class Basis(Enum):
 
 
 class RunState(Enum):
-    """How far a run was when its findings were made."""
+    """Name the state of a run when its findings were made."""
 
     RUNNING = "running"
     ENDED = "ended"
@@ -32,7 +32,7 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Rows that Spark has dropped: between `least` and `most`; `most` is None where not known."""
+    """Bound the rows that Spark has dropped: `least` to `most`, which is None if not known."""
 
     basis: Basis
     least: int = 0
@@ -46,12 +46,21 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class BatchLoss:
-    """The late rows of one batch of one source. `rows`: all that it held. `late`: by split, the
-    rows at or below `watermark` (ms); `lost`: those of them whose whole window is behind, where the
-    query has windows, else the same. `oldest`: the lowest event time (ms) of a late row. `exact`:
-    False where the windows were not known when the batch was read. `early`: rows before 1970, which
-    are not late; `untimed`: rows without an event time. `counted_once`: False where tasks that ran
-    again may have counted rows twice, so that the counts are upper bounds.
+    """Count the late rows of one batch of one source.
+
+    Attributes:
+        rows: All rows of the batch.
+        late: By partition, the rows at or below `watermark`.
+        lost: Of these, the rows whose whole window is behind; all of them if the query has no
+            windows.
+        oldest: The lowest event time (ms) of a late row.
+        watermark: Spark's, in ms.
+        exact: False if the windows were not known when the batch was read.
+        early: Rows before 1970, which are not late.
+        untimed: Rows without an event time.
+        counted_once: False if tasks that ran again may have counted rows twice, so that the counts
+            are upper bounds.
+
     """
 
     rows: int
@@ -67,10 +76,11 @@ class BatchLoss:
 
 @dataclass(frozen=True, slots=True)
 class StateOperator:
-    """A stateful operator of a batch, as Spark's progress shows it. `dropped`: rows below the
-    watermark, counted after a partial aggregation where there is one. `repeated`: a partition was
-    computed more than once, by several actions in foreachBatch for example, and its rows are in
-    `dropped` each time.
+    """Show a stateful operator of a batch, as in Spark's progress.
+
+    `dropped` counts the rows below the watermark, after a partial aggregation if there is one.
+    `repeated` is true if a partition was computed more than once, for example by several actions in
+    foreachBatch, so that its rows are in `dropped` each time.
     """
 
     name: str
@@ -80,9 +90,13 @@ class StateOperator:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """What the query's plan says of losses. `delay_ms`: the shortest delay of its watermarks; None
-    without one. `seen`: whether they stand on the event time that alignment sees. `whole`: whether
-    each row of the source reaches the one operator of the query that drops rows.
+    """Describe the query's plan as far as it decides which rows are lost.
+
+    Attributes:
+        delay_ms: The shortest delay of its watermarks; None without one.
+        seen: Whether the watermarks are on the event time that alignment uses.
+        whole: Whether each row of the source reaches the one operator of the query that drops rows.
+
     """
 
     delay_ms: int | None = None
@@ -91,14 +105,19 @@ class QueryShape:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitFindings:
-    """One split. `offsets`: how many were read. `ahead_ms`: the most that its first unread record
-    was above the lowest one of all splits. `first`, `last`: event times (ms) of its first record,
-    and of its last one by the density of those before; None where no plan has seen it.
+class PartitionFindings:
+    """Describe one partition in a run.
+
+    Attributes:
+        offsets: How many were read.
+        ahead_ms: The most that its first unread record was above the lowest one of all partitions.
+        first: Event time (ms) of its first record; None if no plan has seen it.
+        last: Estimated event time (ms) of its last record, from the density of earlier ones.
+
     """
 
     source: int
-    split: str
+    partition: str
     offsets: int
     late: int
     lost: int
@@ -109,8 +128,8 @@ class SplitFindings:
 
 @dataclass(frozen=True, slots=True)
 class SourceFindings:
-    """One source. `budget`: its maxOffsetsPerTrigger. `largest`: the offsets of its largest
-    batch.
+    """Describe one source: `budget` is its maxOffsetsPerTrigger, `largest` the number of offsets in
+    its largest batch.
     """
 
     source: int
@@ -121,9 +140,14 @@ class SourceFindings:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Some batches that followed each other. `at`: wall clock in seconds of the first one's plan.
-    `apart_ms`: the largest distance between the first unread records of two splits; None where no
-    plan was made. `watermark`: Spark's (ms), the last one; 0 for none.
+    """Describe one or more consecutive batches.
+
+    Attributes:
+        at: Wall clock (s) of the first one's plan.
+        apart_ms: The largest distance between the first unread records of two partitions; None if
+            no plan was made.
+        watermark: Spark's last one, in ms; 0 for none.
+
     """
 
     at: float
@@ -134,7 +158,7 @@ class Moment:
     watermark: int = 0
 
     def with_next(self, other: "Moment") -> "Moment":
-        """Both moments as one."""
+        """Return both moments as one."""
         apart = [each.apart_ms for each in (self, other) if each.apart_ms is not None]
         return Moment(
             self.at,
@@ -148,16 +172,26 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """All of one run. `began`, `until`: wall clock in seconds. `rows`: read, exactly where late
-    rows were counted, else offsets. `late`: None where not counted, and `uncounted` says why;
-    `late_exact`: False where it is an upper bound. `early`: rows before 1970, which are not late;
-    `untimed`: rows without an event time. `repeated`: as of `StateOperator`, in any batch.
-    `lateness_ms`: how far below the watermark the oldest late row was. `disorder_ms`: how far a
-    record was seen to be below an earlier one of its split. `too_late`: records that came later
-    than their producer was waited for. `left_out`: records with an incredible event time. `ahead`:
-    batches that went beyond their plan; `offsets_ahead`: by how many offsets. `max_drift_ms`: what
-    the plans kept to, 0 before the first one. `busy_s`: how long the batches took, without the
-    waits between them. `failed_plans`: whether a plan could not be made.
+    """Hold everything found out about one run.
+
+    Attributes:
+        began, until: Wall clock (s).
+        rows: Rows read if late rows were counted, else offsets.
+        late: None if not counted; `uncounted` then says why.
+        late_exact: False if `late` is an upper bound.
+        early: Rows before 1970, which are not late.
+        untimed: Rows without an event time.
+        repeated: As in `StateOperator`, in any batch.
+        lateness_ms: How far below the watermark the oldest late row was.
+        out_of_orderness_ms: The most that a record was seen to be older than an earlier one of its
+            partition.
+        too_late: Records that came later than their producer was waited for.
+        left_out: Records whose event time is outside the bounds.
+        ahead: Batches that went beyond their plan, by `offsets_ahead` offsets in all.
+        max_drift_ms: The drift that the plans kept to; 0 before the first one.
+        busy_s: How long the batches took, without the waits between them.
+        failed_plans: Whether a plan could not be made.
+
     """
 
     query: str | None
@@ -179,7 +213,7 @@ class Findings:
     operators: Mapping[str, int] = field(default_factory=dict)
     shape: QueryShape = QueryShape()
     max_drift_ms: int = 0
-    disorder_ms: int = 0
+    out_of_orderness_ms: int = 0
     too_late: int = 0
     left_out: int = 0
     ahead: int = 0
@@ -187,11 +221,11 @@ class Findings:
     busy_s: float = 0.0
     failed_plans: bool = False
     in_group: bool = False
-    splits: tuple[SplitFindings, ...] = ()
+    partitions: tuple[PartitionFindings, ...] = ()
     sources: tuple[SourceFindings, ...] = ()
     moments: tuple[Moment, ...] = ()
 
     @property
     def apart_ms(self) -> int | None:
-        """The largest distance between two splits; None where no plan was made."""
+        """The largest distance (ms) between two partitions; None if no plan was made."""
         return max((each.apart_ms for each in self.moments if each.apart_ms is not None), default=None)

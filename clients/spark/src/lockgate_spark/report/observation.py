@@ -17,10 +17,10 @@ from lockgate_spark.report.findings import (
     Findings,
     Loss,
     Moment,
+    PartitionFindings,
     QueryShape,
     RunState,
     SourceFindings,
-    SplitFindings,
     StateOperator,
 )
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -107,7 +107,7 @@ class Observation:
     _late: int = 0
     _lost: int = 0
     _lateness: int = 0
-    _disorder: int = 0
+    _out_of_orderness: int = 0
     _too_late: int = 0
     # A signal may come while its own thread is in here.
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -138,16 +138,16 @@ class Observation:
         self._add(Moment(at, apart_ms=None if view is None else self._look(view)))
 
     def _look(self, view: BatchAlignment) -> int:
-        """How far apart the splits are that have something to read."""
-        self._disorder = max([self._disorder, *(split.disorder for split in view.splits)])
+        """Return how far apart (ms) the partitions are that have something to read."""
+        self._out_of_orderness = max([self._out_of_orderness, *(each.out_of_orderness for each in view.partitions)])
         self._too_late = max(self._too_late, view.rows_too_late)
-        unread = [s for s in view.splits if s.end > s.position or s.next_event_time is not None]
-        lowest = min((split.watermark for split in unread), default=0)
-        for split in unread:
-            mine = self._splits[split.source, split.split]
-            mine.ahead_ms = max(mine.ahead_ms, split.watermark - lowest)
-            mine.look(split.watermark + split.disorder, self._reads.get((split.source, split.split), 0))
-        return max((split.watermark - lowest for split in unread), default=0)
+        unread = [p for p in view.partitions if p.end > p.position or p.next_event_time is not None]
+        lowest = min((each.watermark for each in unread), default=0)
+        for each in unread:
+            mine = self._splits[each.source, each.partition]
+            mine.ahead_ms = max(mine.ahead_ms, each.watermark - lowest)
+            mine.look(each.watermark + each.out_of_orderness, self._reads.get((each.source, each.partition), 0))
+        return max((each.watermark - lowest for each in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
         """Notes the late rows of the batch that was read last. `at`: wall clock in seconds."""
@@ -227,7 +227,7 @@ class Observation:
                 operators=dict(self._operators),
                 shape=shape,
                 max_drift_ms=beside.max_drift_ms,
-                disorder_ms=self._disorder,
+                out_of_orderness_ms=self._out_of_orderness,
                 too_late=self._too_late,
                 left_out=beside.left_out,
                 ahead=beside.ahead,
@@ -235,8 +235,8 @@ class Observation:
                 busy_s=self._busy,
                 failed_plans=beside.failed_plans,
                 in_group=self.in_group,
-                splits=tuple(
-                    SplitFindings(
+                partitions=tuple(
+                    PartitionFindings(
                         source, split, mine.offsets, mine.late, mine.lost, mine.ahead_ms, mine.first, mine.last
                     )
                     for (source, split), mine in sorted(self._splits.items())

@@ -10,7 +10,7 @@ from lockgate.duration import spoken
 from lockgate_spark.report import sentences
 from lockgate_spark.report.advice import advice
 from lockgate_spark.report.findings import Basis, Findings
-from lockgate_spark.report.pictures import MOST_BARS, apart_over_time, lost_over_time, split_bars
+from lockgate_spark.report.pictures import MOST_BARS, apart_over_time, lost_over_time, partition_bars
 
 
 def page(found: Findings) -> str:
@@ -29,7 +29,7 @@ def page(found: Findings) -> str:
         where=escape(sentences.where(found)),
         apart=apart_over_time(found.moments, found.shape.delay_ms),
         why=escape(sentences.why(found)),
-        splits=_splits(found, late),
+        partitions=_partitions(found, late),
         advice=_advice(found),
         unknown="".join(f"<li>{escape(each)}</li>" for each in sentences.unknown(found)),
         plans=escape(sentences.plans(found)),
@@ -52,13 +52,13 @@ def _nothing(found: Findings) -> str:
     return f'<p class="nothing">{said}</p>'
 
 
-def _splits(found: Findings, late: bool) -> str:
-    ahead = sorted(found.splits, key=lambda s: (-(s.late if late else s.lost), -s.ahead_ms, s.source, s.split))
+def _partitions(found: Findings, late: bool) -> str:
+    ahead = sorted(found.partitions, key=lambda s: (-(s.late if late else s.lost), -s.ahead_ms, s.source, s.partition))
     more = f"<p>{len(ahead) - MOST_BARS:,} more partitions are in the JSON.</p>" if len(ahead) > MOST_BARS else ""
     return (
         f'<div class="wide"><table><thead><tr><th>partition</th><th class="bar">{"late" if late else "lost"}</th>'
         "<th>rows</th><th>offsets read</th><th>most ahead by</th></tr></thead><tbody>"
-        f"{split_bars(ahead, late)}</tbody></table></div>{more}"
+        f"{partition_bars(ahead, late)}</tbody></table></div>{more}"
     )
 
 

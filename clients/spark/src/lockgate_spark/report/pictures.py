@@ -8,7 +8,7 @@ from html import escape
 
 from lockgate.duration import spoken
 from lockgate_spark.logs.names import names
-from lockgate_spark.report.findings import Moment, SplitFindings
+from lockgate_spark.report.findings import Moment, PartitionFindings
 from lockgate_spark.report.sentences import clock
 
 _WIDE, _HIGH = 720, 200
@@ -80,17 +80,17 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
     return _picture("Distance between the partitions, batch by batch", frame, ticks, _times(moments, frame) + drawn)
 
 
-def split_bars(splits: Sequence[SplitFindings], late: bool) -> str:
-    """A bar for each split, as the rows of a table: rows lost, or late where `late`."""
-    most = max((split.late if late else split.lost for split in splits), default=0) or 1
-    keys, rows = [(split.source, split.split) for split in splits], []
+def partition_bars(partitions: Sequence[PartitionFindings], late: bool) -> str:
+    """A bar for each partition, as the rows of a table: rows lost, or late where `late`."""
+    most = max((partition.late if late else partition.lost for partition in partitions), default=0) or 1
+    keys, rows = [(partition.source, partition.partition) for partition in partitions], []
     called = names(keys, keys)
-    for split in splits[:MOST_BARS]:
-        value = split.late if late else split.lost
+    for partition in partitions[:MOST_BARS]:
+        value = partition.late if late else partition.lost
         rows.append(
-            f'<tr><th scope="row">{escape(called[split.source, split.split])}</th>'
+            f'<tr><th scope="row">{escape(called[partition.source, partition.partition])}</th>'
             f'<td class="bar"><span style="width:{100 * value / most:.1f}%"></span></td>'
-            f"<td>{value:,}</td><td>{split.offsets:,}</td><td>{spoken(split.ahead_ms)}</td></tr>"
+            f"<td>{value:,}</td><td>{partition.offsets:,}</td><td>{spoken(partition.ahead_ms)}</td></tr>"
         )
     return "".join(rows)
 

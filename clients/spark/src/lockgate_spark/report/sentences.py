@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from lockgate.duration import spoken
 from lockgate_spark.logs.names import names
 from lockgate_spark.report.advice import Advice, Kept, advice, kept
-from lockgate_spark.report.findings import Basis, Findings, RunState, SplitFindings
+from lockgate_spark.report.findings import Basis, Findings, PartitionFindings, RunState
 
 _STATES = {
     RunState.RUNNING: "The query is running; these are its figures so far",
@@ -13,7 +13,7 @@ _STATES = {
     RunState.FAILED: "The query has failed",
     RunState.CUT_OFF: "The process ended while the query ran",
 }
-_MOST_SPLITS = 5
+_MOST_PARTITIONS = 5
 
 
 def headline(found: Findings) -> str:
@@ -73,8 +73,8 @@ def why(found: Findings) -> str:
     if delay is None:
         return f"The partitions were up to {spoken(apart)} apart in event time."
     over = "more than" if apart > delay else "within"
-    ahead = max(found.splits, key=lambda split: split.ahead_ms)
-    first = names_of(found)[ahead.source, ahead.split]
+    ahead = max(found.partitions, key=lambda partition: partition.ahead_ms)
+    first = names_of(found)[ahead.source, ahead.partition]
     return (
         f"The partitions were up to {spoken(apart)} apart in event time, {over} the {spoken(delay)} that the "
         f"query's watermark waits. {first} was furthest ahead."
@@ -87,8 +87,10 @@ def where(found: Findings) -> str:
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
     lost, called = found.loss.basis is Basis.WINDOWS, names_of(found)
-    named = ", ".join(f"{called[s.source, s.split]} ({s.lost if lost else s.late:,})" for s in worst[:_MOST_SPLITS])
-    more = f" and {len(worst) - _MOST_SPLITS} more" if len(worst) > _MOST_SPLITS else ""
+    named = ", ".join(
+        f"{called[s.source, s.partition]} ({s.lost if lost else s.late:,})" for s in worst[:_MOST_PARTITIONS]
+    )
+    more = f" and {len(worst) - _MOST_PARTITIONS} more" if len(worst) > _MOST_PARTITIONS else ""
     times = [moment.at for moment in found.moments if (moment.lost if lost else moment.late)]
     who = "They" if lost or found.late == found.loss.most else "The late rows"
     return f"{who} came from {named}{more}, in batches of {span(min(times), max(times))}."
@@ -136,9 +138,9 @@ def unknown(found: Findings) -> list[str]:
         said.append(f"{found.untimed:,} rows have no event time: it is null, or its expression fails. None is late.")
     if not found.shape.seen:
         said.append("The query's watermark goes by another event time than the one that this run has looked at.")
-    if found.disorder_ms:
+    if found.out_of_orderness_ms:
         said.append(
-            f"Records within one partition were seen out of order by {spoken(found.disorder_ms)}. "
+            f"Records within one partition were seen out of order by {spoken(found.out_of_orderness_ms)}. "
             "Only samples are looked at."
         )
     if found.left_out:
@@ -158,18 +160,18 @@ def state(found: Findings) -> str:
     return f"{name}, {span(found.began, found.until)}. {_STATES[found.state]}."
 
 
-def worst_first(found: Findings) -> list[SplitFindings]:
-    """The splits with rows that are lost, where these are counted, else with late ones; those with
+def worst_first(found: Findings) -> list[PartitionFindings]:
+    """Return the partitions with lost rows, if these are counted, else with late ones; those with
     most first.
     """
     lost = found.loss.basis is Basis.WINDOWS
-    named = (s for s in found.splits if (s.lost if lost else s.late))
-    return sorted(named, key=lambda s: (-s.lost, -s.late, s.source, s.split))
+    named = (s for s in found.partitions if (s.lost if lost else s.late))
+    return sorted(named, key=lambda s: (-s.lost, -s.late, s.source, s.partition))
 
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
-    """The names of the splits, with the source where several sources have a split of one name."""
-    keys = [(split.source, split.split) for split in found.splits]
+    """Return the partitions' names, with the source if several sources have the same name."""
+    keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
 
 

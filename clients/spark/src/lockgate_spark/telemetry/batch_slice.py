@@ -1,4 +1,4 @@
-"""The windows of a batch, as a foreachBatch function sees them."""
+"""The windows of a batch, for foreachBatch functions."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,13 +9,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchSlice:
-    """The windows that a batch holds: event times `start` to `end` (exclusive), ms.
+    """Show which windows a batch holds: event times `start` to `end` (exclusive), in ms.
 
-    `complete`: this batch holds the whole windows. No record that may belong to them was deleted,
-    or lies before the offset at which the query begins; and after the cuts no record of theirs was
-    seen, as far as `disorder` reaches. `missing_from`: the splits of which earlier records may be
-    missing. `stragglers_in`: the splits in which older records come later; they are looked for only
-    if the windows would be complete otherwise.
+    Example, in a foreachBatch function:
+        >>> hours = lockgate_spark.slice_of(batch)
+        >>> if hours.complete:
+        ...     hours.rows(batch).write.mode("overwrite").parquet(f"{folder}/{hours.start}")
+
+    Attributes:
+        complete: Whether the batch holds every record of these windows: none was deleted or is
+            before the query's first offset, and none was found later in the log, within
+            `max_out_of_orderness`.
+        missing_from: Partitions whose earlier records may be missing.
+        stragglers_in: Partitions in which older records come later. They are searched for only if
+            the windows would otherwise be complete.
+
     """
 
     start: int
@@ -25,14 +33,14 @@ class BatchSlice:
     stragglers_in: tuple[str, ...] = ()
 
     def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """The rows of `batch` that lie in the slice. `event_time`: a column, or any expression that
-        gives a timestamp.
+        """Return the rows of `batch` in these windows. `event_time` is a column, or any SQL
+        expression that gives a timestamp.
         """
         return batch.where(self._condition(event_time))
 
     def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """All other rows of `batch`, as a rule of windows that were handed out before. Merge them;
-        they must never overwrite anything.
+        """Return all other rows of `batch`, usually of windows that earlier batches held. Merge
+        them into your results; do not overwrite with them.
         """
         return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
 

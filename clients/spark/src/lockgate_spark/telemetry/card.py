@@ -1,5 +1,5 @@
-"""A view of a query as a small table: HTML for notebooks, with a bar for each split's drift, and
-plain text for all else.
+"""A view of a query as a small table: HTML for notebooks, with a bar for each partition's drift,
+and plain text for all else.
 
 The colours are half-tones over the notebook's own background and text, so that light and dark
 themes need no switch. All styles are inline, for notebooks keep no style sheet apart.
@@ -12,7 +12,7 @@ from html import escape
 from lockgate.duration import spoken
 from lockgate.plan.model import PlannedState
 from lockgate_spark.logs.names import names
-from lockgate_spark.telemetry.view import BatchAlignment, SplitAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
 
 MOST_ROWS = 40
 _BAR = 24  # letters of a bar in plain text
@@ -21,7 +21,7 @@ _NUMBER = _CELL.replace("left", "right")
 _STATES = {
     PlannedState.ACTIVE: "reads on",
     PlannedState.PAUSED: "paused",
-    PlannedState.CAUGHT_UP: "read to its end",
+    PlannedState.CAUGHT_UP: "caught up",
     PlannedState.IDLE: "idle",
 }
 _COLOURS = {PlannedState.PAUSED: "#d97706"}
@@ -30,38 +30,38 @@ _COLOUR = "#3b82c4"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One split: how far its first unread record is above the lowest one of the query, in ms; None
-    where nothing is left to read.
+    """Show one partition: how far (ms) its first unread record is above the lowest one of the
+    query; None if nothing is left to read.
     """
 
-    split: str
+    partition: str
     drift_ms: int | None
     state: PlannedState
     paused_s: float | None = None
 
     @property
     def note(self) -> str:
-        """What the split does."""
+        """What the partition does."""
         lasts = "" if self.paused_s is None else f" for {spoken(round(self.paused_s * 1000))}"
         return f"{_STATES[self.state]}{lasts}"
 
 
 def bars(view: BatchAlignment) -> list[Bar]:
-    """A bar for each split of a view, the one that is furthest ahead first."""
-    unread = [split.watermark for split in view.splits if _is_unread(split)]
+    """Return a bar for each partition of a view, the one that is furthest ahead first."""
+    unread = [partition.watermark for partition in view.partitions if _is_unread(partition)]
     lowest = min(unread, default=0)
-    keys = [(split.source, split.split) for split in view.splits]
+    keys = [(partition.source, partition.partition) for partition in view.partitions]
     called = names(keys, keys)
     found = [
         Bar(
-            called[split.source, split.split],
-            split.watermark - lowest if _is_unread(split) else None,
-            split.state,
-            None if split.paused_since is None else max(0.0, view.planned_at - split.paused_since),
+            called[partition.source, partition.partition],
+            partition.watermark - lowest if _is_unread(partition) else None,
+            partition.state,
+            None if partition.paused_since is None else max(0.0, view.planned_at - partition.paused_since),
         )
-        for split in view.splits
+        for partition in view.partitions
     ]
-    return sorted(found, key=lambda bar: (bar.drift_ms is None, -(bar.drift_ms or 0), bar.split))
+    return sorted(found, key=lambda bar: (bar.drift_ms is None, -(bar.drift_ms or 0), bar.partition))
 
 
 def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
@@ -71,7 +71,7 @@ def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
     top = _top(drawn, max_drift_ms)
     rows = "".join(_row(bar, top, max_drift_ms) for bar in drawn[:MOST_ROWS])
     legend = "" if max_drift_ms is None else f"The dashed line is max_drift, {spoken(max_drift_ms)}. "
-    more = f"{len(drawn) - MOST_ROWS:,} more splits are not shown." if len(drawn) > MOST_ROWS else ""
+    more = f"{len(drawn) - MOST_ROWS:,} more partitions are not shown." if len(drawn) > MOST_ROWS else ""
     foot = f'<div style="opacity:.7;font-size:.9em">{escape(legend + more)}</div>' if drawn else ""
     return (
         '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:760px;overflow-x:auto">'
@@ -83,14 +83,14 @@ def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
 
 def text(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
     """The same in letters."""
-    top, wide = _top(drawn, max_drift_ms), max((len(bar.split) for bar in drawn[:MOST_ROWS]), default=0)
+    top, wide = _top(drawn, max_drift_ms), max((len(bar.partition) for bar in drawn[:MOST_ROWS]), default=0)
     lines = [f"{title}: {sentence}"]
     for bar in drawn[:MOST_ROWS]:
         drift = "" if bar.drift_ms is None else spoken(bar.drift_ms)
         filled = "#" * round(_BAR * (bar.drift_ms or 0) / top)
-        lines.append(f"{bar.split:{wide}}  {filled:{_BAR}}  {drift:>12}  {bar.note}")
+        lines.append(f"{bar.partition:{wide}}  {filled:{_BAR}}  {drift:>12}  {bar.note}")
     if len(drawn) > MOST_ROWS:
-        lines.append(f"… and {len(drawn) - MOST_ROWS:,} more splits")
+        lines.append(f"… and {len(drawn) - MOST_ROWS:,} more partitions")
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -105,7 +105,7 @@ def _row(bar: Bar, top: int, max_drift_ms: int | None) -> str:
         f'background:{_COLOURS.get(bar.state, _COLOUR)}"></span>{mark}'
     )
     return (
-        f'<tr style="background:none"><td style="{_CELL}">{escape(bar.split)}</td><td style="{_CELL}">'
+        f'<tr style="background:none"><td style="{_CELL}">{escape(bar.partition)}</td><td style="{_CELL}">'
         '<span style="display:block;position:relative;width:220px;height:10px;'
         f'background:rgba(128,128,128,.22);border-radius:2px">{drawn}</span></td>'
         f'<td style="{_NUMBER}">{"–" if bar.drift_ms is None else spoken(bar.drift_ms)}</td>'
@@ -117,5 +117,5 @@ def _top(drawn: Sequence[Bar], max_drift_ms: int | None) -> int:
     return max([bar.drift_ms or 0 for bar in drawn] + [round(1.1 * (max_drift_ms or 0)), 1])
 
 
-def _is_unread(split: SplitAlignment) -> bool:
-    return split.end > split.position or split.next_event_time is not None
+def _is_unread(partition: PartitionAlignment) -> bool:
+    return partition.end > partition.position or partition.next_event_time is not None

@@ -18,7 +18,11 @@ from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.progress_metrics import metrics_of
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
-_COUNTS = ("PausedSplits", "FarBehindSplits", "LeftOut")  # a source's own; the others are the query's, or a maximum
+_COUNTS = (
+    "PausedPartitions",
+    "FarBehindPartitions",
+    "LeftOut",
+)  # a source's own; the others are the query's, or a maximum
 
 _SHOW_S = 1.0  # the gauges of a held plan move this often
 
@@ -67,14 +71,14 @@ class RunGauges:
 
 def gauges(view: BatchAlignment) -> dict[str, int | None]:
     """The gauges of a query, from the view of its last plan."""
-    lowest = min((split.watermark for split in view.splits), default=None)
+    lowest = min((each.watermark for each in view.partitions), default=None)
     own, group = _finite(lowest), _finite(view.group_watermark)
     found: dict[str, int | None] = {
         **_of_progress(view),
         "targetMs": _finite(view.target),
-        "ceilingMs": _finite(view.ceiling),
+        "readLimitMs": _finite(view.read_limit),
         "watermarkMs": own,
-        "heldByGroup": int(view.limit is Limit.GROUP and bool(view.paused)),
+        "blockedByGroup": int(view.limited_by is Limit.GROUP and bool(view.paused)),
     }
     if view.coordinator is not None:
         found["groupWatermarkMs"] = group
@@ -91,7 +95,7 @@ def late_gauges(total: int) -> dict[str, int | None]:
 
 def _of_progress(view: BatchAlignment) -> dict[str, int]:
     found: dict[str, int] = {}
-    for source in sorted({split.source for split in view.splits}):
+    for source in sorted({each.source for each in view.partitions}):
         for figure, value in metrics_of(view, source).items():
             if isinstance(value, int):
                 name = figure[0].lower() + figure[1:]

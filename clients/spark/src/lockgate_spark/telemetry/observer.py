@@ -63,7 +63,7 @@ class Observer:
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
         operators = Operator.all_of(run.watermarks(), in_payload)
         self.sees_watermark = operators is not None or not run.watermarks()
-        if operators is not None and not self._alignment.observes:
+        if operators is not None and self._alignment.mode != "observe":
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
@@ -80,7 +80,7 @@ class Observer:
         """The view of the plan that is carried out. `context`: the observer adds the view before
         this one, the records left out, and whether the plan is applied.
         """
-        applied = not self._alignment.observes
+        applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
         for key, records in left_out.items() if applied else ():
             self.left_out.count(key, records)

@@ -33,7 +33,9 @@ class OutOfOrder:
             return view
         return replace(
             view,
-            splits=tuple(replace(split, disorder=seen.get((split.source, split.split), 0)) for split in view.splits),
+            partitions=tuple(
+                replace(each, out_of_orderness=seen.get((each.source, each.partition), 0)) for each in view.partitions
+            ),
         )
 
     def warn(
@@ -47,7 +49,8 @@ class OutOfOrder:
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
             log.info(
-                "%s: records are out of order by %s at least, and no disorder is set. So the plans allow for that%s",
+                "%s: records are out of order by %s at least, and max_out_of_orderness is not set. So the plans "
+                "allow for that%s",
                 _worst(sources),
                 spoken(learned),
                 "" if steps is None else f", and their steps are cut from {spoken(steps[0])} to {spoken(steps[1])}",
@@ -61,7 +64,8 @@ class OutOfOrder:
                 log.warning(
                     "the records of %s are out of order by %s at least, and the plans allow for %s: rows can be "
                     "late and dropped. Set"
-                    " Alignment(disorder=…), and a watermark delay of at least max_drift + disorder",
+                    " Alignment(max_out_of_orderness=…), and a watermark delay of at least max_drift + "
+                    "max_out_of_orderness",
                     _named((i, split), sources),
                     spoken(disorder),
                     spoken(allowed),

@@ -22,30 +22,30 @@ _BEHIND_AGAIN_S = 600.0
 
 
 def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
-    """The metrics of one source, as Spark's progress shows them."""
+    """Return the metrics of one source, as Spark's progress shows them."""
     return {f"alignment{name}": str(value) for name, value in metrics_of(view, source).items()}
 
 
 def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
-    """The metrics of one source, by name. Some are the query's: `Target`, `Limit`, `HeldBy`,
-    `SpreadMs` and `RowsSavedEstimate`, for example.
+    """Return the metrics of one source, by name. Some are the query's, such as `Target`,
+    `LimitedBy`, `BlockedBy`, `SpreadMs` and `RowsSavedEstimate`.
     """
-    splits = [split for split in view.splits if split.source == source]
-    lags = [split.lag for split in splits if split.lag is not None]
+    partitions = [each for each in view.partitions if each.source == source]
+    lags = [each.lag for each in partitions if each.lag is not None]
     metrics: dict[str, int | str] = {
         "Target": watermark.iso(view.target),
-        "Limit": view.limit.value,
-        "HeldBy": view.holder,
+        "LimitedBy": view.limited_by.value,
+        "BlockedBy": view.blocker,
         "SpreadMs": view.spread,
-        "PausedSplits": sum(split.paused_since is not None for split in splits),
+        "PausedPartitions": sum(each.paused_since is not None for each in partitions),
         "PausedMs": view.paused_ms,
-        "FarBehindSplits": sum(split.far_behind for split in splits),
+        "FarBehindPartitions": sum(each.far_behind for each in partitions),
         "BehindMs": view.behind_ms,
         "RowsTooLate": view.rows_too_late,
-        "LeftOut": sum(split.left_out_so_far for split in splits),
+        "LeftOut": sum(each.left_out_so_far for each in partitions),
         "PlanMs": round(view.seconds * 1000),
         "LookUps": view.look_ups,
-        "DisorderMs": view.disorder,
+        "OutOfOrdernessMs": view.out_of_orderness,
     }
     if view.coordinator is not None:
         metrics["Coordinator"] = view.coordinator.value
@@ -59,41 +59,41 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
 
 
 def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str, str]:
-    """Return the late rows of one source in the last batch, by split, where they are counted, and
-    how many of its rows have no usable event time. `exact`: False where these are upper bounds.
+    """Return the late rows of one source in the last batch, by partition, and how many of its rows
+    have no usable event time. `exact`: False if these are upper bounds.
     """
     return {
         "lateRows": str(sum(late.values())),
-        "lateRowsBySplit": json.dumps(late, sort_keys=True),
+        "lateRowsByPartition": json.dumps(late, sort_keys=True),
         "lateRowsExact": str(exact).lower(),
         "rowsWithoutTime": str(untimed),
     }
 
 
 class ChangeLog:
-    """Logs a line when the limit of a query, its holder or its being paused has changed."""
+    """Log a line when what limits or blocks a query has changed, or whether it is paused."""
 
     def __init__(self) -> None:
         self._logged: tuple[Limit, str, bool] | None = None
         self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """Logs the view of a batch if it has changed, and at most every ten seconds."""
-        state = (view.limit, view.holder, bool(view.paused))
+        """Log the view of a batch if it has changed, at most every ten seconds."""
+        state = (view.limited_by, view.blocker, bool(view.paused))
         if state == self._logged or (self._logged is not None and view.planned_at - self._logged_at < _QUIET_S):
             return
         self._logged, self._logged_at = state, view.planned_at
         log.info(
             (
-                "%s to %s, limited by %s%s; %d of %d splits paused, the longest for %s; first unread records "
+                "%s to %s, limited by %s%s; %d of %d partitions paused, the longest for %s; first unread records "
                 "%s apart; planned in %s"
             ),
             "aligned" if view.applied else "mode observe: would be aligned",
             watermark.instant(view.target, "nothing", "the end of what is there"),
-            view.limit.value,
-            f", held by {view.holder}" if view.holder else "",
+            view.limited_by.value,
+            f", blocked by {view.blocker}" if view.blocker else "",
             len(view.paused),
-            len(view.splits),
+            len(view.partitions),
             spoken(view.paused_ms),
             spoken(view.spread),
             spoken_s(view.seconds),
@@ -101,7 +101,7 @@ class ChangeLog:
 
 
 class Behind:
-    """Logs a line when one of its own splits keeps a query behind the clock, and again every ten
+    """Log a line when a partition of its own keeps a query behind the clock, and again every ten
     minutes while that lasts.
     """
 
@@ -110,7 +110,7 @@ class Behind:
         self._since = self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """To be called with each plan that a split of the query holds back."""
+        """Look at a plan that a partition of the query limits; call it with each such plan."""
         now = view.planned_at
         if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:
             self._by, self._since, self._logged_at = view.bounded_by, now, 0.0

@@ -1,4 +1,4 @@
-"""The view of a plan: what a foreachBatch function, progress and gauges show of it."""
+"""The view of a plan, as foreachBatch functions, Spark's progress and gauges show it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,24 +14,36 @@ from lockgate_spark.telemetry.waits import operator
 
 
 @dataclass(frozen=True, slots=True)
-class SplitAlignment:
-    """One split. The batch holds its offsets `position` to `end` (exclusive).
+class PartitionAlignment:
+    """Show one partition in a plan: what the batch reads of it, and why it stops there.
 
-    `watermark`: before the batch, ms. `next_event_time`: of the first record left unread, ms, where
-    it is known. `left_out`: how many records the plan met that are stamped beyond `future_bound` or
-    `past_bound`, or have no event time; records that it did not look at are not counted.
-    `left_out_so_far`: the same, of all batches so far in the run. `lag`: the largest lag (ms) of
-    its producer behind the clock that was seen; None where no record has come since the split was
-    caught up. `paused_since`: wall clock in seconds; None where the split is not paused. `let_go`:
-    offsets above the ceiling that are read because Kafka is about to delete them. `disorder`: by
-    how many ms a record was seen to be older than one before it; few records are looked at.
-    `stopped_ms`: for how long (ms) the split has been stopped at a record of its own that is
-    stamped ahead of the clock. `far_behind`: its records are so far behind the clock that it holds
-    no other split.
+    The batch holds its offsets `position` to `end` (exclusive). Event times and durations are in
+    ms.
+
+    Attributes:
+        source: Number of the source in the query's checkpoint.
+        partition: Name of the partition, such as "orders-3".
+        state: What the partition does once the batch is read.
+        watermark: Its watermark before the batch.
+        next_event_time: Event time of the first record left unread, if known.
+        left_out: Records without a usable event time that this plan found: beyond `future_bound`
+            or `past_bound`, or with none. Records that it did not look at are not counted.
+        left_out_so_far: The same count for all batches of the run so far.
+        lag: Largest lag of its producer behind the clock seen so far; None if no record has come
+            since the partition was caught up.
+        paused_since: Wall clock (s) when it was paused; None if it is not paused.
+        read_early: Offsets above the read limit that are read because Kafka is about to delete
+            them.
+        out_of_orderness: The most that a record was seen to be older than an earlier one, from a
+            sample of records.
+        stopped_ms: How long it has been stopped at a record stamped ahead of the clock.
+        far_behind: Whether its records are so far behind the clock that no other partition waits
+            for it.
+
     """
 
     source: int
-    split: str
+    partition: str
     position: int
     end: int
     state: PlannedState
@@ -40,8 +52,8 @@ class SplitAlignment:
     left_out: int
     lag: int | None = None
     paused_since: float | None = None
-    let_go: int = 0
-    disorder: int = 0
+    read_early: int = 0
+    out_of_orderness: int = 0
     stopped_ms: int = 0
     left_out_so_far: int = 0
     far_behind: bool = False
@@ -49,36 +61,53 @@ class SplitAlignment:
 
 @dataclass(frozen=True, slots=True)
 class BatchAlignment:
-    """The plan that made a batch. Event times are in ms since the epoch.
+    """Show the plan that made a batch. Event times are in ms since the epoch.
 
-    `target`: no record above it was read. `ceiling`: the limit that the plan had to stay under.
-    `limit`: why the plan goes no further. `paused`: splits whose next record is above the ceiling;
-    a name that several sources have is followed by its source, here and in the fields below.
-    `resumed`: splits that were paused and now read on. `group_watermark` and `held_by`: from the
-    coordinator's last event; None and empty without a coordinator. `bounded_by`: where the limit is
-    the horizon, the split that may still bring the oldest records, or is stopped by one of its own.
-    `planned_at`: wall clock in seconds when the plan was made. `seconds`: how long the plan took,
-    without waiting. `look_ups`: how often Kafka was asked for it, over all sources. `applied`:
-    False in mode observe, where the view shows what alignment would have done.
+    Example, in a foreachBatch function:
+        >>> plan = lockgate_spark.alignment_of(batch)
+        >>> if plan is not None and plan.paused:
+        ...     print(plan.limited_by.value, plan.blocker, plan.paused)
 
-    `coordinator`: whether the ceiling comes from the group (`told`), from the group's last event
-    before an outage (`holding`), or from nobody (`proceeding`); None without a coordinator.
-    `slice`: the windows of the batch, where `Alignment(slice)` cuts it. `let_go`: paused splits
-    that are read above the ceiling, as far as retention is about to delete their records.
-    `rows_saved`: an estimate of the rows that would have been late by now, had Spark split the
-    budgets by backlog; None in mode observe, and where the query has no watermark on aligned
-    sources alone. `disorder`: how far out of order (ms) the plans take the records of one split to
-    be: as promised, else as seen so far. `behind`: where a split of the query keeps it behind the
-    clock, a sentence that says by how much, which split, and why; else empty. `rows_too_late`: the
-    offsets of this run that came later than their producer had shown, and below Spark's watermark.
-    `operator_pause`: since when an operator has paused the query, and the operator's name; None
-    where the query is not paused.
+    Attributes:
+        target: No record above this event time was read.
+        read_limit: The limit that the plan had to stay under.
+        limited_by: Why the plan goes no further: the budget, the group, a partition of the query
+            that may still bring older records, a window, or the end of what is there.
+        partitions: Each partition of all aligned sources.
+        paused: Partitions whose next record is above the read limit. A name that several sources
+            have is followed by its source, here and below.
+        resumed: Partitions that were paused and now read on.
+        group_watermark: From the coordinator's last event; None without a coordinator.
+        held_by: The readers that the group waits for; empty without a coordinator.
+        planned_at: Wall clock (s) when the plan was made.
+        seconds: How long the plan took, without waiting.
+        applied: False in mode observe, where the view shows what alignment would have done.
+        look_ups: How often Kafka was asked, over all sources.
+        read_early: Paused partitions that are read above the read limit because retention is about
+            to delete their records.
+        slice: The windows of the batch, if `Alignment(slice)` cuts it.
+        bounded_by: If a partition limits the plan, the one that may still bring the oldest records
+            or is stopped at a record of its own.
+        coordinator: Where the read limit comes from: the group (`connected`), the group's last
+            event before an outage (`holding`), or the query alone (`proceeding`). None without a
+            coordinator.
+        rows_saved: Estimate of the rows that would have been late by now if Spark had divided its
+            budgets by backlog. None in mode observe, or if the query's watermark is not on aligned
+            sources alone.
+        out_of_orderness: How far out of order (ms) the plans take records of one partition to be.
+        behind: If a partition keeps the query behind the clock: a sentence that says by how much,
+            which one, and why. Else empty.
+        rows_too_late: Offsets of this run that came later than their producer had shown, and below
+            Spark's watermark.
+        operator_pause: Since when an operator has paused the query, and the operator's name; None
+            if the query is not paused.
+
     """
 
     target: int
-    ceiling: int
-    limit: Limit
-    splits: tuple[SplitAlignment, ...]
+    read_limit: int
+    limited_by: Limit
+    partitions: tuple[PartitionAlignment, ...]
     paused: tuple[str, ...]
     resumed: tuple[str, ...]
     group_watermark: int | None
@@ -87,67 +116,76 @@ class BatchAlignment:
     seconds: float
     applied: bool = True
     look_ups: int = 0
-    let_go: tuple[str, ...] = ()
+    read_early: tuple[str, ...] = ()
     slice: BatchSlice | None = None
     bounded_by: str | None = None
     coordinator: Coordination | None = None
     rows_saved: int | None = None
-    disorder: int = 0
+    out_of_orderness: int = 0
     behind: str = ""
     rows_too_late: int = 0
     operator_pause: SourcePause | None = None
 
     @property
-    def holder(self) -> str:
-        """The names of what keeps the query from reading on: a split of its own, readers of the
-        group, or an operator; else empty.
+    def blocker(self) -> str:
+        """What keeps the query from reading on: a partition of its own, readers of the group, or an
+        operator; else empty.
         """
-        if self.limit is Limit.GROUP and self.operator_pause is not None:
+        if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
-        if self.limit is Limit.GROUP:
+        if self.limited_by is Limit.GROUP:
             return ", ".join(f"{held.source}/{held.subtask}" for held in self.held_by)
         return self.bounded_by or ""
 
     @property
     def spread(self) -> int:
-        """How far apart (ms) in event time the first unread records of the splits were before the
-        batch. A gap in a log counts.
+        """How far apart (ms) in event time the first unread records of the partitions were before
+        the batch. A gap in a log counts.
         """
         watermarks = [
-            split.watermark for split in self.splits if split.state in (PlannedState.ACTIVE, PlannedState.PAUSED)
+            each.watermark for each in self.partitions if each.state in (PlannedState.ACTIVE, PlannedState.PAUSED)
         ]
         return max(watermarks) - min(watermarks) if watermarks else 0
 
     @property
     def behind_ms(self) -> int:
-        """How far behind the clock (ms) the oldest record of a paused split was when the plan was
-        made. Of a split that is stopped at a record ahead of the clock: for how long. 0 where no
-        split is paused.
+        """How far (ms) the oldest record of a paused partition was behind the clock when the plan
+        was made; for a partition stopped at a record ahead of the clock, for how long. 0 if none
+        is paused.
         """
         now = int(self.planned_at * 1000)
-        held = [split for split in self.splits if split.paused_since is not None]
-        return max((max(split.stopped_ms, now - (split.next_event_time or now)) for split in held), default=0)
+        paused = [each for each in self.partitions if each.paused_since is not None]
+        return max((max(each.stopped_ms, now - (each.next_event_time or now)) for each in paused), default=0)
 
     @property
     def paused_ms(self) -> int:
-        """For how long (ms) a split had been paused when the plan was made: the longest pause."""
+        """How long (ms) the partition that was paused first had been paused when the plan was
+        made; 0 if none is paused.
+        """
         since = min(
-            (split.paused_since for split in self.splits if split.paused_since is not None), default=self.planned_at
+            (each.paused_since for each in self.partitions if each.paused_since is not None), default=self.planned_at
         )
         return round((self.planned_at - since) * 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """What a view shows beside the plan itself.
+    """Hold what a view shows besides the plan itself.
 
-    `planned_at`: wall clock in seconds. `seconds`: how long the plan took. `before`: the view of
-    the plan before this one. `group`: the coordinator's last event. `slowest`: the split that
-    bounds the horizon, or is stopped. `lags`: of the producers, ms. `stopped`: for how long (ms)
-    splits have been stopped at records ahead of the clock. `far_behind`: splits that hold no other
-    one. `left_out`: how many records of each split were met that take no part; `left_out_so_far`:
-    in the run, where that has changed. `coordinator`, `operator_pause`, `disorder` and `applied`:
-    as in `BatchAlignment`.
+    `coordinator`, `operator_pause`, `out_of_orderness` and `applied` are as in `BatchAlignment`.
+
+    Attributes:
+        planned_at: Wall clock (s).
+        seconds: How long the plan took.
+        before: View of the previous plan.
+        group: The coordinator's last event.
+        slowest: The partition that limits the plan, or is stopped.
+        lags: Lags of the producers, ms.
+        stopped: How long (ms) partitions have been stopped at records ahead of the clock.
+        far_behind: Partitions that no other one waits for.
+        left_out: How many records of each partition were found that take no part.
+        left_out_so_far: The same for the run, for partitions where it has changed.
+
     """
 
     planned_at: float
@@ -162,31 +200,31 @@ class PlanContext:
     far_behind: Collection[Key] = ()
     left_out: Mapping[Key, int] = field(default_factory=dict)
     left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
-    disorder: int = 0
+    out_of_orderness: int = 0
     applied: bool = True
 
 
 def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
-    """The view of a plan."""
+    """Return the view of a plan."""
     before, group, slowest = context.before, context.group, context.slowest
     since = (
         {}
         if before is None
-        else {(s.source, s.split): s.paused_since for s in before.splits if s.paused_since is not None}
+        else {(p.source, p.partition): p.paused_since for p in before.partitions if p.paused_since is not None}
     )
-    counted = {} if before is None else {(s.source, s.split): s.left_out_so_far for s in before.splits}
+    counted = {} if before is None else {(p.source, p.partition): p.left_out_so_far for p in before.partitions}
     left_out_so_far = {**counted, **context.left_out_so_far}
     paused, made = plan.paused, plan.splits
     called = names(made, made)
     read_on = (key for key in since if key in made and made[key].end > made[key].position)
     return BatchAlignment(
         target=plan.target,
-        ceiling=plan.ceiling,
-        limit=plan.limit,
-        splits=tuple(
-            SplitAlignment(
+        read_limit=plan.ceiling,
+        limited_by=plan.limit,
+        partitions=tuple(
+            PartitionAlignment(
                 source=key[0],
-                split=key[1],
+                partition=key[1],
                 position=s.position,
                 end=s.end,
                 state=s.state,
@@ -211,14 +249,14 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         look_ups=plan.look_ups,
         coordinator=context.coordinator,
         operator_pause=context.operator_pause,
-        disorder=context.disorder,
+        out_of_orderness=context.out_of_orderness,
         applied=context.applied,
     )
 
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
-    """For how long (ms) a paused split has been stopped. Of one that stops with this plan: since
-    the plan before, when its record can have come.
+    """Return how long (ms) a paused partition has been stopped. One that stops with this plan
+    counts from the previous plan, since its record can have come right after it.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:
