@@ -1,4 +1,4 @@
-"""lockgate for plain Python services: a Kafka consumer whose partitions stay aligned in event time."""
+"""lockgate for plain Python services: a Kafka consumer whose partitions stay aligned."""
 
 from importlib.metadata import version
 
