@@ -16,7 +16,7 @@ from lockgate_client.errors import (
 )
 from lockgate_reader.consumer import AlignedConsumer
 from lockgate_reader.errors import NoStartingOffset
-from lockgate_reader.place import AssignedSplit, OwnedSplit
+from lockgate_reader.place import AssignedSplit, SplitProgress
 from lockgate_reader.telemetry.status import ReaderMode, ReaderStatus
 
 __version__ = version("lockgate-reader")
@@ -34,8 +34,8 @@ __all__ = [
     "Fenced",
     "KafkaFailed",
     "NoStartingOffset",
-    "OwnedSplit",
     "ReaderMode",
     "ReaderStatus",
+    "SplitProgress",
     "WatermarkStrategy",
 ]

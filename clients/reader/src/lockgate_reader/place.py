@@ -51,8 +51,8 @@ class AssignedSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnedSplit:
-    """Describe a split that the reader owns.
+class SplitProgress:
+    """Show a split that the reader owns, at its position.
 
     Attributes:
         split: It begins at the next record to hand out.
@@ -92,9 +92,9 @@ class ReaderState:
     reach: int = MIN
     idle: bool = False
     ended: bool = False
-    held: Callable[[], Sequence[OwnedSplit]] = tuple
-    returned: tuple[OwnedSplit, ...] = ()
-    finished: tuple[OwnedSplit, ...] = ()
+    held: Callable[[], Sequence[SplitProgress]] = tuple
+    returned: tuple[SplitProgress, ...] = ()
+    finished: tuple[SplitProgress, ...] = ()
     discovered: tuple[KafkaPartitionSplit, ...] | None = None
     wants_splits: bool = False
     source_events: tuple[object, ...] = ()
