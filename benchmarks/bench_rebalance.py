@@ -22,7 +22,7 @@ from lockgate_client.group.agreement import Agreement
 from lockgate_reader.group import JoinedPlace
 from lockgate_reader.group.holdings import SourceWishes
 from lockgate_reader.group.subtasks import Identity
-from lockgate_reader.place import ReaderState, SplitProgress
+from lockgate_reader.place import ReaderSplit, ReaderState
 from lockgate_testbed.coordinator import CoordinatorProcess
 
 OUT = Path("build/bench/rebalance.json")
@@ -39,8 +39,8 @@ class Holder:
         self.place = JoinedPlace(coordinator, agreement, Identity("bench"), wishes)
         self._listed = tuple(KafkaPartitionSplit("t", number, 0) for number in range(splits))
         self._woken, self._ends = threading.Event(), threading.Event()
-        self.held: dict[str, SplitProgress] = {}
-        self._returned: dict[str, SplitProgress] = {}
+        self.held: dict[str, ReaderSplit] = {}
+        self._returned: dict[str, ReaderSplit] = {}
         self._discovered = False
         self.place.enter(self._woken.set)
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -70,7 +70,7 @@ class Holder:
                 self._woken.set()
             for name, each in named.items():
                 if name not in self.held and name not in self._returned and name not in orders.give_back:
-                    self.held[name] = SplitProgress(each.split, each.number, watermark=0)
+                    self.held[name] = ReaderSplit(each.split, each.number, watermark=0)
 
     def _state(self) -> ReaderState:
         held = tuple(self.held.values())

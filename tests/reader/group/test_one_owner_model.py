@@ -21,7 +21,7 @@ from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
 from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
-from lockgate_reader.place import ReaderState, SplitProgress
+from lockgate_reader.place import ReaderSplit, ReaderState
 
 CONFIG = GroupConfig(lease_ms=2_000, update_interval_ms=200)
 EVENT = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=0)
@@ -49,7 +49,7 @@ class Consumer:
     holdings: Holdings
     lease: SplitLease = field(default_factory=SplitLease)
     at: dict[str, tuple[int, int]] = field(default_factory=dict)
-    returned: dict[str, SplitProgress] = field(default_factory=dict)
+    returned: dict[str, ReaderSplit] = field(default_factory=dict)
     listed: tuple[KafkaPartitionSplit, ...] | None = None
     listed_for: int = 0
     waits: bool = False  # for an answer: one exchange is under way at a time
@@ -79,8 +79,8 @@ class Consumer:
         return Said(ReaderState(returned=tuple(self.returned.values()), discovered=self.listed), splits)
 
 
-def held(name: str, number: int, offset: int) -> SplitProgress:
-    return SplitProgress(KafkaPartitionSplit("t", int(name.rpartition("-")[2]), offset), number)
+def held(name: str, number: int, offset: int) -> ReaderSplit:
+    return ReaderSplit(KafkaPartitionSplit("t", int(name.rpartition("-")[2]), offset), number)
 
 
 class World:

@@ -10,18 +10,18 @@ from lockgate.wire.events import SplitState
 from lockgate_client.group.source_status import SourceStatus
 from lockgate_reader.group.holdings import Said
 from lockgate_reader.group.standing import NOBODY_HELD, UNKNOWN, standing
-from lockgate_reader.place import ReaderState, SplitProgress
+from lockgate_reader.place import ReaderSplit, ReaderState
 
 
-def split(partition: int, watermark: int = MIN, next_time: int | None = None, **more: bool) -> SplitProgress:
-    return SplitProgress(KafkaPartitionSplit("t", partition, 7), 1, watermark, next_time=next_time, **more)
+def split(partition: int, watermark: int = MIN, next_time: int | None = None, **more: bool) -> ReaderSplit:
+    return ReaderSplit(KafkaPartitionSplit("t", partition, 7), 1, watermark, next_time=next_time, **more)
 
 
 def status(
-    *held: SplitProgress,
+    *held: ReaderSplit,
     before: SourceStatus = UNKNOWN,
     settled: bool = True,
-    returning: Sequence[SplitProgress] = (),
+    returning: Sequence[ReaderSplit] = (),
     **state: object,
 ) -> SourceStatus:
     said = Said(ReaderState(**state), held)  # type: ignore[arg-type]
@@ -85,6 +85,6 @@ def test_a_reach_is_offered_above_the_watermark_and_only_if_every_split_has_show
 
 
 def test_a_position_that_is_a_word_is_not_reported() -> None:
-    word = SplitProgress(KafkaPartitionSplit("t", 0), 1, 100)
+    word = ReaderSplit(KafkaPartitionSplit("t", 0), 1, 100)
     assert status(word).splits["t-0"].position is None
     assert status(split(0, 100)).splits["t-0"].position == 7

@@ -7,7 +7,7 @@ from lockgate.wire import split_events as wire
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange, StoppedSplit
 from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
-from lockgate_reader.place import AssignedSplit, ReaderState, SplitProgress
+from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
 
 EVENT = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=0)
 WISHES = SourceWishes(start=LATEST_OFFSET, discovery_ms=60_000)
@@ -17,8 +17,8 @@ def kafka(partition: int, offset: int = 0) -> KafkaPartitionSplit:
     return KafkaPartitionSplit("t", partition, offset)
 
 
-def held(partition: int, number: int, offset: int = 0) -> SplitProgress:
-    return SplitProgress(kafka(partition, offset), number)
+def held(partition: int, number: int, offset: int = 0) -> ReaderSplit:
+    return ReaderSplit(kafka(partition, offset), number)
 
 
 def added(*pairs: tuple[int, int], offset: int = 0) -> tuple[wire.NumberedSplit, ...]:
@@ -30,7 +30,7 @@ def answer(**more: Any) -> SplitAnswer:
     return SplitAnswer(group="g", source="s", subtask=0, epoch=1, **{**fixed, **more})
 
 
-def says(*splits: SplitProgress, **state: Any) -> Said:
+def says(*splits: ReaderSplit, **state: Any) -> Said:
     return Said(ReaderState(**state), splits)
 
 

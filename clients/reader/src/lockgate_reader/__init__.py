@@ -16,7 +16,7 @@ from lockgate_client.errors import (
 )
 from lockgate_reader.consumer import AlignedConsumer
 from lockgate_reader.errors import NoStartingOffset
-from lockgate_reader.place import AssignedSplit, SplitProgress
+from lockgate_reader.place import AssignedSplit, ReaderSplit
 from lockgate_reader.telemetry.status import ReaderMode, ReaderStatus
 
 __version__ = version("lockgate-reader")
@@ -35,7 +35,7 @@ __all__ = [
     "KafkaFailed",
     "NoStartingOffset",
     "ReaderMode",
+    "ReaderSplit",
     "ReaderStatus",
-    "SplitProgress",
     "WatermarkStrategy",
 ]

@@ -23,7 +23,7 @@ from lockgate_reader.config import Options, check_names
 from lockgate_reader.group import place_of
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.messages import Key
-from lockgate_reader.place import Alone, AssignedSplit, Place, SplitProgress, abandoned
+from lockgate_reader.place import Alone, AssignedSplit, Place, ReaderSplit, abandoned
 from lockgate_reader.reading.holding import Callbacks
 from lockgate_reader.reading.piece_size import CHUNK
 from lockgate_reader.reading.queue import Piece
@@ -110,7 +110,7 @@ class AlignedConsumer:
         subtask: int | None = None,
         capacity: int = 1,
         on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None,
-        on_revoked: Callable[[Sequence[SplitProgress]], None] | None = None,
+        on_revoked: Callable[[Sequence[ReaderSplit]], None] | None = None,
         on_source_event: Callable[[object], None] | None = None,
     ) -> None:
         self._options = Options(
@@ -235,7 +235,7 @@ class AlignedConsumer:
         """
         return self._started("positions").positions()
 
-    def splits(self) -> list[SplitProgress]:
+    def splits(self) -> list[ReaderSplit]:
         """Return the splits that this consumer owns. `number` is the fencing token of a split's
         assignment: a store that keeps the highest one rejects a previous owner.
         """

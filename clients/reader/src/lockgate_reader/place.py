@@ -51,7 +51,7 @@ class AssignedSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitProgress:
+class ReaderSplit:
     """Show a split that the reader owns, at its position.
 
     Attributes:
@@ -92,9 +92,9 @@ class ReaderState:
     reach: int = MIN
     idle: bool = False
     ended: bool = False
-    held: Callable[[], Sequence[SplitProgress]] = tuple
-    returned: tuple[SplitProgress, ...] = ()
-    finished: tuple[SplitProgress, ...] = ()
+    held: Callable[[], Sequence[ReaderSplit]] = tuple
+    returned: tuple[ReaderSplit, ...] = ()
+    finished: tuple[ReaderSplit, ...] = ()
     discovered: tuple[KafkaPartitionSplit, ...] | None = None
     wants_splits: bool = False
     source_events: tuple[object, ...] = ()

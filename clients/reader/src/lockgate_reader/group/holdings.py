@@ -27,7 +27,7 @@ from typing import Any, cast
 from lockgate.flink.splits import LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.wire import split_events as wire
 from lockgate.wire.split_events import DiscoveredSplits, SourceEvent, SplitAnswer, SplitExchange
-from lockgate_reader.place import AssignedSplit, ReaderState, SplitProgress
+from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
 
 Numbered = tuple[str, int]
 """A split's id, and the number of its assignment."""
@@ -38,7 +38,7 @@ class Said:
     """What the consumer said last. `held`: taken when it said so."""
 
     state: ReaderState
-    held: tuple[SplitProgress, ...] = ()
+    held: tuple[ReaderSplit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class Holdings:
         leaves = bool(self._leaving(said) or self._unopened())
         return leaves or resolves or bool(self._outgoing) or self._discovered(said) is not None
 
-    def returning(self, said: Said) -> list[SplitProgress]:
+    def returning(self, said: Said) -> list[ReaderSplit]:
         """What the consumer has returned, and the coordinator has not taken back yet."""
         return [each for each in said.state.returned if self._is_own(each)]
 
@@ -191,12 +191,12 @@ class Holdings:
             if (each.split.split_id, each.number) not in self._offered
         ]
 
-    def _is_own(self, held: SplitProgress) -> bool:
+    def _is_own(self, held: ReaderSplit) -> bool:
         """Whether the split is still this reader's, under this number, as far as is known."""
         own = (self.assigned or {}).get(held.split.split_id)
         return own is not None and own.number == held.number
 
-    def _is_restored(self, held: SplitProgress) -> bool:
+    def _is_restored(self, held: ReaderSplit) -> bool:
         """Whether the split is before the position that the coordinator has, and is to be."""
         own = (self.assigned or {})[held.split.split_id]
         if held.went_back:
@@ -221,11 +221,11 @@ def _starting(found: Sequence[KafkaPartitionSplit], start: int) -> tuple[KafkaPa
     )
 
 
-def _numbered(held: SplitProgress) -> Numbered:
+def _numbered(held: ReaderSplit) -> Numbered:
     return held.split.split_id, held.number
 
 
-def _on_the_wire(splits: Iterable[SplitProgress]) -> tuple[wire.NumberedSplit, ...]:
+def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...]:
     return tuple(
         wire.NumberedSplit(split=each.split, assignment=each.number, restored=each.went_back) for each in splits
     )

@@ -23,7 +23,7 @@ from lockgate.watermark import MIN, add
 from lockgate.wire.events import SplitReport, SplitState
 from lockgate_client.group.source_status import SourceStatus
 from lockgate_reader.group.holdings import Said
-from lockgate_reader.place import SplitProgress
+from lockgate_reader.place import ReaderSplit
 
 UNKNOWN = SourceStatus(MIN, None)
 """Of a reader that has shown nothing yet."""
@@ -39,7 +39,7 @@ def standing(
     settled: bool,
     disorder: int,
     joint: bool,
-    returning: Sequence[SplitProgress] = (),
+    returning: Sequence[ReaderSplit] = (),
 ) -> SourceStatus:
     """The status to report. `before`: the last one. `settled`: the coordinator has assigned what
     there is. `disorder`: ms. `joint`: the group makes use of a reach. `returning`: what is held no
@@ -61,12 +61,12 @@ def standing(
     return SourceStatus(lowest, said.state.reach if offers else None, splits)
 
 
-def watermark_of(split: SplitProgress, disorder: int) -> int:
+def watermark_of(split: ReaderSplit, disorder: int) -> int:
     """The watermark of a split, ms; MIN where it has shown nothing."""
     return split.watermark if split.next_time is None else max(split.watermark, add(split.next_time, -1 - disorder))
 
 
-def _report(split: SplitProgress, disorder: int, *, idle: bool) -> SplitReport:
+def _report(split: ReaderSplit, disorder: int, *, idle: bool) -> SplitReport:
     state = SplitState.IDLE if idle else SplitState.PAUSED if split.paused else SplitState.ACTIVE
     position = split.split.starting_offset
     return SplitReport(

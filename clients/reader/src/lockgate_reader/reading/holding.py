@@ -25,7 +25,7 @@ from lockgate.flink.splits import (
 )
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient, Unanswered
-from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderState, SplitProgress
+from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.next_record import SplitStrategy
 from lockgate_reader.reading.queue import SplitQueue
@@ -42,7 +42,7 @@ class Callbacks:
     """
 
     assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
-    revoked: Callable[[Sequence[SplitProgress]], None] | None = None
+    revoked: Callable[[Sequence[ReaderSplit]], None] | None = None
     source_event: Callable[[object], None] | None = None
 
 
@@ -71,8 +71,8 @@ class Holding:
         self.read_out: dict[str, KafkaPartitionSplit] = {}  # to their stopping offset
         self.source_events: list[object] = []
         self.has_more_to_say = False
-        self._returned: dict[str, SplitProgress] = {}
-        self._finished: dict[str, SplitProgress] = {}
+        self._returned: dict[str, ReaderSplit] = {}
+        self._finished: dict[str, ReaderSplit] = {}
         self._opening: dict[str, AssignedSplit] = {}
         self._discovered: tuple[KafkaPartitionSplit, ...] | None = None
         self._discovery = 0
@@ -124,11 +124,11 @@ class Holding:
             source_events=tuple(self.source_events),
         )
 
-    def held(self) -> list[SplitProgress]:
+    def held(self) -> list[ReaderSplit]:
         """What the reader holds."""
         return [self.held_split(split) for split in list(self._reader.splits.values())]
 
-    def held_split(self, split: OpenSplit) -> SplitProgress:
+    def held_split(self, split: OpenSplit) -> ReaderSplit:
         """One split as its place and `status` see it."""
         alignment = self._operator.splits
         watermark = alignment.samplers[split.name].latest

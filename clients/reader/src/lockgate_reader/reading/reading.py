@@ -36,7 +36,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate_reader.clock import monotonic_ms, now_s, wall_clock_ms
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.place import Orders, Place, SplitProgress
+from lockgate_reader.place import Orders, Place, ReaderSplit
 from lockgate_reader.reading.arrivals import Arrivals
 from lockgate_reader.reading.ceiling import own_ceiling
 from lockgate_reader.reading.commits import Commits
@@ -258,7 +258,7 @@ class RunningReader:
         """Commits to Kafka what has gone out."""
         self._commits.commit(self.positions(), wait=wait)
 
-    def is_at_end(self, held: SplitProgress) -> bool:
+    def is_at_end(self, held: ReaderSplit) -> bool:
         """Whether a held split is read to its end."""
         split = self.reader.splits.get(held.split.split_id)
         return split is not None and self.ends.is_silent(split)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MIN
-from lockgate_reader.place import SplitProgress
+from lockgate_reader.place import ReaderSplit
 from lockgate_reader.reading.fetched import FetchedRecords, first_at
 
 Key = tuple[str, int]
@@ -134,7 +134,7 @@ class OpenSplit:
         stop = NO_STOPPING_OFFSET if self.stop is None else self.stop
         return KafkaPartitionSplit(*self.key, position, stop)
 
-    def held(self, position: int, watermark: int = MIN, idle: bool = False) -> SplitProgress:
+    def held(self, position: int, watermark: int = MIN, idle: bool = False) -> ReaderSplit:
         """The split as its place and `status` see it."""
         went_back = position < self.furthest
-        return SplitProgress(self.rest(position), self.number, watermark, idle, self.paused, self.next_time, went_back)
+        return ReaderSplit(self.rest(position), self.number, watermark, idle, self.paused, self.next_time, went_back)

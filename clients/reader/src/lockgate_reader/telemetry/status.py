@@ -5,7 +5,7 @@ from enum import Enum
 
 from lockgate.flink.source.options import OperatingMode
 from lockgate.watermark import MAX, MIN, instant
-from lockgate_reader.place import SplitProgress
+from lockgate_reader.place import ReaderSplit
 from lockgate_reader.reading.reading import RunningReader
 
 
@@ -50,7 +50,7 @@ class ReaderStatus:
     waits_for: str = ""
     watermark: int = MIN
     read_limit: int = MIN
-    splits: tuple[SplitProgress, ...] = ()
+    splits: tuple[ReaderSplit, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence
@@ -77,7 +77,7 @@ def _mode_of(reading: RunningReader) -> ReaderMode:
     return _MODES[reading.operator.mode]
 
 
-def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[SplitProgress, ...], ceiling: int) -> str:
+def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...], ceiling: int) -> str:
     if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
         paused = sum(split.paused for split in splits)
         said = f"The consumer reads up to {instant(ceiling, 'nothing yet', 'the end of what is there')}"
@@ -86,7 +86,7 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[SplitProgress, ...
     return f"The consumer is {mode.value}."
 
 
-def _waits_for(reading: RunningReader, splits: tuple[SplitProgress, ...]) -> str:
+def _waits_for(reading: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
     """Return what the paused splits wait for; "" if none is paused, or another one may go on."""
     going = [split for split in splits if not (split.paused or split.idle or reading.is_at_end(split))]
     if going or not any(split.paused for split in splits):
