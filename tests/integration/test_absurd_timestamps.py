@@ -160,6 +160,7 @@ def test_a_past_bound_leaves_out_what_is_older_so_that_the_group_is_not_told_of_
     ]
 
 
+@pytest.mark.long
 def test_a_producer_of_1970_holds_nobody_and_broken_memory_is_forgotten(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

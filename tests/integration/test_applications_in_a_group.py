@@ -116,6 +116,7 @@ def exact(order: Order) -> Written:
     return written
 
 
+@pytest.mark.long
 def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttled(applications: Applications) -> None:
     applications.configure(
         expected_sources=["fast", "throttled"], lease_ms=120_000

@@ -33,6 +33,7 @@ def test_a_driver_killed_as_a_batch_begins_and_after_another_was_written_loses_a
     assert Written.to(Path(order.out)).rows == all_rows(spec.counts())
 
 
+@pytest.mark.long
 def test_a_checkpoint_goes_from_native_to_aligned_and_back(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(
     idle.wait_until(lambda q: q.counted == 15)
 
 
+@pytest.mark.long
 def test_an_idle_query_stops_at_once(idle: WindowedCount) -> None:
     began = time.monotonic()
     idle.stop()

@@ -27,6 +27,7 @@ def running() -> Iterator[list[WindowedCount]]:
     stop_all(queries)
 
 
+@pytest.mark.long
 def test_a_producer_whose_transactions_commit_records_of_a_minute_ago_loses_no_row_beside_one_on_time(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, running: list[WindowedCount]
 ) -> None:

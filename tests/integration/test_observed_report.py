@@ -57,6 +57,7 @@ def run(df: DataFrame, checkpoint: Path, name: str = "") -> StreamingQuery:
     return query
 
 
+@pytest.mark.long
 def test_the_rows_lost_by_instants_are_all_that_are_late(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -151,9 +152,10 @@ def counted_first(counts: Counter[str]) -> Callable[[DataFrame, int], None]:
     return work
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("condition", "lost"),
-    [("", ("windows", True)), pytest.param("partition != 6", ("between", False), marks=pytest.mark.long)],
+    [("", ("windows", True)), ("partition != 6", ("between", False))],
 )
 def test_several_actions_of_a_batch_double_no_lost_rows(
     spark: SparkSession,
@@ -188,9 +190,8 @@ def by_session(df: DataFrame) -> DataFrame:
     return df.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "20 minutes"), "partition")
 
 
-@pytest.mark.parametrize(
-    "shape", [pytest.param(filtered, marks=pytest.mark.long), pytest.param(sliding, marks=pytest.mark.long), by_session]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("shape", [filtered, sliding, by_session])
 def test_where_a_loss_cannot_be_known_exactly_the_report_has_both_ends_and_says_why(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -207,6 +208,7 @@ def test_where_a_loss_cannot_be_known_exactly_the_report_has_both_ends_and_says_
     assert any("too low" in each for each in found["not_known"])
 
 
+@pytest.mark.long
 def test_a_query_without_state_loses_nothing_however_late_its_rows_are(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -281,6 +283,7 @@ def test_the_distance_between_the_partitions_is_that_of_their_first_unread_recor
     assert [moment["apart_ms"] for moment in report(tmp_path / "report")["timeline"]] == apart
 
 
+@pytest.mark.long
 def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_it_has_no_count(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
@@ -299,6 +302,7 @@ def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_i
     assert report(tmp_path)["rows"]["late"] is not None
 
 
+@pytest.mark.long
 def test_a_session_in_which_the_count_would_break_queries_observes_them_without_it(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:

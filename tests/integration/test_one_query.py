@@ -73,6 +73,7 @@ def test_a_stream_handed_over_after_transformations_is_aligned_too(
     assert counted.plans
 
 
+@pytest.mark.long
 def test_two_topics_of_one_query_are_planned_together(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ def test_a_source_by_its_payload_and_one_by_its_timestamps_are_planned_together(
     assert first[1].end == 0, "the later source waits for the earlier"
 
 
+@pytest.mark.long
 def test_a_live_query_by_the_payload_goes_on_after_a_restart_and_takes_in_what_arrives(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -163,7 +164,8 @@ def guarded(df: DataFrame) -> DataFrame:
     return df.selectExpr(f"timestamp_millis(IF({ms} BETWEEN 0 AND 4102444800000, {ms}, NULL)) AS timestamp")
 
 
-@pytest.mark.parametrize("event_time", [GUIDES, pytest.param(f"timestamp_millis({GUIDES})", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("event_time", [GUIDES, f"timestamp_millis({GUIDES})"])
 def test_a_failing_event_time_ends_no_query_that_plain_spark_reads(
     event_time: str, spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ def append(kafka: KafkaBroker, topic: str, times: list[int]) -> None:
     topics.produce(kafka.bootstrap, topic, [(0, event_time, None, b"x") for event_time in times])
 
 
+@pytest.mark.long
 def test_a_restart_with_one_input_already_read_reads_what_is_left_of_the_other(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
         assert [[row.offset for row in rows.finish().all] for rows in both] == [[1], [2]]
 
 
+@pytest.mark.long
 def test_rows_of_one_timestamp_at_the_very_watermark_are_kept_where_native_spark_drops_them(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

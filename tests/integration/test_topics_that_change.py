@@ -292,6 +292,7 @@ def test_committed_records_of_a_transactional_topic_are_read_level_and_once(
     assert all(plan and sum(split.end - split.position for split in plan.partitions) <= 60 for plan in rows.plans)
 
 
+@pytest.mark.long
 def test_an_open_transaction_holds_the_others_and_a_committed_one_lets_them_go(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, producer: Producer, running: list[Rows]
 ) -> None:

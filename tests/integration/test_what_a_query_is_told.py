@@ -94,6 +94,7 @@ def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
     )
 
 
+@pytest.mark.long
 def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -170,6 +171,7 @@ def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
     assert f"{RECORDS - native.counted:,} of {RECORDS:,} rows" in caplog.text
 
 
+@pytest.mark.long
 def test_a_row_at_the_very_watermark_is_late_for_spark_and_counted_and_one_above_is_neither(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
@@ -213,7 +215,8 @@ def joined(df: DataFrame) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize(("shape", "sources"), [(united, 1), pytest.param(joined, 2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("shape", "sources"), [(united, 1), (joined, 2)])
 def test_late_rows_of_a_topic_that_a_query_reads_twice_are_counted_each_time_it_is_read(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -350,7 +353,8 @@ def test_how_far_records_are_out_of_order_is_measured_told_and_allowed_for(
 # -- several watermarks --
 
 
-@pytest.mark.parametrize("policy", [pytest.param("min", marks=pytest.mark.long), "max"])
+@pytest.mark.long
+@pytest.mark.parametrize("policy", ["min", "max"])
 def test_an_idle_side_stalls_a_join_but_not_under_the_policy_max_where_only_native_spark_loses_rows(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, policy: str
 ) -> None:

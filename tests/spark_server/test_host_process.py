@@ -66,6 +66,7 @@ def test_the_host_goes_on_at_ctrl_c_and_ends_with_a_driver_that_is_killed(
     wait_for(lambda: not Path(f"/proc/{host}").exists(), 30)
 
 
+@pytest.mark.long
 def test_a_python_without_the_package_is_an_error_that_says_what_to_install_and_where(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
