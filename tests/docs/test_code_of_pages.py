@@ -42,8 +42,7 @@ NOT_RUN = {
         "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands",
     ],
     "docs/operations.md": [
-        "needs Docker; tests/e2e/test_enricher.py kills the same two programs without it",
-        *["needs Docker; tests/compose breaks the same stack"] * 2,
+        "needs Docker; tests/compose breaks the same stack",
         "needs a cluster; tests/deploy has the chart",
     ],
     "docs/compatibility.md": [

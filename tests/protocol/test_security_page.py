@@ -37,25 +37,23 @@ def test_each_limit_has_its_default_in_the_table() -> None:
         (row,) = (cells for cells in ROWS.values() if f"`{option}`" in cells)
         assert row[0] == f"{value:,}", option
     fixed = {
-        "bodies over 64 KiB that one token sends at a time": f"{MOST_LARGE}",
-        "other requests of one token that are not answered yet": f"{MOST_UNANSWERED:,}",
-        "bytes of a report, a batch, a progress or an exchange": f"{defaults.report_body.size >> 20} MiB",
+        "concurrent bodies over 64 KiB of one token": f"{MOST_LARGE}",
+        "other unanswered requests of one token": f"{MOST_UNANSWERED:,}",
+        "bytes of a report, batch, progress or exchange": f"{defaults.report_body.size >> 20} MiB",
         "bytes of another body": f"{defaults.other_body.size >> 10} KiB",
-        "values of a report, a batch, a progress or an exchange: its commas and opening brackets": (
-            f"{defaults.report_body.values:,}"
-        ),
-        "SourceEvents of a source, each way, and their bytes as JSON": f"{SOURCE_EVENTS_KEPT} of {SOURCE_EVENT_SIZE:,}",
+        "values (commas and opening brackets) of these": f"{defaults.report_body.values:,}",
+        "messages of a source in each direction, and their bytes": f"{SOURCE_EVENTS_KEPT} of {SOURCE_EVENT_SIZE:,}",
         "values of another body": f"{defaults.other_body.values:,}",
         "reports of a batch": f"{BATCH_LIMIT:,}",
         "bytes of a request's head": f"{HEAD_LIMIT >> 10} KiB",
-        "a request that does not end": f"{SLOW_S:.0f} to {2 * SLOW_S:.0f} s",
-        "faults that an answer tells": f"{TOLD}",
-        "rejected reports of a batch that are told in full": f"{REJECTED_IN_FULL}",
+        "duration of an incomplete request": f"{SLOW_S:.0f} to {2 * SLOW_S:.0f} s",
+        "errors that an answer lists": f"{TOLD}",
+        "rejected reports of a batch with all their errors": f"{REJECTED_IN_FULL}",
         "characters of a text in a log line": f"{LONGEST_TEXT}",
     }
     assert {name: ROWS[name][0] for name in fixed} == fixed
     assert LARGE == 64 << 10
-    assert f"up to {COUNTED:,} in all" in ROWS["faults that an answer tells"][-1]
+    assert f"up to {COUNTED:,} in all" in ROWS["errors that an answer lists"][-1]
 
 
 def test_each_answer_and_option_of_the_page_is_there() -> None:

@@ -2,7 +2,7 @@
 
 An act is a request of an operator's kind: to configure or delete a group, to pause or resume a
 source, to evict a reader, to take a reader over. A refused act has its line, too. The line has the
-token's name and never the token. Theory: docs/monitoring.md, "Audit".
+token's name and never the token. Theory: docs/monitoring.md, "Journal and audit".
 """
 
 import logging
