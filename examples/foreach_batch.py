@@ -26,7 +26,7 @@ def show(batch: DataFrame, batch_id: int) -> None:
         print(f"batch {batch_id}: up to {watermark.instant(plan.target)}, limited by {plan.limited_by.value}")
         print(f"  paused:  {', '.join(plan.paused) or 'none'}")
         print(f"  resumed: {', '.join(plan.resumed) or 'none'}")
-        for holder in plan.held_by:
+        for holder in plan.blocked_by:
             print(f"  held by {holder.source}, split {holder.split}, at {watermark.instant(holder.watermark)}")
         if plan.group_watermark is not None:
             lockgate_spark.report_progress(batch)

@@ -32,7 +32,7 @@ CONNECT = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 SAMPLE = {
     "integration/test_one_query.py": ("without_a_budget", "started_twice", "larger_than_the_budget"),
     "integration/test_checkpoints.py": ("native_to_aligned_and_back", "has_lost_already", "shorter_than_the_drift"),
-    "integration/test_queries_in_a_group.py": ("max_hold", "executors_report"),
+    "integration/test_queries_in_a_group.py": ("max_wait", "executors_report"),
     "integration/test_event_time_slices.py": ("still_open", "straggler"),
     "integration/test_torn_slices.py": ("local_days",),
     "integration/test_executors_that_report.py": ("as_the_plan_has_it",),

@@ -21,7 +21,7 @@ EVENT = {
     "revision": 1_795_268_813_854,
     "group_watermark": 1_795_268_813_854,
     "max_desired_watermark": 1_795_268_814_854,
-    "held_by": [{"source": "orders", "subtask": 7, "watermark": 1_795_268_813_854}],
+    "blocked_by": [{"source": "orders", "subtask": 7, "watermark": 1_795_268_813_854}],
 }
 
 

@@ -136,7 +136,7 @@ class Pauses:
         self._seen += 1
         if self._seen <= self._first or self._seen % self._every == 0:
             resumed = f"{len(plan.resumed)} splits resumed, " if plan.resumed else ""
-            holders = ", ".join(f"{holder.source} is at {clock(holder.watermark)}" for holder in plan.held_by)
+            holders = ", ".join(f"{holder.source} is at {clock(holder.watermark)}" for holder in plan.blocked_by)
             paused = (
                 f"{len(plan.paused)} paused at {clock(plan.target)}; {holders}"
                 if plan.paused

@@ -26,7 +26,7 @@ FOLDERS = (
 )
 RAW = re.compile(
     r"(_ms|_s|^lasted|watermark|ceiling|horizon|event_time|target|max_drift|disorder|out_of_orderness|read_limit|idle_timeout|^delay"
-    r"|^MIN|^MAX|^held_by|^lag|^spread)$"
+    r"|^MIN|^MAX|^blocked_by|^lag|^spread)$"
 )
 # Where such a figure is no prose. Each names what it is.
 NO_PROSE = {
@@ -100,7 +100,7 @@ def test_no_text_for_people_has_a_raw_duration_or_event_time() -> None:
         'log.info("the group is at %s", event.group_watermark)',
         'log.warning("behind by %d", config["max_drift_ms"])',
         'print(f"waited for {now_s - since_s} here")',
-        'raise ValueError(f"it waits: {event.held_by}")',
+        'raise ValueError(f"it waits: {event.blocked_by}")',
     ],
 )
 def test_such_a_figure_is_seen(text: str) -> None:

@@ -66,4 +66,4 @@ class Looking:
             (of["source"], reader) for of in found["sources"] for reader in of["readers"] if reader["state"] in COUNTING
         ]
         self.looks.append({source: Seen(reader["watermark"], reader["drift_ms"]) for source, reader in counting})
-        self.holders |= {holder["source"] for holder in found["alignment"]["held_by"]}
+        self.holders |= {holder["source"] for holder in found["alignment"]["blocked_by"]}

@@ -132,7 +132,7 @@ def test_two_applications_over_two_coordinators_stay_level_though_one_is_throttl
     for plan in (*fast.plans, *throttled.plans):
         announced = [each.highest_until(plan.planned_at + HEARD_LATER_S) for each in heard]
         assert max(plan.target, plan.highest) <= max(ceiling for ceiling in announced if ceiling is not None)
-    assert {plan.coordinator for plan in fast.plans} == {"told"}
+    assert {plan.coordinator for plan in fast.plans} == {"connected"}
     assert applications.readers() == {"fast": "finished", "throttled": "finished"}
 
 

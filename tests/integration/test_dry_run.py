@@ -83,7 +83,7 @@ def test_mode_observe_by_code_joins_no_group_and_waits_for_none(
         one, other = align_all([stream, kafka_stream(spark, kafka.bootstrap, skewed.name)], alignment)
         query = WindowedCount(one.union(other)).start(tmp_path).finish()
         assert {split.source for plan in query.plans for split in plan.partitions} == {0, 1}
-        assert query.plans[0].held_by == ()
+        assert query.plans[0].blocked_by == ()
         assert httpx.get(f"{coordinator.url}/v1/groups/nobody").status_code == 404
 
 

@@ -103,7 +103,9 @@ def all_wait_for(name: str, url: str) -> bool:
         for reader in source["readers"]
         if reader["waiting_ms"] is not None
     }
-    return waiting == STANDS_AT.keys() - {name} and [held["source"] for held in found["alignment"]["held_by"]] == [name]
+    return waiting == STANDS_AT.keys() - {name} and [held["source"] for held in found["alignment"]["blocked_by"]] == [
+        name
+    ]
 
 
 def furthest_ahead(reader: Notes, others: Sequence[Notes]) -> int:

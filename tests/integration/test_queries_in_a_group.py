@@ -179,14 +179,14 @@ def test_stopping_a_paused_query_takes_no_longer_than_a_step(
 
 
 @pytest.mark.long
-def test_max_hold_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
+def test_max_wait_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
     create(coordinator.url, "g", expected_sources=["never"])
-    held = member(spark, kafka, day, coordinator.url, budget=RECORDS, max_hold="1 second", timeout=PATIENTLY).start(
+    held = member(spark, kafka, day, coordinator.url, budget=RECORDS, max_wait="1 second", timeout=PATIENTLY).start(
         tmp_path, name="held"
     )
-    with pytest.raises(Exception, match=r"(?s)held by never/0.*max_hold"):
+    with pytest.raises(Exception, match=r"(?s)held by never/0.*max_wait"):
         held.finish()
 
 

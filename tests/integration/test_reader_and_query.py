@@ -90,7 +90,7 @@ def watermark_of(url: str, source: str) -> int:
 
 def holders(url: str) -> set[str]:
     alignment = httpx.get(f"{url}/v1/groups/g", timeout=60).raise_for_status().json()["alignment"]
-    return {holder["source"] for holder in alignment["held_by"]}
+    return {holder["source"] for holder in alignment["blocked_by"]}
 
 
 def test_a_query_and_a_reader_hold_each_other(

@@ -22,7 +22,7 @@ from support.observability import ALERTS, SCRAPING, alerts, board_expressions, r
 
 GROUP = "shop"
 LEASE_MS = 2_000
-RULES = {"max_drift_ms": 5_000, "lease_ms": LEASE_MS, "catch_up": "strict", "max_hold_ms": 60_000}
+RULES = {"max_drift_ms": 5_000, "lease_ms": LEASE_MS, "catch_up": "strict", "max_wait_ms": 60_000}
 EXPRESSIONS = list(board_expressions(GROUP))
 
 

@@ -32,7 +32,7 @@ TABLE: dict[str, tuple[Given, Given, str]] = {
     ),
     "max_lag": ({"max_lag": "2 hours", "idle_timeout": "1 hour"}, {"idle_timeout": None}, "leave one of the two out"),
     "hold_for": ({"hold_for": "1 hour"}, {"on_outage": "fail"}, 'set on_outage to "proceed"'),
-    "max_hold": ({"max_hold": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),
+    "max_wait": ({"max_wait": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),
     "park": ({"park": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),
 }
 """By option: a setting without effect, what gives it one, and what the warning says to do."""
@@ -90,7 +90,7 @@ def test_a_gate_names_the_options_that_it_has_no_use_for(caplog: pytest.LogCaptu
     warn_of_gate(
         made(
             useless
-            | {"hold_for": "1 hour", "max_hold": "1 hour", "past_bound": "1 day", "max_out_of_orderness": "1 second"}
+            | {"hold_for": "1 hour", "max_wait": "1 hour", "past_bound": "1 day", "max_out_of_orderness": "1 second"}
         )
     )
     assert [said.partition("=")[0] for said in caplog.messages] == [

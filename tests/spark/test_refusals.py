@@ -251,13 +251,13 @@ def all_ended() -> bool:
 def test_an_option_for_another_trigger_is_warned_of_when_the_query_starts(
     stream: DataFrame, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    writer = align(stream, Alignment(max_hold="1 hour")).writeStream.format("noop")
+    writer = align(stream, Alignment(max_wait="1 hour")).writeStream.format("noop")
     query = writer.option("checkpointLocation", str(tmp_path)).trigger(processingTime="0 seconds").start()
     try:
         query.processAllAvailable()
     finally:
         query.stop()
-    assert "Alignment(max_hold='1 hour') has no effect here: only a run under trigger(availableNow=True)" in caplog.text
+    assert "Alignment(max_wait='1 hour') has no effect here: only a run under trigger(availableNow=True)" in caplog.text
 
 
 def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:

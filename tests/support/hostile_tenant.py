@@ -96,7 +96,7 @@ def absurd_numbers() -> Iterator[Request]:
         str(-(2**63)),
     ]
     for number in (numbers[n % len(numbers)] for n in count()):
-        config = f'{{"lease_ms":{number},"max_drift_ms":{number},"max_hold_ms":{number}}}'
+        config = f'{{"lease_ms":{number},"max_drift_ms":{number},"max_wait_ms":{number}}}'
         yield "PUT", f"/v1/groups/{OWN}", config.encode()
         report = f'{{"subtask":{number},"epoch":{number},"watermark":{number},"reach":{number},"park_ms":{number}}}'
         yield "POST", f"/v1/groups/{OWN}/sources/a/watermarks", report.encode()

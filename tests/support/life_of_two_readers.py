@@ -49,7 +49,9 @@ def live(url: str) -> list[object]:
             ]
             reported = client.report(reports)
             event = reported.alignment
-            told.append([event.group_watermark, event.max_desired_watermark, [each.source for each in event.held_by]])
+            told.append(
+                [event.group_watermark, event.max_desired_watermark, [each.source for each in event.blocked_by]]
+            )
             told.append(sorted(reported.rejected))
         stale = ReportedWatermarkEvent(subtask=0, epoch=1, watermark=0)
         told.append([type(each).__name__ for each in client.report([("orders", stale)]).rejected.values()])

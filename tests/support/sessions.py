@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lockgate_client.group.membership import Membership
-from lockgate_spark import Alignment, HeldTooLong
+from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.members import MINUTE
@@ -84,7 +84,7 @@ def asked_aside(one: AlignedRun, start: Offsets) -> tuple[threading.Thread, list
     def ask() -> None:
         try:
             answers.append(one.latest_offset(0, start, None))
-        except HeldTooLong as error:
+        except WaitedTooLong as error:
             answers.append(error)
 
     thread = threading.Thread(target=ask)

@@ -20,7 +20,7 @@ FAST = "100 milliseconds"
 @pytest.mark.parametrize(
     ("on_outage", "lasted_s", "in_force", "fails"),
     [
-        ("hold", None, Coordination.TOLD, False),
+        ("hold", None, Coordination.CONNECTED, False),
         ("hold", 1e9, Coordination.HOLDING, False),
         ("proceed", 299.9, Coordination.HOLDING, False),
         ("proceed", 300.0, Coordination.PROCEEDING, False),
@@ -65,7 +65,7 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
         coordinator.start()
         ticks = itertools.count(61.0)
         wait_for(lambda: orders.has_news or clock.__setitem__(0, next(ticks)))
-        assert (orders.exchange(at(4_000)), orders.coordination) == (told, Coordination.TOLD)
+        assert (orders.exchange(at(4_000)), orders.coordination) == (told, Coordination.CONNECTED)
     assert caplog.text.count("orders goes on without the group's ceiling") == 1
     assert "orders holds at the last ceiling, 1970-01-01T00:01:01.000Z, and proceeds after 1 min" in caplog.text
 
@@ -82,7 +82,7 @@ def test_a_query_that_an_operator_has_paused_does_not_proceed_in_an_outage(topic
         assert orders.exchange(at(1_000)) > MIN
         pause(coordinator.url, topic)
         clock[0] = 100.0  # the report is due again
-        assert (orders.exchange(at(2_000)), orders.coordination) == (MIN, Coordination.TOLD)
+        assert (orders.exchange(at(2_000)), orders.coordination) == (MIN, Coordination.CONNECTED)
         coordinator.kill()
         clock[0] = 200.0
         orders.exchange(at(3_000))

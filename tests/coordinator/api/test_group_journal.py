@@ -84,5 +84,5 @@ async def test_samples_are_answered_by_their_time_and_of_a_group_that_is_there(a
     await changed(api)
     while not (found := (await api.get(f"{GROUP}/samples")).json()["samples"]):
         pass
-    assert found[0].keys() == {"at", "group_watermark", "max_desired_watermark", "held_by", "sources"}
+    assert found[0].keys() == {"at", "group_watermark", "max_desired_watermark", "blocked_by", "sources"}
     assert (await api.get(f"{GROUP}/samples", params={"after": found[0]["at"]})).json()["samples"] == []

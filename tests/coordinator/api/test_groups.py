@@ -13,8 +13,8 @@ DEFAULTS = {
     "mode": "enforce",
     "catch_up": "joint",
     "expected_sources": [],
-    "max_hold_ms": None,
-    "on_max_hold": "alarm",
+    "max_wait_ms": None,
+    "on_max_wait": "alarm",
 }
 
 

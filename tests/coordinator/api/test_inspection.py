@@ -115,7 +115,7 @@ async def test_a_moved_watermark_batch_or_position_is_progress(service: Service,
 
 
 async def test_a_reader_that_is_held_shows_for_how_long(service: Service) -> None:
-    await service.http.put(GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_hold_ms": 2_000})
+    await service.http.put(GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_wait_ms": 2_000})
     slow, fast = await service.reader("slow"), await service.reader("fast")
     await service.report("slow", slow, T)
     await service.report("fast", fast, T + 10)
@@ -128,7 +128,7 @@ async def test_a_reader_that_is_held_shows_for_how_long(service: Service) -> Non
 
 async def test_a_reader_that_is_passed_over_shows_it(service: Service) -> None:
     await service.http.put(
-        GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_hold_ms": 2_000, "on_max_hold": "proceed"}
+        GROUP, json={"max_drift_ms": 10, "catch_up": "strict", "max_wait_ms": 2_000, "on_max_wait": "proceed"}
     )
     old, live = await service.reader("old"), await service.reader("live")
     await service.report("old", old, T)
@@ -161,7 +161,7 @@ async def test_the_list_says_who_holds_and_how_far_the_foremost_is(service: Serv
         await service.report(source, await service.reader(source), T + ahead, idle=source == "idle")
     (item,) = (await service.http.get("/v1/groups")).json()["items"]
     assert (item["drift_ms"], item["readers"]) == (700, 3)
-    assert item["held_by"] == [{"source": "a", "subtask": 0, "watermark": T}]
+    assert item["blocked_by"] == [{"source": "a", "subtask": 0, "watermark": T}]
 
 
 async def pages(http: httpx.AsyncClient, path: str, limit: int) -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ async def test_a_poll_sees_a_lost_reader_without_any_other_request(api: httpx.As
     await api.put(GROUP, json=QUICK)
     event = await reporting(api, "a", 5)
     seen = (await asyncio.wait_for(polling(api, event["revision"], 60_000), 30)).json()
-    assert (seen["max_desired_watermark"], seen["held_by"]) == (MAX, [])
+    assert (seen["max_desired_watermark"], seen["blocked_by"]) == (MAX, [])
     # revisions are the clock's, or a few ms ahead of it
     waited_ms = seen["revision"] - event["revision"]
     assert QUICK["lease_ms"] - 10 <= waited_ms < QUICK["lease_ms"] + 20_000

@@ -39,7 +39,7 @@ async def test_the_answer_to_a_report_takes_it_into_account(api: httpx.AsyncClie
         {"subtask": 0, "epoch": b, "watermark": 50, "splits": {"p": {"watermark": 50, "state": "active"}}},
     )
     assert (event["group_watermark"], event["max_desired_watermark"]) == (50, 60)
-    assert event["held_by"] == [{"source": "b", "subtask": 0, "watermark": 50, "split": "p"}]
+    assert event["blocked_by"] == [{"source": "b", "subtask": 0, "watermark": 50, "split": "p"}]
     event = await post(api, "/sources/b/watermarks", {"subtask": 0, "epoch": b, "watermark": 50, "reach": 700})
     assert event["max_desired_watermark"] == 700
 

@@ -127,7 +127,7 @@ async def test_a_split_on_its_way_to_another_reader_holds_the_group_where_it_sto
     del splits["orders-2"], splits["orders-3"]
     answer = await only.exchange(report={"subtask": 0, "epoch": only.epoch, "watermark": 500, "splits": splits})
 
-    (holder,) = answer["alignment"]["held_by"]
+    (holder,) = answer["alignment"]["blocked_by"]
     assert answer["alignment"]["group_watermark"] == 10
     assert (holder["subtask"], holder["split"]) == (1, "orders-3")
     readers = (await api.get(SOURCE)).json()["readers"]

@@ -107,7 +107,7 @@ def test_check_ends_with_a_status_for_probes(http: httpx.Client) -> None:
 
 HOLDER = {"source": "orders", "subtask": 0}
 WELL: dict[str, Any] = {**HOLDER, "state": "active", "overdue": False, "progress_age_ms": 60_000, "waiting_ms": None}
-FOUND: dict[str, Any] = {"waiting_for": [], "drift_ms": 5, "alignment": {"held_by": [HOLDER]}}
+FOUND: dict[str, Any] = {"waiting_for": [], "drift_ms": 5, "alignment": {"blocked_by": [HOLDER]}}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_each_reason_why_a_group_is_not_well_is_a_sentence(
 
 
 def test_a_reader_that_holds_nobody_may_rest() -> None:
-    assert findings({**FOUND, "alignment": {"held_by": []}}, [{**WELL, "progress_age_ms": 10**9}], 10, 60_000) == []
+    assert findings({**FOUND, "alignment": {"blocked_by": []}}, [{**WELL, "progress_age_ms": 10**9}], 10, 60_000) == []
 
 
 def test_an_entry_names_its_reader_the_operator_and_what_a_person_needs() -> None:

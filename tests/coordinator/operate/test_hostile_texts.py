@@ -31,7 +31,7 @@ STEERING = "\x1b]52;c;eA==\x07 \x1b[2J \u202e [link=file:///etc]x[/link] [/red] 
 HOSTILE = STEERING + "".join(each for each in UNPRINTABLE if ord(each) < 0x3100)
 """Each control character, line end and mark of direction; a clipboard's sequence, rich's markup."""
 
-KEPT = {"mode", "catch_up", "on_lost_reader", "on_max_hold", "source"}
+KEPT = {"mode", "catch_up", "on_lost_reader", "on_max_wait", "source"}
 """Keys whose values are one of a few, or become part of a path."""
 
 FORMS = ("table", "json", "yaml")

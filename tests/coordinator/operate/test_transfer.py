@@ -17,7 +17,7 @@ from lockgate_testbed.link import Link
 from lockgate_testbed.redis import RedisServer
 
 CONFIGS = {
-    "checkout": {"max_drift_ms": 7, "expected_sources": ["orders"], "max_hold_ms": 60_000},
+    "checkout": {"max_drift_ms": 7, "expected_sources": ["orders"], "max_wait_ms": 60_000},
     "checkout-eu": {"lease_ms": 5_000},
     "stock": {"catch_up": "strict", "mode": "observe"},
 }

@@ -46,8 +46,8 @@ def test_rules_say_what_they_mean() -> None:
         "catch_up": "strict",
         "lease_ms": 30_000,
         "on_lost_reader": "hold",
-        "max_hold_ms": 740_759,
-        "on_max_hold": "proceed",
+        "max_wait_ms": 740_759,
+        "on_max_wait": "proceed",
     }
     assert dict(rules(config)) == {
         "mode": "enforce",
@@ -67,7 +67,7 @@ def test_the_ends_of_time_have_words_and_a_date_its_age() -> None:
 
 def test_some_of_many_readers_that_hold_a_group_are_named() -> None:
     held = [{"source": "s", "subtask": subtask, "watermark": 0} for subtask in range(8)]
-    event = {"held_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
+    event = {"blocked_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
     text = who_holds({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})
     assert text == (
         "The group would be held by reader s/0, reader s/1, reader s/2 and 5 more at 1970-01-01T00:00:00Z; "
@@ -80,5 +80,5 @@ def test_a_group_that_nobody_holds_says_why() -> None:
         (MIN, "no reader has reported yet"),
         (MAX, "all readers are idle, finished, lost or gone"),
     ):
-        event = {"held_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
+        event = {"blocked_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
         assert reason in who_holds({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})

@@ -60,7 +60,7 @@ async def test_a_sample_has_the_group_its_holders_and_each_source(clocked: Clock
     at, newest = (await clocked.samples())[-1]
     assert at == clocked.now_ms
     assert (newest["group_watermark"], newest["max_desired_watermark"]) == (6, 16)
-    assert [held["source"] for held in newest["held_by"]] == ["a"]
+    assert [held["source"] for held in newest["blocked_by"]] == ["a"]
     assert newest["sources"]["a"] == {"watermark": 6, "state": "active", "readers": 1, "late_rows": 2, "rows_saved": 7}
     assert newest["sources"]["b"]["state"] == "idle"
 

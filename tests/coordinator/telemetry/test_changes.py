@@ -11,7 +11,7 @@ from lockgate.group.reader import Reader
 from lockgate.wire.events import (
     GroupConfig,
     Mode,
-    OnMaxHold,
+    OnMaxWait,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
     SourcePause,
@@ -164,7 +164,7 @@ def test_a_leave_and_an_eviction_are_different_changes() -> None:
 
 
 def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
-    recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_hold_ms=500))
+    recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_wait_ms=500))
     for source in ("a", "b"):
         recorded.registers(source)
     recorded.reports("a", 5)
@@ -174,7 +174,7 @@ def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
     assert (overdue.kind, overdue.source, overdue.details) == (
         Kind.OVERDUE,
         "b",
-        {"waited_ms": 601, "max_hold_ms": 500},
+        {"waited_ms": 601, "max_wait_ms": 500},
     )
     assert recorded.reports("b", 1_000) == []
     assert recorded.reports("a", 2_000) == []
@@ -182,7 +182,7 @@ def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
 
 
 def test_under_proceed_who_waited_is_let_go_and_whom_it_waited_for_is_passed_over_until_it_is_near() -> None:
-    recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_hold_ms=500, on_max_hold=OnMaxHold.PROCEED))
+    recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_wait_ms=500, on_max_wait=OnMaxWait.PROCEED))
     for source in ("a", "b"):
         recorded.registers(source)
     recorded.reports("a", 5)
@@ -205,7 +205,7 @@ def test_a_wait_of_ten_seconds_is_one_change_with_its_holders_and_so_is_its_end(
     (began,) = recorded.reports("b", 1_000)
     assert (began.kind, began.source) == (Kind.HOLD_BEGAN, "b")
     ceiling = 5 + recorded.group.config.max_drift_ms
-    assert began.details == {"since": since, "ceiling": ceiling, "held_by": ["a/0"]}
+    assert began.details == {"since": since, "ceiling": ceiling, "blocked_by": ["a/0"]}
     assert recorded.reports("b", 1_000, later_ms=HOLD_MS) == []
     recorded.reports("a", 2_000)
     (ended,) = recorded.reports("b", 1_001)

@@ -78,7 +78,7 @@ def test_the_text_format_has_durations_and_event_times_for_a_person_and_json_the
     fields = {
         "silent_ms": 740_759,
         "watermark": 1_767_225_600_000,
-        "changed": {"max_drift_ms": {"from": 600_000, "to": 331_000}, "max_hold_ms": [None, 2**63 - 1]},
+        "changed": {"max_drift_ms": {"from": 600_000, "to": 331_000}, "max_wait_ms": [None, 2**63 - 1]},
         "epoch": 1_234_567,
     }
     line = TextLines().format(record("reader lost", **fields))

@@ -156,14 +156,14 @@ async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
 async def test_a_reader_that_waits_too_long_is_overdue_and_the_one_it_waited_for_is_passed_over_until_it_is_near(
     service: Service,
 ) -> None:
-    await service.http.put("/v1/groups/g", json={**CONFIG, "max_hold_ms": 500, "on_max_hold": "proceed"})
+    await service.http.put("/v1/groups/g", json={**CONFIG, "max_wait_ms": 500, "on_max_wait": "proceed"})
     await service.starts("slow", 5_000)
     await service.starts("fast", 9_000)
     await service.reports("fast", 9_000, later_ms=499)
     seen = await service.scrape()
     assert [seen[f"source_overdue_readers{{group=g,source={source}}}"] for source in ("fast", "slow")] == [0, 0]
     assert seen["source_passed_over_readers_total{group=g,source=slow}"] == 0
-    await service.http.put("/v1/groups/h", json={**CONFIG, "max_hold_ms": 500})
+    await service.http.put("/v1/groups/h", json={**CONFIG, "max_wait_ms": 500})
     await service.starts("slow", 5_000, "h")
     await service.starts("fast", 9_000, "h")
     await service.reports("slow", 5_000, later_ms=501)

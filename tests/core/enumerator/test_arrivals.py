@@ -9,7 +9,7 @@ from core.enumerator.arrivals_fleet import CONFIG, MembersOfOneGroup
 from lockgate.group.alignment import evaluate
 from lockgate.group.commands import register, renew
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import GroupConfig, HeldBy, OnLostReader, ReaderRegistrationEvent
+from lockgate.wire.events import Blocker, GroupConfig, OnLostReader, ReaderRegistrationEvent
 from support.examples import examples
 
 EXCLUDE = replace(CONFIG, on_lost_reader=OnLostReader.EXCLUDE)
@@ -42,7 +42,7 @@ def test_the_group_waits_for_a_split_on_its_way_and_names_it() -> None:
 
     assert event.group_watermark == 7
     assert event.max_desired_watermark == 7 + CONFIG.max_drift_ms
-    assert event.held_by == (HeldBy(source="s", subtask=1, watermark=7, split="orders-3"),)
+    assert event.blocked_by == (Blocker(source="s", subtask=1, watermark=7, split="orders-3"),)
 
 
 def test_the_split_has_arrived_with_the_first_watermark_that_its_new_reader_reports() -> None:

@@ -1,7 +1,7 @@
 """What readers present, of this history and of lost ones."""
 
 from core.enumerator.fleet import CONFIG, Fleet, assigned, split
-from core.enumerator.test_exchanges import held_by, settled
+from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
@@ -47,7 +47,7 @@ def test_after_the_loss_of_everything_readers_keep_what_they_present() -> None:
     lost, also = presented(lost, 1, assigned(1, 600, 20))
 
     assert (stop, also) == ((), ())
-    assert (held_by(lost, 0), held_by(lost, 1)) == ({"orders-0"}, {"orders-1"})
+    assert (blocked_by(lost, 0), blocked_by(lost, 1)) == ({"orders-0"}, {"orders-1"})
     assert lost.lost_history
     assert lost.assigning_at == NOW + CONFIG.lease_ms
 
@@ -56,12 +56,12 @@ def test_the_higher_number_of_one_split_wins_whoever_presents_it_first() -> None
     older, newer = assigned(0, 500, 10), assigned(0, 600, 20)
     first, _ = presented(create(CONFIG, NOW), 0, older)
     first, stop = presented(first, 1, newer)
-    assert (held_by(first, 1), stop) == ({"orders-0"}, ())
+    assert (blocked_by(first, 1), stop) == ({"orders-0"}, ())
     assert presented(first, 0, older)[1] == (StoppedSplit(split="orders-0", assignment=500),)
 
     second, _ = presented(create(CONFIG, NOW), 1, newer)
     second, stop = presented(second, 0, older)
-    assert (held_by(second, 1), stop) == ({"orders-0"}, (StoppedSplit(split="orders-0", assignment=500),))
+    assert (blocked_by(second, 1), stop) == ({"orders-0"}, (StoppedSplit(split="orders-0", assignment=500),))
 
 
 def test_nothing_is_assigned_for_one_lease_after_a_revision_that_is_not_of_this_history() -> None:
@@ -117,7 +117,7 @@ def test_another_subtask_claims_nothing_with_the_number_of_the_holder() -> None:
     after, stop = presented(fleet.enumerator, 1, held, now=fleet.now, epoch=fleet.processes[1].epoch)
 
     assert stop == (StoppedSplit(split=id, assignment=held.assignment),)
-    assert id in held_by(after, 0)
+    assert id in blocked_by(after, 0)
 
 
 def offsets(enumerator: Enumerator) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.enumerator.fleet import CONFIG, Fleet, split
-from core.enumerator.test_exchanges import held_by, settled
+from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import has_no_more
 from lockgate.enumerator.discovery import request_to, with_static_list
 from lockgate.enumerator.exchange import create, exchange
@@ -98,15 +98,15 @@ def test_a_split_that_appears_later_begins_at_its_offset_or_at_the_earliest() ->
 
 def test_a_missing_split_stays_with_its_reader_and_is_given_to_no_other_until_it_is_named_again() -> None:
     fleet = settled(partitions=2)
-    mine = next(iter(held_by(fleet.enumerator, 1)))
+    mine = next(iter(blocked_by(fleet.enumerator, 1)))
     gone = split(int(mine[-1]), EARLIEST_OFFSET)
     rest = [each for each in fleet.splits() if each != gone]
-    assert held_by(listed(fleet, *rest), 1) == {mine}
+    assert blocked_by(listed(fleet, *rest), 1) == {mine}
 
     fleet.leave(fleet.processes[1])
     assert mine in fleet.enumerator.free
-    assert mine not in held_by(listed(fleet, *rest), 0)
-    assert mine in held_by(listed(fleet, *rest, gone), 0)
+    assert mine not in blocked_by(listed(fleet, *rest), 0)
+    assert mine in blocked_by(listed(fleet, *rest, gone), 0)
 
 
 def test_the_lowest_living_reader_that_can_discover_is_asked_and_again_after_its_interval() -> None:

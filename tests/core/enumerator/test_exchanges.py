@@ -32,7 +32,7 @@ def said(fleet: Fleet, subtask: int, event: SplitExchange) -> Wishes:
     return wishes(done.enumerator, id, event, fleet.now)
 
 
-def held_by(enumerator: Enumerator, subtask: int) -> set[str]:
+def blocked_by(enumerator: Enumerator, subtask: int) -> set[str]:
     return {id for (who, _), reader in enumerator.readers.items() if who == subtask for id in reader.held}
 
 
@@ -50,7 +50,7 @@ def test_a_new_reader_gets_splits_only_when_they_were_given_back_at_their_final_
     older = fleet.processes[1]
     fleet.exchange(older)
     ((id, drained),) = older.drained.items()
-    assert held_by(fleet.enumerator, 2) == set()
+    assert blocked_by(fleet.enumerator, 2) == set()
     older.drained[id] = assigned(drained.split.partition, drained.assignment, 77)
     fleet.exchange(older)
     fleet.exchange(fleet.processes[2])

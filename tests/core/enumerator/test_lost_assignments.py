@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.enumerator.fleet import CONFIG, Fleet, Process, assigned, split
-from core.enumerator.test_exchanges import held_by, settled
+from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.discovery import request_to
 from lockgate.enumerator.exchange import Exchanged, create, exchange
@@ -55,7 +55,7 @@ def test_a_standby_that_has_seen_the_lost_history_waits_while_the_holder_reads(
         fleet.read(standby, 5)
         fleet.now += 50
     fleet.check()
-    assert len(held_by(fleet.enumerator, 1) | held_by(fleet.enumerator, 2)) == 1
+    assert len(blocked_by(fleet.enumerator, 1) | blocked_by(fleet.enumerator, 2)) == 1
 
 
 def test_a_split_that_nobody_presents_after_a_loss_begins_at_what_was_committed() -> None:
@@ -96,10 +96,10 @@ def rolled_back() -> tuple[Enumerator, NumberedSplit]:
     known = says(create(CONFIG, NOW - 10_000), 0, NOW - 10_000, discovery_interval_ms=0).enumerator
     found = DiscoveredSplits(splits=(split(0, EARLIEST_OFFSET),), request=request_to(known, (0, 1), NOW))
     known = says(known, 0, NOW - 500, discovery_interval_ms=0, discovered=found).enumerator
-    assert held_by(known, 0) == {"orders-0"}
+    assert blocked_by(known, 0) == {"orders-0"}
     mine = assigned(0, NOW - 100, 5_000)
     done = says(known, 1, NOW, mine, seen=NOW - 100)
-    assert (done.stop, held_by(done.enumerator, 0)) == ((), {"orders-0"}), "it waits for the word of reader 0"
+    assert (done.stop, blocked_by(done.enumerator, 0)) == ((), {"orders-0"}), "it waits for the word of reader 0"
     return done.enumerator, mine
 
 
@@ -107,7 +107,7 @@ def test_after_a_rollback_a_split_is_its_presenters_once_the_known_holder_does_n
     enumerator, mine = rolled_back()
     silent = says(enumerator, 0, NOW + 10).enumerator
     after = says(silent, 1, NOW + 20, mine)
-    assert (after.stop, held_by(after.enumerator, 1)) == ((), {"orders-0"})
+    assert (after.stop, blocked_by(after.enumerator, 1)) == ((), {"orders-0"})
     assert after.enumerator.readers[1, 1].held["orders-0"].split.starting_offset == 5_000
 
 
@@ -117,7 +117,7 @@ def test_after_a_rollback_a_split_is_its_presenters_once_the_lease_of_the_known_
         enumerator = says(enumerator, 1, now, mine).enumerator
     ended = says(enumerator, 2, NOW + LEASE).enumerator
     assert ended.assigning_at == NOW + 2 * LEASE, "the presenter, which may read so long, was not asked yet"
-    assert held_by(says(ended, 1, NOW + LEASE + 100, mine).enumerator, 1) == {"orders-0"}
+    assert blocked_by(says(ended, 1, NOW + LEASE + 100, mine).enumerator, 1) == {"orders-0"}
 
 
 def test_after_a_rollback_a_split_stays_with_the_known_holder_if_that_names_it() -> None:
@@ -126,7 +126,7 @@ def test_after_a_rollback_a_split_stays_with_the_known_holder_if_that_names_it()
     kept = says(enumerator, 0, NOW + 10, own)
     after = says(kept.enumerator, 1, NOW + 20, mine)
     assert (kept.stop, after.stop) == ((), (StoppedSplit(split="orders-0", assignment=mine.assignment),))
-    assert held_by(after.enumerator, 0) == {"orders-0"}
+    assert blocked_by(after.enumerator, 0) == {"orders-0"}
 
 
 def test_over_a_store_that_is_empty_and_behind_a_reader_goes_on_under_a_lower_number() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from core.enumerator.fleet import CONFIG
 from core.enumerator.test_discovery import listed
-from core.enumerator.test_exchanges import held_by, settled
+from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.replaced import lost_readers, replaced, without_replaced
 from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
@@ -64,7 +64,7 @@ def test_a_split_that_waits_for_a_reader_keeps_its_last_one_in_the_group() -> No
 
 def test_a_split_that_no_list_names_any_more_keeps_nobody_in_the_group() -> None:
     fleet = settled(partitions=4, readers=2)
-    gone = {int(id[-1]) for id in held_by(fleet.enumerator, 1)}
+    gone = {int(id[-1]) for id in blocked_by(fleet.enumerator, 1)}
     listed(fleet, *(each for each in fleet.splits() if each.partition not in gone))
     fleet.leave(fleet.processes[1])
     assert fleet.enumerator.free.keys() == fleet.enumerator.missing

@@ -8,9 +8,9 @@ from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
+    Blocker,
     CatchUp,
     GroupConfig,
-    HeldBy,
     Mode,
     OnLostReader,
     ReaderRegistrationEvent,
@@ -72,7 +72,7 @@ def test_a_lost_reader_counts_no_more_or_holds_on_as_configured() -> None:
 def test_nobody_moves_until_every_expected_source_has_reported_once() -> None:
     group = group_of(replace(CONFIG, expected_sources=("a", "b")), a=5)
     assert (decide(group, NOW).group_watermark, decide(group, NOW).ceiling) == (MIN, MIN)
-    assert evaluate(group, NOW)[1].held_by == (HeldBy(source="b", subtask=0, watermark=MIN),)
+    assert evaluate(group, NOW)[1].blocked_by == (Blocker(source="b", subtask=0, watermark=MIN),)
     assert decide(said(group, "b", MIN), NOW).ceiling == MIN
     assert decide(said(group, "b", 9), NOW).ceiling == 15
     assert decide(evict(said(group, "b", 9), "b", 0), NOW).ceiling == 15
@@ -107,14 +107,14 @@ def test_the_holder_is_named_with_its_lowest_split_that_does_not_rest() -> None:
         "p-3": SplitReport(watermark=MIN, state=SplitState.FINISHED),
     }
     event = evaluate(said(group_of(b=6), "a", 5, splits=splits), NOW)[1]
-    assert event.held_by == (HeldBy(source="a", subtask=0, watermark=5, split="p-1"),)
+    assert event.blocked_by == (Blocker(source="a", subtask=0, watermark=5, split="p-1"),)
 
 
 def test_at_most_eight_holders_are_named_in_order_and_only_those_at_the_minimum() -> None:
     group = create("g", CONFIG, NOW)
     for subtask in reversed(range(20)):
         group = said(group, "a", 5 if subtask else 6, subtask=subtask)
-    assert [held.subtask for held in evaluate(group, NOW)[1].held_by] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [held.subtask for held in evaluate(group, NOW)[1].blocked_by] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_the_revision_moves_exactly_when_a_value_does_and_always_up() -> None:

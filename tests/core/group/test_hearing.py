@@ -11,7 +11,7 @@ from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
 from lockgate.group.hearing import ALWAYS, Hearing, Span
 from lockgate.watermark import MAX
-from lockgate.wire.events import CatchUp, GroupConfig, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.wire.events import CatchUp, GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent
 
 LEASE_MS = 3_000
 NO_OUTAGE_MS = 600_000
@@ -76,7 +76,7 @@ def test_a_parked_reader_keeps_its_place_while_the_process_is_deaf() -> None:
 
 
 def test_a_wait_is_no_longer_by_the_time_in_which_the_process_was_deaf() -> None:
-    config = replace(CONFIG, max_hold_ms=2_000, on_max_hold=OnMaxHold.PROCEED, lease_ms=NO_OUTAGE_MS)
+    config = replace(CONFIG, max_wait_ms=2_000, on_max_wait=OnMaxWait.PROCEED, lease_ms=NO_OUTAGE_MS)
     group, deaf = told(two_readers(config), "fast", 1_000, 0), Hearing(((1_000, 5_000),))
     assert next_deadline(group, 5_000, deaf) == 6_000
     assert (ceiling(group, 5_999, deaf), ceiling(group, 6_000, deaf)) == (60, 1_010)

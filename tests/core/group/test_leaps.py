@@ -7,10 +7,10 @@ from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
 from lockgate.group.leaps import UNNOTICED_MS, Leap, StoreClock, after_leaps
 from lockgate.watermark import MAX
-from lockgate.wire.events import GroupConfig, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent
 
 NOW, LEASE, HOUR = 1_000_000, 900, 3_600_000
-CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10, max_hold_ms=500)
+CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10, max_wait_ms=500)
 NOTICED = NOW + 100 + HOUR
 LEAP = Leap(1, HOUR, NOTICED)
 
@@ -99,7 +99,7 @@ def test_parking_goes_on_over_a_leap(group: Group) -> None:
 
 
 def test_a_leap_is_no_part_of_a_wait(group: Group) -> None:
-    group = replace(group, config=replace(CONFIG, on_max_hold=OnMaxHold.PROCEED))
+    group = replace(group, config=replace(CONFIG, on_max_wait=OnMaxWait.PROCEED))
     group = heard(heard(group, "b", 100, NOW + 50), "a", 5, NOW + 50)
     assert group.readers["b", 0].held_since is not None
     assert not evaluate(after_leaps(group, [LEAP]), NOTICED)[0].readers["a", 0].passed_over

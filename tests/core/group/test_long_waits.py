@@ -11,15 +11,15 @@ from lockgate.wire.events import (
     GroupConfig,
     Mode,
     OnLostReader,
-    OnMaxHold,
+    OnMaxWait,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
 
 NOW = 1_000_000
 HOLD = 500
-PROCEED = GroupConfig(lease_ms=100_000, max_drift_ms=10, max_hold_ms=HOLD, on_max_hold=OnMaxHold.PROCEED)
-ALARM = replace(PROCEED, on_max_hold=OnMaxHold.ALARM)
+PROCEED = GroupConfig(lease_ms=100_000, max_drift_ms=10, max_wait_ms=HOLD, on_max_wait=OnMaxWait.PROCEED)
+ALARM = replace(PROCEED, on_max_wait=OnMaxWait.ALARM)
 
 
 def said(group: Group, source: str, watermark: int, now_ms: int, **more: Any) -> Group:
@@ -141,7 +141,7 @@ def test_two_outages_in_a_row_do_not_count_as_waiting() -> None:
 def test_a_reader_that_has_not_waited_for_too_long_yet_is_not_passed_over_either() -> None:
     group = said(said(waiting(), "ahead", 5_000, NOW + 1), "ahead", 5_000, NOW + 1)
     group = said(group, "ahead", 5_000, NOW + HOLD - 1)
-    late = replace_config(group, replace(PROCEED, max_hold_ms=HOLD - 1), NOW)
+    late = replace_config(group, replace(PROCEED, max_wait_ms=HOLD - 1), NOW)
     late = said(said(late, "ahead", 5_000, NOW), "live", 1_000, NOW + 1)
     group = evaluate(late, NOW + HOLD - 1)[0]
     assert {key[0] for key in group.readers if group.readers[key].passed_over} == {"backfill"}

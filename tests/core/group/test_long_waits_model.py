@@ -16,7 +16,7 @@ from lockgate.wire.events import (
     CatchUp,
     GroupConfig,
     OnLostReader,
-    OnMaxHold,
+    OnMaxWait,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
@@ -98,7 +98,7 @@ class Naive:
             for one in self.readers.values()
             if one.since is not None and not one.overdue and now - one.since >= HOLD
         ]
-        if self.config.on_max_hold is OnMaxHold.ALARM or not late:
+        if self.config.on_max_wait is OnMaxWait.ALARM or not late:
             for one in late:
                 one.overdue = True
             return
@@ -165,18 +165,18 @@ def done(group: Group, naive: Naive, step: Step, now: int) -> Group:
 
 @examples(200)
 @given(
-    st.sampled_from(OnMaxHold),
+    st.sampled_from(OnMaxWait),
     st.sampled_from(OnLostReader),
     st.sampled_from([[], a_wait_of_50]),
     st.lists(steps, max_size=30),
 )
 def test_readers_that_wait_are_let_go_and_passed_over_as_the_naive_model_says(
-    then: OnMaxHold, lost: OnLostReader, before: list[Step], script: list[Step]
+    then: OnMaxWait, lost: OnLostReader, before: list[Step], script: list[Step]
 ) -> None:
     config = GroupConfig(
-        max_drift_ms=DRIFT, lease_ms=LEASE, update_interval_ms=10, catch_up=CatchUp.STRICT, max_hold_ms=HOLD
+        max_drift_ms=DRIFT, lease_ms=LEASE, update_interval_ms=10, catch_up=CatchUp.STRICT, max_wait_ms=HOLD
     )
-    config = replace(config, on_max_hold=then, on_lost_reader=lost)
+    config = replace(config, on_max_wait=then, on_lost_reader=lost)
     group, naive, now = create("g", config, START), Naive(config), START
     for step in before + script:
         now += step[2]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lockgate.group.alignment import HELD_BY_LIMIT, decide, evaluate
+from lockgate.group.alignment import BLOCKERS_LIMIT, decide, evaluate
 from lockgate.group.commands import register, report_all
 from lockgate.group.group import Group, create
 from lockgate.watermark import MIN
@@ -43,8 +43,8 @@ def expecting_many() -> Group:
 def test_a_look_at_a_group_that_waits_for_very_many_sources_finds_the_first_of_them() -> None:
     group = expecting_many()
     decision = decide(group, 0)
-    assert decision.waiting_for == tuple(str(number) for number in range(HELD_BY_LIMIT))
-    assert Names.looked_at <= HELD_BY_LIMIT + 1
+    assert decision.waiting_for == tuple(str(number) for number in range(BLOCKERS_LIMIT))
+    assert Names.looked_at <= BLOCKERS_LIMIT + 1
     assert evaluate(group, 0)[1].group_watermark == MIN
 
 

@@ -15,7 +15,7 @@ from lockgate.wire.events import (
     CatchUp,
     GroupConfig,
     OnLostReader,
-    OnMaxHold,
+    OnMaxWait,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
@@ -151,7 +151,7 @@ def test_another_lease_of_the_group_leaves_the_time_as_it_is(parked: Group) -> N
 
 
 def test_a_parked_reader_does_not_wait_and_can_be_passed_over_like_any_other() -> None:
-    config = replace(CONFIG, catch_up=CatchUp.STRICT, max_hold_ms=500, on_max_hold=OnMaxHold.PROCEED)
+    config = replace(CONFIG, catch_up=CatchUp.STRICT, max_wait_ms=500, on_max_wait=OnMaxWait.PROCEED)
     group = said(said(create("g", config, NOW), "a", 5, NOW, park_ms=HOUR), "b", 100, NOW)
     assert decide(beating(group, "b", 100, NOW, NOW + 500), NOW + 500).group_watermark == 100
     ahead = said(said(create("g", config, NOW), "a", 5, NOW), "b", 100, NOW)

@@ -9,7 +9,7 @@ from lockgate.group.alignment import decide, evaluate
 from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
 from lockgate.group.source_pauses import pause, resume
-from lockgate.wire.events import GroupConfig, OnMaxHold, ReaderRegistrationEvent, ReportedWatermarkEvent, SourcePause
+from lockgate.wire.events import GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent, SourcePause
 
 NOW, DRIFT, HOLD = 1_000_000, 10, 500
 CONFIG = GroupConfig(max_drift_ms=DRIFT, lease_ms=60_000)
@@ -83,7 +83,7 @@ def test_paused_sources_are_in_the_order_of_their_names(group: Group) -> None:
 
 
 def test_others_pass_a_paused_source_only_where_the_group_lets_them(group: Group) -> None:
-    config = replace(CONFIG, max_hold_ms=HOLD, on_max_hold=OnMaxHold.PROCEED)
+    config = replace(CONFIG, max_wait_ms=HOLD, on_max_wait=OnMaxWait.PROCEED)
     paused, _ = evaluate(pause(replace(group, config=config), NIGHT, NOW), NOW)
     waiting = said(paused, "b", 5 + DRIFT)
     assert decide(waiting, NOW + HOLD - 1).group_watermark == 5

@@ -11,8 +11,8 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire import codec
 from lockgate.wire.events import (
     NAME,
+    Blocker,
     GroupConfig,
-    HeldBy,
     ProgressEvent,
     ReaderFacts,
     ReaderRegistrationEvent,
@@ -82,7 +82,7 @@ progress = st.builds(
     attempt=counts,
     splits=st.dictionaries(names, split_progress, max_size=3),
 )
-held_by = st.builds(HeldBy, source=names, subtask=counts, watermark=times, split=st.none() | names)
+blocked_by = st.builds(Blocker, source=names, subtask=counts, watermark=times, split=st.none() | names)
 pauses = st.builds(SourcePause, source=names, at=times, by=st.none() | names, reason=names | st.just(""))
 alignments = st.builds(
     WatermarkAlignmentEvent,
@@ -90,7 +90,7 @@ alignments = st.builds(
     revision=counts,
     group_watermark=times,
     max_desired_watermark=times,
-    held_by=st.lists(held_by, max_size=3).map(tuple),
+    blocked_by=st.lists(blocked_by, max_size=3).map(tuple),
     would_be=st.none() | times,
     config_version=st.none() | counts,
     paused_sources=st.lists(pauses, max_size=3).map(tuple),

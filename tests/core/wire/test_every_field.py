@@ -13,12 +13,12 @@ import pytest
 
 from lockgate.wire import codec
 from lockgate.wire.events import (
+    Blocker,
     CatchUp,
     GroupConfig,
-    HeldBy,
     Mode,
     OnLostReader,
-    OnMaxHold,
+    OnMaxWait,
     ProgressEvent,
     ReaderFacts,
     ReaderRegistrationEvent,
@@ -39,8 +39,8 @@ CONFIG = GroupConfig(
     mode=Mode.OBSERVE,
     catch_up=CatchUp.STRICT,
     expected_sources=("a", "b"),
-    max_hold_ms=1_004,
-    on_max_hold=OnMaxHold.PROCEED,
+    max_wait_ms=1_004,
+    on_max_wait=OnMaxWait.PROCEED,
 )
 SPLIT = SplitReport(watermark=1, state=SplitState.PAUSED, position=2, end=3, rows=4)
 FACTS = ReaderFacts(late_rows=1, rows_saved=2, retained_until=3, retention_split="a-0", producer_lag_ms=4, pace=5)
@@ -61,14 +61,14 @@ PROGRESS = ProgressEvent(subtask=1, epoch=2, batch_id=3, attempt=4, splits={"a-0
 REGISTRATION = ReaderRegistrationEvent(
     subtask=1, owner="me", takeover=True, attributes={"host": "h"}, config=CONFIG, ceiling=2, configured_at=3
 )
-HELD_BY = HeldBy(source="a", subtask=1, watermark=2, split="a-0")
+BLOCKED_BY = Blocker(source="a", subtask=1, watermark=2, split="a-0")
 PAUSE = SourcePause(source="a", at=1, by="ops", reason="the sink is away")
 ALIGNMENT = WatermarkAlignmentEvent(
     group="g",
     revision=1,
     group_watermark=2,
     max_desired_watermark=3,
-    held_by=(HELD_BY,),
+    blocked_by=(BLOCKED_BY,),
     would_be=4,
     config_version=5,
     paused_sources=(PAUSE,),
@@ -91,7 +91,7 @@ def _default(each: Field[Any]) -> Any:
 
 @pytest.mark.parametrize(
     "message",
-    [CONFIG, SPLIT, FACTS, REPORT, SPLIT_PROGRESS, PROGRESS, REGISTRATION, HELD_BY, ALIGNMENT, ANSWER],
+    [CONFIG, SPLIT, FACTS, REPORT, SPLIT_PROGRESS, PROGRESS, REGISTRATION, BLOCKED_BY, ALIGNMENT, ANSWER],
     ids=lambda message: type(message).__name__,
 )
 def test_the_messages_of_this_file_have_no_field_at_its_default(message: Any) -> None:

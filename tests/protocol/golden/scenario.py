@@ -219,7 +219,7 @@ HELD = [
     put(
         20_000,
         "backfill",
-        {"max_drift_ms": 1_000, "catch_up": "strict", "max_hold_ms": 5_000, "on_max_hold": "proceed"},
+        {"max_drift_ms": 1_000, "catch_up": "strict", "max_wait_ms": 5_000, "on_max_wait": "proceed"},
     ),
     post(20_000, "backfill/sources/live/readers", {"subtask": 0}),
     post(20_000, "backfill/sources/old/readers", {"subtask": 0}),

@@ -40,7 +40,7 @@ def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     first, second = (view for view in gated.views[:2] if view is not None)
     assert (first.limited_by.value, first.target, first.read_limit) == ("end", 30_000, MINUTE)
     assert (second.limited_by.value, second.target) == ("group", 400_000)
-    assert [(held.source, held.watermark) for held in second.held_by] == [("peer", MINUTE // 2)]
+    assert [(held.source, held.watermark) for held in second.blocked_by] == [("peer", MINUTE // 2)]
     assert "batch 2: it holds event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
 
 
@@ -79,7 +79,7 @@ def test_a_row_without_event_time_or_with_an_absurd_one_holds_no_query_and_is_ha
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     batches = [[None, None], [IN_2099], [IN_2099, 30_000, None]]
-    gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group, max_hold="1 hour").start(
+    gated = Gated(spark, write_batches(tmp_path / "files", batches), url, group, max_wait="1 hour").start(
         tmp_path / "checkpoint", available_now=False
     )
     gated.has(3)
@@ -88,7 +88,7 @@ def test_a_row_without_event_time_or_with_an_absurd_one_holds_no_query_and_is_ha
     gated.query.stop()
     assert [len(batch) for batch in gated.handed] == [2, 1, 3]
     assert sum("beyond future_bound" in line for line in caplog.messages) == 1
-    assert sum("max_hold='1 hour') has no effect" in line for line in caplog.messages) == 1
+    assert sum("max_wait='1 hour') has no effect" in line for line in caplog.messages) == 1
 
 
 def test_the_source_is_read_once_and_a_failed_query_keeps_its_lease(

@@ -13,7 +13,7 @@ import pytest
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate_client.group.membership import Membership
-from lockgate_spark import Alignment, HeldTooLong
+from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import Gate
 from support.members import MINUTE, at, create, member, reported, state
@@ -187,15 +187,15 @@ def test_empty_batches_pass_and_do_not_keep_a_gate_from_being_idle(url: str, gro
         assert state(url, group, "gated") == "idle"
 
 
-def test_under_available_now_it_waits_no_longer_than_max_hold(url: str, group: str, peer: Membership) -> None:
+def test_under_available_now_it_waits_no_longer_than_max_wait(url: str, group: str, peer: Membership) -> None:
     now = Clock()
 
     def step() -> None:
         now.s += 1
 
     with (
-        gate(url, group, run=Run(available_now=True), now=now, max_hold="3 seconds") as own,
-        pytest.raises(HeldTooLong, match=r"00:02:00.*held for 4 s.*held by peer/0"),
+        gate(url, group, run=Run(available_now=True), now=now, max_wait="3 seconds") as own,
+        pytest.raises(WaitedTooLong, match=r"00:02:00.*held for 4 s.*held by peer/0"),
     ):
         own.admit(Span(2 * MINUTE, 2 * MINUTE), step)
 

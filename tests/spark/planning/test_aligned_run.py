@@ -5,7 +5,7 @@ are set by hand.
 import pytest
 
 from lockgate.plan.model import Limit
-from lockgate_spark import Alignment, HeldTooLong
+from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.held_plan import STEP_S
 from support.members import MINUTE, create, membership
@@ -226,17 +226,17 @@ def test_a_held_plan_ends_when_the_run_is_stopped(url: str, topic: str) -> None:
     one.close()
 
 
-def test_max_hold_ends_the_wait_and_names_who_holds(url: str, topic: str) -> None:
+def test_max_wait_ends_the_wait_and_names_who_holds(url: str, topic: str) -> None:
     create(url, topic, expected_sources=["never"])
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
     one = session(
-        a, run=RunInMemory(available_now=True), membership=membership(url, topic), max_hold="300 milliseconds"
+        a, run=RunInMemory(available_now=True), membership=membership(url, topic), max_wait="300 milliseconds"
     )
     waiting, answers = asked_aside(one, {"a-0": 0})
     waiting.join(60)
-    assert isinstance(answers[0], HeldTooLong)
+    assert isinstance(answers[0], WaitedTooLong)
     assert "held by never/0" in str(answers[0])
-    assert "max_hold is 0.3 s" in str(answers[0])
+    assert "max_wait is 0.3 s" in str(answers[0])
     one.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from lockgate.plan.model import Limit
 from lockgate.watermark import MAX
-from lockgate_spark import Coordination, CoordinatorUnavailable, HeldTooLong
+from lockgate_spark import Coordination, CoordinatorUnavailable, WaitedTooLong
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.answers import accepting_only
@@ -27,7 +27,7 @@ def test_no_plan_is_made_above_the_group_s_ceiling(url: str, group: str) -> None
     assert fast.latest_offset(0, {"f-0": 10}, None) == {"f-0": 11}
     assert fast.view is not None
     assert (fast.view.limited_by, fast.view.target) == (Limit.GROUP, T0 + 11 * MINUTE - 1)
-    assert {held.source for held in fast.view.held_by} == {"fast", "slow"}
+    assert {held.source for held in fast.view.blocked_by} == {"fast", "slow"}
     for each in (fast, slow):
         each.close()
 
@@ -47,7 +47,7 @@ def test_without_a_coordinator_the_splits_stay_level_where_a_query_is_to_proceed
     )
     with accepting_only() as url:
         proceeds = membership(url, "g", on_outage="proceed", hold_for=1, timeout="100 milliseconds")
-        one = session(a, run=RunInMemory(available_now=True), membership=proceeds, max_hold=PATIENCE)
+        one = session(a, run=RunInMemory(available_now=True), membership=proceeds, max_wait=PATIENCE)
         positions = {"a-0": 0, "a-1": 0}
         for ends in ({"a-0": 10, "a-1": 1}, {"a-0": 20, "a-1": 2}):
             assert (positions := one.latest_offset(0, positions, 11)) == ends
@@ -61,7 +61,7 @@ def test_without_a_coordinator_a_query_that_is_to_fail_ends_with_an_error() -> N
     a = SourceInMemory({"a-0": minutes(0)}).available_now(NOW_MS)
     with accepting_only() as url:
         fails = membership(url, "g", on_outage="fail", hold_for=1, timeout="100 milliseconds")
-        one = session(a, run=RunInMemory(available_now=True), membership=fails, max_hold=PATIENCE)
+        one = session(a, run=RunInMemory(available_now=True), membership=fails, max_wait=PATIENCE)
         with pytest.raises(CoordinatorUnavailable, match="on_outage='fail'"):
             one.latest_offset(0, {"a-0": 0}, None)
         one.close()
@@ -106,12 +106,12 @@ def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
     assert [first.latest_offset(0, {"a-0": n}, None) for n in (0, 1)] == [{"a-0": 1}] * 2
     first.close()
     a.records["a-0"] += live(60)
-    alone = run("b", b, max_hold="300 milliseconds")
+    alone = run("b", b, max_wait="300 milliseconds")
     assert alone.latest_offset(0, {"b-0": 0}, None) == {"b-0": 1}
-    with pytest.raises(HeldTooLong, match="held by a/0"):
+    with pytest.raises(WaitedTooLong, match="held by a/0"):
         alone.latest_offset(0, {"b-0": 1}, None)
     alone.close()
-    again, beside = run("a", a, max_hold=PATIENCE), run("b", b, max_hold=PATIENCE)
+    again, beside = run("a", a, max_wait=PATIENCE), run("b", b, max_wait=PATIENCE)
     waiting, answers = asked_aside(again, {"a-0": 1})
     assert [beside.latest_offset(0, {"b-0": n}, None) for n in (1, 2)] == [{"b-0": 2}, {"b-0": 3}]
     waiting.join()

@@ -10,7 +10,7 @@ import pytest
 
 from lockgate import watermark
 from lockgate.plan.model import Limit, PlannedState
-from lockgate.wire.events import HeldBy
+from lockgate.wire.events import Blocker
 from lockgate_spark import Alignment, BatchAlignment, Coordination, PartitionAlignment
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.telemetry.gauges import gauges
@@ -41,15 +41,15 @@ ALONE = BatchAlignment(
     look_ups=4,
     bounded_by="a-0",
 )
-HELD = (HeldBy(source="payments", subtask=0, watermark=20_000),)
+HELD = (Blocker(source="payments", subtask=0, watermark=20_000),)
 GROUPED = replace(
     ALONE,
     limited_by=Limit.GROUP,
     read_limit=60_000,
     group_watermark=20_000,
-    held_by=HELD,
+    blocked_by=HELD,
     bounded_by=None,
-    coordinator=Coordination.TOLD,
+    coordinator=Coordination.CONNECTED,
 )
 
 
@@ -83,7 +83,7 @@ def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_h
 
 @pytest.mark.parametrize(
     ("coordination", "away", "proceeding"),
-    [(Coordination.TOLD, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)],
+    [(Coordination.CONNECTED, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)],
 )
 def test_in_an_outage_it_is_told_whether_the_query_holds_or_goes_on_without_the_group(
     coordination: Coordination, away: int, proceeding: int

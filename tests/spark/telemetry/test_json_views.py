@@ -3,7 +3,7 @@
 import json
 
 from lockgate.plan.model import Limit, PlannedState
-from lockgate.wire.events import HeldBy, SourcePause
+from lockgate.wire.events import Blocker, SourcePause
 from lockgate_client.group.outage import Coordination
 from lockgate_spark.status import AlignmentStatus, QueryState
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -19,11 +19,11 @@ VIEW = BatchAlignment(
     paused=("orders-1",),
     resumed=(),
     group_watermark=90,
-    held_by=(HeldBy(source="payments", subtask=0, watermark=90, split="payments-3"),),
+    blocked_by=(Blocker(source="payments", subtask=0, watermark=90, split="payments-3"),),
     planned_at=1.25,
     seconds=0.5,
     slice=BatchSlice(0, 10, True),
-    coordinator=Coordination.TOLD,
+    coordinator=Coordination.CONNECTED,
     operator_pause=SourcePause(source="orders", at=3, by=None),
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.telemetry.waits import sentence
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -46,7 +46,7 @@ def said(one: AlignedRun) -> str:
     [
         "behind by 740759 ms",
         "holds at MIN",
-        "HeldBy(source='a')",
+        "Blocker(source='a')",
         "<Limit.GROUP: 'group'>",
         "at -9223372036854775808",
         "held at 9223372036854775807",
@@ -137,8 +137,8 @@ def test_an_error_after_too_long_a_wait_speaks_to_people(url: str, topic: str) -
     create(url, topic, expected_sources=["never"])
     source = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
     with member(url, topic, "orders") as ours:
-        one = session(source, run=RunInMemory(available_now=True), membership=ours, max_hold="300 milliseconds")
-        with pytest.raises(HeldTooLong) as raised:
+        one = session(source, run=RunInMemory(available_now=True), membership=ours, max_wait="300 milliseconds")
+        with pytest.raises(WaitedTooLong) as raised:
             one.latest_offset(0, {"a-0": 0}, None)
         one.close()
     assert not RAW.search(str(raised.value)), raised.value

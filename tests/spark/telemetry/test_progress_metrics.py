@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lockgate.plan.model import Limit, PlannedState
-from lockgate.wire.events import HeldBy
+from lockgate.wire.events import Blocker
 from lockgate_spark import BatchAlignment, Coordination, PartitionAlignment
 from lockgate_spark.telemetry.progress_metrics import ChangeLog, late_metrics, source_metrics
 
@@ -59,16 +59,18 @@ def test_the_metrics_of_a_source_are_text_and_its_own_where_they_can_be() -> Non
 
 @pytest.mark.parametrize(
     ("coordination", "told"),
-    [(Coordination.TOLD, "told"), (Coordination.HOLDING, "holding"), (Coordination.PROCEEDING, "proceeding")],
+    [(Coordination.CONNECTED, "connected"), (Coordination.HOLDING, "holding"), (Coordination.PROCEEDING, "proceeding")],
 )
 def test_in_a_group_the_metrics_show_where_the_ceiling_comes_from(coordination: Coordination, told: str) -> None:
     assert source_metrics(replace(VIEW, coordinator=coordination), 1)["alignmentCoordinator"] == told
 
 
 def test_the_holder_is_a_split_of_the_query_or_the_group_s_readers() -> None:
-    held_by = (HeldBy(source="orders", subtask=0, watermark=5), HeldBy(source="payments", subtask=1, watermark=5))
-    assert replace(VIEW, limited_by=Limit.GROUP, held_by=held_by, bounded_by=None).blocker == "orders/0, payments/1"
-    assert replace(VIEW, limited_by=Limit.BUDGET, held_by=held_by, bounded_by=None).blocker == ""
+    blocked_by = (Blocker(source="orders", subtask=0, watermark=5), Blocker(source="payments", subtask=1, watermark=5))
+    assert (
+        replace(VIEW, limited_by=Limit.GROUP, blocked_by=blocked_by, bounded_by=None).blocker == "orders/0, payments/1"
+    )
+    assert replace(VIEW, limited_by=Limit.BUDGET, blocked_by=blocked_by, bounded_by=None).blocker == ""
 
 
 def test_late_rows_are_told_in_all_and_by_split() -> None:

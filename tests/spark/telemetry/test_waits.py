@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
+from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
 from lockgate_spark.telemetry.waits import (
     LOGGED_AFTER_S,
     LOGGED_AGAIN_AFTER_S,
@@ -25,9 +25,9 @@ from lockgate_spark.telemetry.waits import (
 )
 
 MINUTE = 60_000
-LOWEST = HeldBy(source="peer", subtask=0, watermark=0, split="p-3")
+LOWEST = Blocker(source="peer", subtask=0, watermark=0, split="p-3")
 PEER = WatermarkAlignmentEvent(
-    group="g", revision=1, group_watermark=0, max_desired_watermark=MINUTE, held_by=(LOWEST,)
+    group="g", revision=1, group_watermark=0, max_desired_watermark=MINUTE, blocked_by=(LOWEST,)
 )
 GROUP = for_group("g", PEER, 4 * MINUTE)
 COORDINATOR = for_coordinator(PEER)
@@ -152,8 +152,10 @@ def test_the_status_has_the_same_words_as_the_line(caplog: pytest.LogCaptureFixt
 
 def test_readers_that_have_not_reported_and_many_that_hold_are_words_too() -> None:
     assert for_group("g", None, 0).why == "not all of its readers have reported yet"
-    many = tuple(HeldBy(source="s", subtask=subtask, watermark=0) for subtask in range(9))
-    event = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, held_by=many)
+    many = tuple(Blocker(source="s", subtask=subtask, watermark=0) for subtask in range(9))
+    event = WatermarkAlignmentEvent(
+        group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, blocked_by=many
+    )
     assert "and 6 more, 1 min below the next record here" in for_group("g", event, MINUTE).why
     assert not re.search(r"MIN|MAX|\d{10}", for_group("g", event, None).why + for_split("a", "x", MIN).why)
 

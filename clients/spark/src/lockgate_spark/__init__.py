@@ -18,7 +18,7 @@ from lockgate_client.errors import (
 from lockgate_client.group.outage import Coordination
 from lockgate_spark.align import align, align_all, alignment_of, slice_of
 from lockgate_spark.config import Alignment
-from lockgate_spark.errors import HeldTooLong, UnsupportedQuery
+from lockgate_spark.errors import UnsupportedQuery, WaitedTooLong
 from lockgate_spark.gate import gate
 from lockgate_spark.packages import packages
 from lockgate_spark.progress import report_progress
@@ -41,11 +41,11 @@ __all__ = [
     "CoordinatorRefused",
     "CoordinatorUnavailable",
     "Fenced",
-    "HeldTooLong",
     "KafkaFailed",
     "PartitionAlignment",
     "QueryState",
     "UnsupportedQuery",
+    "WaitedTooLong",
     "align",
     "align_all",
     "alignment_of",

@@ -78,7 +78,7 @@ class Alignment(Named):
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
     retention_margin: float | str = 0.1
-    max_hold: Duration | None = None
+    max_wait: Duration | None = None
     slice: Duration | None = None
     slice_zone: str | None = None
     mode: Literal["align", "observe"] = "align"
@@ -95,7 +95,7 @@ class Alignment(Named):
                 "Coordinator('http://HOST:PORT', group='NAME')"
             )
         milliseconds("Alignment(max_lag)", self.max_lag)
-        for name in ("max_hold", "future_bound", "past_bound"):
+        for name in ("max_wait", "future_bound", "past_bound"):
             if (value := getattr(self, name)) is not None:
                 milliseconds(f"Alignment({name})", value)
         _check_slice(self.slice, self.slice_zone)

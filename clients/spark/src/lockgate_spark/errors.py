@@ -4,7 +4,7 @@ with other clients are in `lockgate_client.errors`.
     lockgate_client.errors.AlignmentError
     ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
     │                            cannot be aligned
-    └── HeldTooLong              the query was paused for longer than max_hold
+    └── WaitedTooLong              the query was paused for longer than max_wait
 """
 
 from lockgate_client.errors import AlignmentError
@@ -17,8 +17,8 @@ class UnsupportedQuery(AlignmentError):
     """
 
 
-class HeldTooLong(AlignmentError):
-    """Raised if the query was paused for longer than `max_hold`."""
+class WaitedTooLong(AlignmentError):
+    """Raised if the query was paused for longer than `max_wait`."""
 
 
 class Stopped(Exception):

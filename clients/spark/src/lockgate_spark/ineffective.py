@@ -39,7 +39,7 @@ _BESIDE_THE_OTHERS: Rules = {
 }
 _UNDER_AVAILABLE_NOW = "it only applies under trigger(availableNow=True); leave it out for this trigger"
 _UNDER_OTHER_TRIGGERS: Rules = {
-    "max_hold": (lambda given: True, _UNDER_AVAILABLE_NOW),
+    "max_wait": (lambda given: True, _UNDER_AVAILABLE_NOW),
     "park": (lambda given: True, _UNDER_AVAILABLE_NOW),
 }
 _IN_A_GATE: Rules = {

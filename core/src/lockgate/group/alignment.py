@@ -77,15 +77,15 @@ from lockgate.group.leases import after_leases, first_lease_end, in_grace
 from lockgate.group.long_waits import after_long_waits, wait_ends
 from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX, MIN, add
-from lockgate.wire.events import CatchUp, HeldBy, Mode, OnLostReader, WatermarkAlignmentEvent
+from lockgate.wire.events import Blocker, CatchUp, Mode, OnLostReader, WatermarkAlignmentEvent
 
-HELD_BY_LIMIT = 8
+BLOCKERS_LIMIT = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What follows from a group at one moment, before mode and revision. `holders`: the first
-    HELD_BY_LIMIT that stand at the minimum.
+    BLOCKERS_LIMIT that stand at the minimum.
 
     `waiting_for`: the first expected sources that have not reported.
     """
@@ -119,7 +119,7 @@ def evaluate(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> tuple[Grou
         revision=group.revision,
         group_watermark=decision.group_watermark,
         max_desired_watermark=ceiling,
-        held_by=_held_by(group, decision),
+        blocked_by=_blockers(group, decision),
         would_be=decision.ceiling if observed else None,
         config_version=group.config_version,
         paused_sources=group.paused_sources,
@@ -133,7 +133,7 @@ def next_deadline(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> int |
     group, lease_ms = _settled(group, now_ms, hearing), group.config.lease_ms
     first = first_lease_end(group)
     ends = [] if first is None else [hearing.ends_ms(first, lease_ms)]
-    held, longest_ms = wait_ends(group, now_ms), group.config.max_hold_ms
+    held, longest_ms = wait_ends(group, now_ms), group.config.max_wait_ms
     if held is not None and longest_ms is not None:
         ends.append(hearing.ends_ms(held, longest_ms))
     if group.cap is not None and in_grace(group, now_ms, hearing):
@@ -147,7 +147,7 @@ def _settled(group: Group, now_ms: int, hearing: Hearing) -> Group:
 
 
 def _decided(group: Group, now_ms: int, hearing: Hearing) -> Decision:
-    missing = group.first_missing(HELD_BY_LIMIT)
+    missing = group.first_missing(BLOCKERS_LIMIT)
     if missing:
         return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
     if not group.started:
@@ -157,7 +157,7 @@ def _decided(group: Group, now_ms: int, hearing: Hearing) -> Decision:
     ceiling = add(lowest, group.config.max_drift_ms)
     if group.config.catch_up is CatchUp.JOINT:
         ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
-    holders = group.readers.at_watermark(lowest, HELD_BY_LIMIT, with_lost=with_lost)
+    holders = group.readers.at_watermark(lowest, BLOCKERS_LIMIT, with_lost=with_lost)
     return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms, hearing), holders=holders)
 
 
@@ -165,17 +165,17 @@ def _capped(group: Group, ceiling: int, now_ms: int, hearing: Hearing) -> int:
     return ceiling if group.cap is None or not in_grace(group, now_ms, hearing) else min(ceiling, group.cap)
 
 
-def _held_by(group: Group, decision: Decision) -> tuple[HeldBy, ...]:
+def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
     """The readers that hold the group. A missing expected source holds through its first reader."""
-    awaited = [HeldBy(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
+    awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
-    return tuple((awaited + lowest)[:HELD_BY_LIMIT])
+    return tuple((awaited + lowest)[:BLOCKERS_LIMIT])
 
 
-def _holder(group: Group, key: ReaderKey, watermark: int) -> HeldBy:
+def _holder(group: Group, key: ReaderKey, watermark: int) -> Blocker:
     reported, arriving = group.readers[key].reported, group.readers[key].arriving
     if arriving is not None and arriving.watermark == watermark:
-        return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=arriving.split)
+        return Blocker(source=key[0], subtask=key[1], watermark=watermark, split=arriving.split)
     splits = {} if reported is None else reported.splits
     held = ((split.watermark, name) for name, split in splits.items() if split.state not in RESTING)
-    return HeldBy(source=key[0], subtask=key[1], watermark=watermark, split=min(held, default=(MIN, None))[1])
+    return Blocker(source=key[0], subtask=key[1], watermark=watermark, split=min(held, default=(MIN, None))[1])

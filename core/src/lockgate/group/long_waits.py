@@ -1,7 +1,7 @@
-"""Long waits: how long a reader waits for the others at most (`max_hold_ms` of a group).
+"""Long waits: how long a reader waits for the others at most (`max_wait_ms` of a group).
 
 A backfill that joins a group is a year behind, and holds production until it has caught up. Flink
-would hold for just as long. A group may say how long is too long, and what follows (`on_max_hold`):
+would hold for just as long. A group may say how long is too long, and what follows (`on_max_wait`):
 
 * `alarm`: the wait is logged and counted, once. Nothing else changes.
 * `proceed`: the same, and the waiting reader goes on: all readers that hold it are *passed over*.
@@ -31,7 +31,7 @@ from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import silent_ms
 from lockgate.group.reader import Reader, ReaderKey, watermark_after, watermark_of
 from lockgate.watermark import MAX, add
-from lockgate.wire.events import Mode, OnLostReader, OnMaxHold, ReportedWatermarkEvent
+from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermarkEvent
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
@@ -55,23 +55,23 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
     endless, or there is an outage.
     """
     since = group.readers.first_held()
-    if since is None or group.config.max_hold_ms is None or silent_ms(group, now_ms):
+    if since is None or group.config.max_wait_ms is None or silent_ms(group, now_ms):
         return None
-    return add(since, group.config.max_hold_ms)
+    return add(since, group.config.max_wait_ms)
 
 
 def after_long_waits(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
     """The group in which readers that waited for too long are overdue or, under `proceed`, go
     on. `hearing`: of the process that judges.
     """
-    ends, longest_ms = wait_ends(group, now_ms), group.config.max_hold_ms
+    ends, longest_ms = wait_ends(group, now_ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
         return group
     judged_ms = hearing.judged_ms(now_ms, longest_ms)
     if judged_ms < ends:
         return group
     waiting = group.readers.held_until(judged_ms - longest_ms)
-    if group.config.on_max_hold is OnMaxHold.PROCEED:
+    if group.config.on_max_wait is OnMaxWait.PROCEED:
         return _let_go(group, waiting, now_ms)
     return replace(
         group, readers=group.readers.updated({key: replace(group.readers[key], overdue=True) for key in waiting})

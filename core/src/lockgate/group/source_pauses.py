@@ -5,7 +5,7 @@ coordinator. The announcement names it. A reader of the source takes its ceiling
 it plans no record, and goes on to report. So
 
 * it keeps its lease, and holds the group as before: the others wait at their ceiling, and lose
-  nothing. Only `max_hold_ms` with `proceed` lets them pass it, as any reader that takes too long.
+  nothing. Only `max_wait_ms` with `proceed` lets them pass it, as any reader that takes too long.
 * it makes no offer: a reach that it reports is left out, since its next batch will not come.
 * the revision rises with a pause and with a resumption, so that streams and long polls tell of
   them, although no watermark has moved.

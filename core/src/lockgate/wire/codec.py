@@ -20,13 +20,13 @@ from lockgate.steps import AT_ONCE, Steps, at_once
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
     CONFIG_FLOORS,
-    MAX_HOLD_FLOOR,
+    MAX_WAIT_FLOOR,
+    Blocker,
     CatchUp,
     GroupConfig,
-    HeldBy,
     Mode,
     OnLostReader,
-    OnMaxHold,
+    OnMaxWait,
     ProgressEvent,
     ReaderRegistrationEvent,
     RegistrationAnswer,
@@ -53,8 +53,8 @@ def config_to_json(config: GroupConfig) -> Json:
         "mode": config.mode.value,
         "catch_up": config.catch_up.value,
         "expected_sources": list(config.expected_sources),
-        "max_hold_ms": config.max_hold_ms,
-        "on_max_hold": config.on_max_hold.value,
+        "max_wait_ms": config.max_wait_ms,
+        "on_max_wait": config.on_max_wait.value,
     }
 
 
@@ -222,7 +222,7 @@ def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
         "max_desired_watermark": alignment.max_desired_watermark,
         "would_be": alignment.would_be,
         "config_version": alignment.config_version,
-        "held_by": [_held_by_to_json(held) for held in alignment.held_by],
+        "blocked_by": [_blocker_to_json(held) for held in alignment.blocked_by],
         "paused_sources": [pause_to_json(each) for each in alignment.paused_sources] or None,
     }
     return _present(out)
@@ -266,12 +266,12 @@ def _config(taken: Fields) -> GroupConfig:
     numbers = {
         key: taken.integer(key, default=getattr(default, key), low=floor) for key, floor in CONFIG_FLOORS.items()
     }
-    max_hold_ms = taken.integer_or_none("max_hold_ms", low=MAX_HOLD_FLOOR)
+    max_wait_ms = taken.integer_or_none("max_wait_ms", low=MAX_WAIT_FLOOR)
     on_lost_reader = taken.choice("on_lost_reader", OnLostReader, default=default.on_lost_reader)
     mode = taken.choice("mode", Mode, default=default.mode)
     catch_up = taken.choice("catch_up", CatchUp, default=default.catch_up)
     expected_sources = taken.names("expected_sources", default=default.expected_sources)
-    on_max_hold = taken.choice("on_max_hold", OnMaxHold, default=default.on_max_hold)
+    on_max_wait = taken.choice("on_max_wait", OnMaxWait, default=default.on_max_wait)
     taken.refuse_others()
     if taken.faulty:
         return default
@@ -281,8 +281,8 @@ def _config(taken: Fields) -> GroupConfig:
         mode=mode,
         catch_up=catch_up,
         expected_sources=expected_sources,
-        max_hold_ms=max_hold_ms,
-        on_max_hold=on_max_hold,
+        max_wait_ms=max_wait_ms,
+        on_max_wait=on_max_wait,
     )
 
 
@@ -370,8 +370,8 @@ def alignment_from_fields(taken: Fields) -> WatermarkAlignmentEvent:
         revision=taken.integer("revision", low=0),
         group_watermark=taken.integer("group_watermark"),
         max_desired_watermark=taken.integer("max_desired_watermark"),
-        held_by=tuple(
-            _held_by(taken.inside("held_by", index, item)) for index, item in enumerate(taken.objects("held_by"))
+        blocked_by=tuple(
+            _blocker(taken.inside("blocked_by", index, item)) for index, item in enumerate(taken.objects("blocked_by"))
         ),
         would_be=taken.integer_or_none("would_be"),
         config_version=taken.integer_or_none("config_version", low=0),
@@ -379,13 +379,13 @@ def alignment_from_fields(taken: Fields) -> WatermarkAlignmentEvent:
     )
 
 
-def _held_by_to_json(held: HeldBy) -> Json:
+def _blocker_to_json(held: Blocker) -> Json:
     out: Json = {"source": held.source, "subtask": held.subtask, "watermark": held.watermark}
     return out if held.split is None else {**out, "split": held.split}
 
 
-def _held_by(taken: Fields) -> HeldBy:
-    return HeldBy(
+def _blocker(taken: Fields) -> Blocker:
+    return Blocker(
         source=taken.name("source"),
         subtask=taken.integer("subtask", low=0),
         watermark=taken.integer("watermark"),

@@ -47,8 +47,8 @@ class OnLostReader(str, Enum):
     HOLD = "hold"
 
 
-class OnMaxHold(str, Enum):
-    """The effect of a wait that is longer than `max_hold_ms`: a warning, or the reader goes on."""
+class OnMaxWait(str, Enum):
+    """The effect of a wait that is longer than `max_wait_ms`: a warning, or the reader goes on."""
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -75,13 +75,13 @@ CONFIG_FLOORS: Mapping[str, int] = {"max_drift_ms": 0, "update_interval_ms": 10,
 `watermark.MAX` for all.
 """
 
-MAX_HOLD_FLOOR = 50
-"""The least `max_hold_ms` of a group. Each end of a wait is a commit and a line in the log."""
+MAX_WAIT_FLOOR = 50
+"""The least `max_wait_ms` of a group. Each end of a wait is a commit and a line in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A group's configuration. `max_hold_ms`: the longest wait of a reader for the others; None: no
+    """A group's configuration. `max_wait_ms`: the longest wait of a reader for the others; None: no
     limit.
 
     Raises `InvalidValue` for a number below its floor, and for a source that is no valid name.
@@ -94,16 +94,16 @@ class GroupConfig:
     mode: Mode = Mode.ENFORCE
     catch_up: CatchUp = CatchUp.JOINT
     expected_sources: tuple[str, ...] = ()
-    max_hold_ms: int | None = None
-    on_max_hold: OnMaxHold = OnMaxHold.ALARM
+    max_wait_ms: int | None = None
+    on_max_wait: OnMaxWait = OnMaxWait.ALARM
 
     def __post_init__(self) -> None:
         for key, floor in CONFIG_FLOORS.items():
             value = getattr(self, key)
             if not floor <= value <= MAX:
                 raise InvalidValue(key, f"must be {floor} or more, not {value}")
-        if self.max_hold_ms is not None and not MAX_HOLD_FLOOR <= self.max_hold_ms <= MAX:
-            raise InvalidValue("max_hold_ms", f"must be {MAX_HOLD_FLOOR} or more, or none, not {self.max_hold_ms}")
+        if self.max_wait_ms is not None and not MAX_WAIT_FLOOR <= self.max_wait_ms <= MAX:
+            raise InvalidValue("max_wait_ms", f"must be {MAX_WAIT_FLOOR} or more, or none, not {self.max_wait_ms}")
         for source in self.expected_sources:
             if not NAME.match(source):
                 raise InvalidValue("expected_sources", f"{source!r} {NAME_RULE}")
@@ -205,7 +205,7 @@ class ReaderRegistrationEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBy:
+class Blocker:
     """One reader that determines the group's minimum, and its lowest split if it reports splits."""
 
     source: str
@@ -241,7 +241,7 @@ class WatermarkAlignmentEvent:
     revision: int
     group_watermark: int
     max_desired_watermark: int
-    held_by: tuple[HeldBy, ...] = ()
+    blocked_by: tuple[Blocker, ...] = ()
     would_be: int | None = None
     config_version: int | None = None
     paused_sources: tuple[SourcePause, ...] = ()

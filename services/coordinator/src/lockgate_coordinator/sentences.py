@@ -43,12 +43,12 @@ def who_holds(group: Json) -> str:
         return (
             f"Everybody waits for the first report of {_listed(group['waiting_for'])}, expected by the configuration."
         )
-    if not event["held_by"]:
+    if not event["blocked_by"]:
         started = event["group_watermark"] != MIN
         return f"Nobody {would} held: " + (
             "all readers are idle, finished, lost or gone." if started else "no reader has reported yet."
         )
-    names = [_placed(held) for held in event["held_by"]]
+    names = [_placed(held) for held in event["blocked_by"]]
     ceiling = event.get("would_be", event["max_desired_watermark"])
     limit = (
         "" if ceiling == MAX else f"; nobody {'would go' if would == 'would be' else 'goes'} beyond {moment(ceiling)}"

@@ -52,7 +52,7 @@ class Membership:
         run: str,
     ) -> None:
         self.group, self.source = session.group, source
-        self.coordination = Coordination.TOLD
+        self.coordination = Coordination.CONNECTED
         self._session, self._policy = session, Policy.of(coordinator)
         self._park = coordinator.park
         self._ceiling = Ceiling(source)

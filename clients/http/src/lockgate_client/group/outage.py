@@ -26,7 +26,7 @@ class Coordination(str, Enum):
     none but that of its own splits.
     """
 
-    TOLD = "told"
+    CONNECTED = "connected"
     HOLDING = "holding"
     PROCEEDING = "proceeding"
 
@@ -46,7 +46,7 @@ class Policy:
     def in_force(self, lasted_s: float | None) -> Coordination:
         """The ceiling to obey after so many seconds of outage; None: without an outage."""
         if lasted_s is None:
-            return Coordination.TOLD
+            return Coordination.CONNECTED
         proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
         return Coordination.PROCEEDING if proceeds else Coordination.HOLDING
 

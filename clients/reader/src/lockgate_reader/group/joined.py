@@ -329,9 +329,9 @@ class JoinedPlace:
 
 
 def _holder(event: Event) -> str:
-    if not event.held_by:
+    if not event.blocked_by:
         return "" if event.max_desired_watermark == MAX else "the group"
-    holder = event.held_by[0]
+    holder = event.blocked_by[0]
     reader = f"reader {holder.source}/{holder.subtask}"
     return reader if holder.split is None else f"split {holder.split} of {reader}"
 

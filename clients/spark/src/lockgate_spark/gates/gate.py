@@ -38,11 +38,11 @@ from lockgate_client.group.membership import Membership
 from lockgate_client.group.outage import Coordination
 from lockgate_client.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.event_times import Span
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
-from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_operator, held_by
+from lockgate_spark.telemetry.waits import Wait, Waits, blocked_by, for_coordinator, for_group, for_operator
 
 log = logging.getLogger("lockgate")
 
@@ -110,7 +110,7 @@ class Gate:
         """Waits until a batch may be handed on. A batch without event times (None) may at once.
         `step`: waits a moment, and raises an error to end the wait. `batch_id`: Spark's, for the
         log. Raises `Fenced`,
-        `CoordinatorRefused`, `CoordinatorUnavailable`, and `HeldTooLong` under AvailableNow.
+        `CoordinatorRefused`, `CoordinatorUnavailable`, and `WaitedTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -235,13 +235,13 @@ class Gate:
         )
 
     def _check_hold(self, held_s: float, span: Span) -> None:
-        most = self.alignment.max_hold
-        if most is not None and self.run.available_now and held_s * 1000 > milliseconds("Alignment(max_hold)", most):
+        most = self.alignment.max_wait
+        if most is not None and self.run.available_now and held_s * 1000 > milliseconds("Alignment(max_wait)", most):
             event = self.membership.last
-            allowed = spoken(milliseconds("Alignment(max_hold)", most))
-            raise HeldTooLong(
+            allowed = spoken(milliseconds("Alignment(max_wait)", most))
+            raise WaitedTooLong(
                 f"the batch from {watermark.instant(span.lowest)} on was held for {spoken_s(held_s)}, "
-                f"and max_hold is {allowed}; {held_by(event)}"
+                f"and max_wait is {allowed}; {blocked_by(event)}"
             )
 
     def _wait(self, span: Span) -> Wait:
@@ -268,7 +268,7 @@ class Gate:
             paused=(),
             resumed=(),
             group_watermark=None if event is None else event.group_watermark,
-            held_by=() if event is None else event.held_by,
+            blocked_by=() if event is None else event.blocked_by,
             planned_at=self._clock(),
             seconds=0.0,
             coordinator=self.membership.coordination,

@@ -11,7 +11,7 @@ from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_client.calls.answers import NotRegistered
 from lockgate_client.errors import AlignmentError
 from lockgate_spark.event_times import Span
-from lockgate_spark.telemetry.waits import held_by
+from lockgate_spark.telemetry.waits import blocked_by
 
 log = logging.getLogger("lockgate")
 
@@ -52,7 +52,7 @@ class ObservedGate:
         if event is not None and holds:
             at = watermark.instant(event.max_desired_watermark)
             begin = watermark.instant(span.lowest)
-            held = f"the batch from {begin} on would be held at {at}; {held_by(event)}"
+            held = f"the batch from {begin} on would be held at {at}; {blocked_by(event)}"
             log.info("mode observe: %s %s", held, so_far)
         else:
             log.info("mode observe: the batch from %s on would not be held %s", watermark.instant(span.lowest), so_far)

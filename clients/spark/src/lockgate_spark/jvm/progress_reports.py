@@ -55,7 +55,7 @@ def report_progress(batch: DataFrame) -> None:
     if view is None:
         return  # a batch replayed from the checkpoint: no plan of this run, and no registration yet
     rows = _by_split(batch, session, view)
-    if session.membership.coordination is not Coordination.TOLD:
+    if session.membership.coordination is not Coordination.CONNECTED:
         # an outage, which was warned of: nobody would hear it, and the batch would wait for the
         # timeout
         return

@@ -14,10 +14,10 @@ from lockgate.plan.model import Limit, Plan
 from lockgate_client.duration import milliseconds
 from lockgate_client.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.errors import HeldTooLong
+from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
-from lockgate_spark.telemetry.waits import held_by
+from lockgate_spark.telemetry.waits import blocked_by
 
 STEP_S = 0.1  # a held plan looks this often whether the query still runs
 # A record that is stamped ahead of the clock by less than this is waited for.
@@ -54,7 +54,7 @@ class HeldPlans:
     ) -> Timed:
         """The first plan that is not held any more, or the last one that was. `show`: shows a plan
         that is held. `careful`: whether a split whose producer has shown nothing is waited for.
-        Raises `HeldTooLong`.
+        Raises `WaitedTooLong`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -76,7 +76,7 @@ class HeldPlans:
                 horizon, risen = plan.ceiling, now
             if now - risen > _STALLED_S:
                 break
-            self._check_max_hold(now - since, plan)
+            self._check_max_wait(now - since, plan)
         return made
 
     def pause(self, seconds: float) -> None:
@@ -98,14 +98,14 @@ class HeldPlans:
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 
-    def _check_max_hold(self, held_s: float, plan: Plan[Key]) -> None:
-        longest = self._alignment.max_hold
-        if longest is not None and held_s * 1000 > milliseconds("Alignment(max_hold)", longest):
+    def _check_max_wait(self, held_s: float, plan: Plan[Key]) -> None:
+        longest = self._alignment.max_wait
+        if longest is not None and held_s * 1000 > milliseconds("Alignment(max_wait)", longest):
             event = None if self._membership is None else self._membership.last
-            allowed = spoken(milliseconds("Alignment(max_hold)", longest))
-            raise HeldTooLong(
+            allowed = spoken(milliseconds("Alignment(max_wait)", longest))
+            raise WaitedTooLong(
                 f"nothing above {watermark.instant(plan.ceiling)} could be read for {spoken_s(held_s)}, and "
-                f"max_hold is {allowed}; {held_by(event)}"
+                f"max_wait is {allowed}; {blocked_by(event)}"
             )
 
 

@@ -83,7 +83,7 @@ def gauges(view: BatchAlignment) -> dict[str, int | None]:
     if view.coordinator is not None:
         found["groupWatermarkMs"] = group
         found["driftMs"] = None if own is None or group is None else own - group
-        found["coordinatorAway"] = int(view.coordinator is not Coordination.TOLD)
+        found["coordinatorAway"] = int(view.coordinator is not Coordination.CONNECTED)
         found["proceeding"] = int(view.coordinator is Coordination.PROCEEDING)
     return found
 

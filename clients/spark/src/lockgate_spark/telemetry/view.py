@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lockgate.plan.clock import AHEAD_MS
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
-from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
+from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
 from lockgate_client.group.outage import Coordination
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key
@@ -78,7 +78,7 @@ class BatchAlignment:
             have is followed by its source, here and below.
         resumed: Partitions that were paused and now read on.
         group_watermark: From the coordinator's last event; None without a coordinator.
-        held_by: The readers that the group waits for; empty without a coordinator.
+        blocked_by: The readers that the group waits for; empty without a coordinator.
         planned_at: Wall clock (s) when the plan was made.
         seconds: How long the plan took, without waiting.
         applied: False in mode observe, where the view shows what alignment would have done.
@@ -111,7 +111,7 @@ class BatchAlignment:
     paused: tuple[str, ...]
     resumed: tuple[str, ...]
     group_watermark: int | None
-    held_by: tuple[HeldBy, ...]
+    blocked_by: tuple[Blocker, ...]
     planned_at: float
     seconds: float
     applied: bool = True
@@ -134,7 +134,7 @@ class BatchAlignment:
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
         if self.limited_by is Limit.GROUP:
-            return ", ".join(f"{held.source}/{held.subtask}" for held in self.held_by)
+            return ", ".join(f"{held.source}/{held.subtask}" for held in self.blocked_by)
         return self.bounded_by or ""
 
     @property
@@ -242,7 +242,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         paused=tuple(sorted(called[key] for key in paused)),
         resumed=tuple(sorted(called[key] for key in read_on)),
         group_watermark=None if group is None else group.group_watermark,
-        held_by=() if group is None else group.held_by,
+        blocked_by=() if group is None else group.blocked_by,
         bounded_by=called[slowest] if slowest is not None and plan.limit is Limit.HORIZON else None,
         planned_at=context.planned_at,
         seconds=context.seconds,

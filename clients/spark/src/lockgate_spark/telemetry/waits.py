@@ -16,7 +16,7 @@ from enum import Enum
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.printable import printable
-from lockgate.wire.events import HeldBy, SourcePause, WatermarkAlignmentEvent
+from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
 
 log = logging.getLogger("lockgate")
 
@@ -63,11 +63,11 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
     """The query is at the group's ceiling. `next_at`: event time (ms) of its next record."""
     what = f"its group {group}"
-    if event is None or not event.held_by:
+    if event is None or not event.blocked_by:
         return Wait(WaitKind.GROUP, "", what, "not all of its readers have reported yet")
-    names = ", ".join(f"{held.source}/{held.subtask}" for held in event.held_by)
+    names = ", ".join(f"{held.source}/{held.subtask}" for held in event.blocked_by)
     behind = "" if next_at is None else _behind(event.group_watermark, next_at)
-    why = f"it is {held_by(event)}{behind}. Nothing above the group's ceiling, {_ceiling(event)}, is read meanwhile"
+    why = f"it is {blocked_by(event)}{behind}. Nothing above the group's ceiling, {_ceiling(event)}, is read meanwhile"
     return Wait(WaitKind.GROUP, names, what, why)
 
 
@@ -104,16 +104,16 @@ def for_window(end: int) -> Wait:
     return Wait(WaitKind.WINDOW, "a whole window", "the next whole window", why)
 
 
-def held_by(event: WatermarkAlignmentEvent | None) -> str:
+def blocked_by(event: WatermarkAlignmentEvent | None) -> str:
     """The readers that hold a group, each with its watermark, for a person."""
-    if event is None or not event.held_by:
+    if event is None or not event.blocked_by:
         return "held by no reader"
-    named = ", ".join(_holder(held) for held in event.held_by[:_NAMED])
-    more = len(event.held_by) - _NAMED
+    named = ", ".join(_holder(held) for held in event.blocked_by[:_NAMED])
+    more = len(event.blocked_by) - _NAMED
     return f"held by {named}{f' and {more:,} more' if more > 0 else ''}"
 
 
-def _holder(held: HeldBy) -> str:
+def _holder(held: Blocker) -> str:
     split = "" if held.split is None else f" (split {held.split})"
     if held.watermark == watermark.MIN:
         return f"{held.source}/{held.subtask}{split}, which has reported no event time yet"

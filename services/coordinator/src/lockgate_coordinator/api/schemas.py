@@ -11,13 +11,13 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.events import (
     CONFIG_FLOORS,
-    MAX_HOLD_FLOOR,
+    MAX_WAIT_FLOOR,
     NAME_PATTERN,
     CatchUp,
     GroupConfig,
     Mode,
     OnLostReader,
-    OnMaxHold,
+    OnMaxWait,
     SplitState,
 )
 from lockgate.wire.fields import Json
@@ -87,8 +87,8 @@ _CONFIG = record(
         "mode": one_of(Mode, default=DEFAULT.mode.value),
         "catch_up": one_of(CatchUp, default=DEFAULT.catch_up.value),
         "expected_sources": list_of(NAME, default=[]),
-        "max_hold_ms": or_null(integer(MAX_HOLD_FLOOR)),
-        "on_max_hold": one_of(OnMaxHold, default=DEFAULT.on_max_hold.value),
+        "max_wait_ms": or_null(integer(MAX_WAIT_FLOOR)),
+        "on_max_wait": one_of(OnMaxWait, default=DEFAULT.on_max_wait.value),
     },
     additionalProperties=False,
 )
@@ -122,7 +122,7 @@ _EVENT = record(
         "revision": COUNT,
         "group_watermark": TIME,
         "max_desired_watermark": TIME,
-        "held_by": list_of(ref("HeldBy"), maxItems=8),
+        "blocked_by": list_of(ref("Blocker"), maxItems=8),
     },
     {"would_be": TIME, "config_version": COUNT, "paused_sources": list_of(ref("SourcePause"))},
 )
@@ -202,7 +202,7 @@ SCHEMAS: dict[str, Json] = {
             "alignment": ref("WatermarkAlignmentEvent"),
         }
     ),
-    "HeldBy": record({"source": NAME, "subtask": SUBTASK, "watermark": TIME}, {"split": NAME}),
+    "Blocker": record({"source": NAME, "subtask": SUBTASK, "watermark": TIME}, {"split": NAME}),
     "WatermarkAlignmentEvent": _EVENT,
     "SourcePause": record({"source": NAME, "at": TIME}, {"by": TEXT, "reason": TEXT}),
     "PauseRequest": record(
@@ -228,7 +228,7 @@ SCHEMAS: dict[str, Json] = {
             "mode": one_of(Mode),
             "readers": COUNT,
             **_COUNTED,
-            "held_by": list_of(ref("HeldBy"), maxItems=8),
+            "blocked_by": list_of(ref("Blocker"), maxItems=8),
             "sentence": TEXT,
         }
     ),
@@ -303,7 +303,7 @@ SCHEMAS: dict[str, Json] = {
             "at": TIME,
             "group_watermark": TIME,
             "max_desired_watermark": TIME,
-            "held_by": list_of(ref("HeldBy"), maxItems=3),
+            "blocked_by": list_of(ref("Blocker"), maxItems=3),
             "sources": by_name(
                 record({"watermark": TIME, "state": TEXT, "readers": COUNT}, {"late_rows": COUNT, "rows_saved": COUNT})
             ),

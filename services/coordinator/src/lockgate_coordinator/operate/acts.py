@@ -96,8 +96,8 @@ def set_(
     lease: Annotated[str | None, typer.Option("--lease", help="A duration, such as 30s.")] = None,
     update_interval: Annotated[str | None, typer.Option("--update-interval", help="A duration, such as 1s.")] = None,
     on_lost_reader: Annotated[str | None, typer.Option("--on-lost-reader", help="exclude or hold.")] = None,
-    max_hold: Annotated[str | None, typer.Option("--max-hold", help="A duration, or none.")] = None,
-    on_max_hold: Annotated[str | None, typer.Option("--on-max-hold", help="alarm or proceed.")] = None,
+    max_wait: Annotated[str | None, typer.Option("--max-wait", help="A duration, or none.")] = None,
+    on_max_wait: Annotated[str | None, typer.Option("--on-max-wait", help="alarm or proceed.")] = None,
     expected: Annotated[str | None, typer.Option("--expected-sources", help="Names, commas between; or none.")] = None,
     yes: Yes = False,
     url: Url = DEFAULT_URL,
@@ -109,12 +109,12 @@ def set_(
     """Change a group's configuration. Keys that are not named stay as they are. Nothing is changed
     where another operator was faster.
     """
-    words = {"mode": mode, "catch_up": catch_up, "on_lost_reader": on_lost_reader, "on_max_hold": on_max_hold}
+    words = {"mode": mode, "catch_up": catch_up, "on_lost_reader": on_lost_reader, "on_max_wait": on_max_wait}
     spans = {"max_drift_ms": max_drift, "lease_ms": lease, "update_interval_ms": update_interval}
     wanted: Json = {key: value for key, value in words.items() if value is not None}
     wanted |= {key: milliseconds(value) for key, value in spans.items() if value is not None}
-    if max_hold is not None:
-        wanted["max_hold_ms"] = None if max_hold == "none" else milliseconds(max_hold)
+    if max_wait is not None:
+        wanted["max_wait_ms"] = None if max_wait == "none" else milliseconds(max_wait)
     if expected is not None:
         wanted["expected_sources"] = [] if expected == "none" else expected.split(",")
     if not wanted:

@@ -121,7 +121,7 @@ def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for:
     drift = group["drift_ms"]
     if max_drift is not None and drift is not None and drift > max_drift:
         reasons.append(f"its readers are {spoken(drift)} apart, and {spoken(max_drift)} are allowed")
-    holders = {holder(held) for held in group["alignment"]["held_by"]}
+    holders = {holder(held) for held in group["alignment"]["blocked_by"]}
     for reader in readers:
         name, age = holder(reader), reader["progress_age_ms"]
         if reader["state"] == "lost":

@@ -62,7 +62,7 @@ def groups_table(groups: Json) -> RenderableType:
         return Text("there are no groups yet: a reader that registers creates its own")
     table = _table("group", "watermark", "ceiling", "drift", "readers", "held by")
     for item in groups["items"]:
-        held = item["held_by"]
+        held = item["blocked_by"]
         by = "–" if not held else holder(held[0]) + (f" +{len(held) - 1}" if len(held) > 1 else "")
         table.add_row(
             item["group"],

@@ -55,6 +55,6 @@ def rules(config: Json) -> list[tuple[str, str]]:
         ("catch up", CATCH_UP[config["catch_up"]]),
         ("lost", f"a reader that is silent for {span(config['lease_ms'])} {LOST[config['on_lost_reader']]}"),
     ]
-    if config["max_hold_ms"] is not None:
-        rows.append(("long waits", f"after {span(config['max_hold_ms'])} {LONG_WAIT[config['on_max_hold']]}"))
+    if config["max_wait_ms"] is not None:
+        rows.append(("long waits", f"after {span(config['max_wait_ms'])} {LONG_WAIT[config['on_max_wait']]}"))
     return rows

@@ -52,7 +52,7 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
         "mode": group.config.mode.value,
         "readers": len(group.readers),
         **_counted(group, event, counted),
-        "held_by": encoded["held_by"],
+        "blocked_by": encoded["blocked_by"],
         "sentence": _sentence(group, encoded),
         **_time("now", now_ms),
     }
@@ -132,7 +132,7 @@ def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | No
     are paused; None where there is none of it.
     """
     sentences = list[str]()
-    for held in event["held_by"][:1]:
+    for held in event["blocked_by"][:1]:
         key = (held["source"], held["subtask"])
         if key in group.readers and group.pause_of(held["source"]) is None:
             known = held["watermark"] not in (MIN, MAX)

@@ -84,7 +84,7 @@ async def sample(committed: Committed) -> Json:
     return {
         "group_watermark": event["group_watermark"],
         "max_desired_watermark": event.get("would_be", event["max_desired_watermark"]),
-        "held_by": event["held_by"][:HOLDERS_SAMPLED],
+        "blocked_by": event["blocked_by"][:HOLDERS_SAMPLED],
         "sources": sources,
     }
 

@@ -15,7 +15,7 @@ from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked
 from lockgate.group.reader import Reader, ReaderKey
 from lockgate.group.readers import Moved, Readers
-from lockgate.wire.events import GroupConfig, OnLostReader, OnMaxHold, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, OnLostReader, OnMaxWait, ReportedWatermarkEvent
 
 HOLD_MS = 10_000
 """How long a reader waits for the others before that is a change. A shorter wait is how a group
@@ -306,20 +306,20 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
     """Waits that became too long. Under `proceed` such a wait begins again at once, and no reader
     is marked as overdue.
     """
-    limit = {"max_hold_ms": after.config.max_hold_ms}
+    limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since
     if new.overdue and not (old is not None and old.overdue):
         waited = {} if since is None else {"waited_ms": now_ms - since}
-        yield Kind.OVERDUE, "it waits for others longer than max_hold_ms", {**waited, **limit}
+        yield Kind.OVERDUE, "it waits for others longer than max_wait_ms", {**waited, **limit}
     elif old is not None and _was_let_go(after, old, new, now_ms) and old.held_since is not None:
         yield (
             Kind.OVERDUE,
-            "it waited for others longer than max_hold_ms and is let go",
+            "it waited for others longer than max_wait_ms and is let go",
             {"waited_ms": now_ms - old.held_since, **limit},
         )
     was_passed_over = old is not None and old.passed_over
     if new.passed_over and not was_passed_over:
-        yield Kind.PASSED_OVER, "others waited for it longer than max_hold_ms", limit
+        yield Kind.PASSED_OVER, "others waited for it longer than max_wait_ms", limit
     if was_passed_over and not new.passed_over:
         configured = before is not None and before.config != after.config
         yield (
@@ -340,7 +340,7 @@ def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, sinc
         yield (
             Kind.HOLD_BEGAN,
             "it waits at the ceiling",
-            {"since": since, "ceiling": ceiling, "held_by": _holders(before)},
+            {"since": since, "ceiling": ceiling, "blocked_by": _holders(before)},
         )
     elif was_long and not goes_on:
         details = {"since": since, "ceiling": ceiling, "waited_ms": new.heard_at - since}
@@ -357,10 +357,10 @@ def _holders(group: Group | None) -> list[str]:
 
 
 def _was_let_go(after: Group, old: Reader, new: Reader, now_ms: int) -> bool:
-    limit = after.config.max_hold_ms
+    limit = after.config.max_wait_ms
     if (
         limit is None
-        or after.config.on_max_hold is not OnMaxHold.PROCEED
+        or after.config.on_max_wait is not OnMaxWait.PROCEED
         or old.held_since is None
         or new.held_since is None
     ):

@@ -69,7 +69,7 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
     drift = GaugeMetricFamily("lockgate_source_drift_seconds", text, labels=labels)
     waiting = GaugeMetricFamily("lockgate_source_waiting_readers", "Readers that the ceiling holds", labels=labels)
     overdue = GaugeMetricFamily(
-        "lockgate_source_overdue_readers", "Readers that it has held for longer than max_hold_ms", labels=labels
+        "lockgate_source_overdue_readers", "Readers that it has held for longer than max_wait_ms", labels=labels
     )
     for group in groups:
         for name, source in group.sources.items():
@@ -143,7 +143,7 @@ def _totals(totals: Mapping[tuple[str, str], SourceTotals]) -> Iterator[Metric]:
     text = "Time that the source's readers were idle, added up over them, as far as this process stored their reports"
     yield total("lockgate_source_idle_seconds", text, lambda source: source.idle_ms / 1000)
     yield total("lockgate_source_lost_readers", "Readers that this process found lost", lambda source: source.lost)
-    text = "Readers that this process let others no longer wait for, by max_hold_ms"
+    text = "Readers that this process let others no longer wait for, by max_wait_ms"
     yield total("lockgate_source_passed_over_readers", text, lambda source: source.passed_over)
 
 

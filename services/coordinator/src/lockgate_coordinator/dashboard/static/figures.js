@@ -56,7 +56,7 @@ export class Figures {
   held(group, samples, sources) {
     const since = samples.heldSince();
     const waiting = sources.filter((source) => source.waiting !== null);
-    if (!group.alignment.held_by.length) return this.set("held", "–", "nobody holds it");
+    if (!group.alignment.blocked_by.length) return this.set("held", "–", "nobody holds it");
     const longest = Math.max(0, ...waiting.map((source) => source.waiting));
     const note = group.waiting ? `${plural(group.waiting, "reader waits", "readers wait")}${longest < 2000 ? "" : `, the longest for ${span(longest)}`}`
       : "nobody waits for it now";

@@ -95,7 +95,7 @@ function drawRow(row, item) {
   say(readers, item.readers ?? "–");
 }
 
-function holders({ held_by: held, waiting, reason, sentence, health }) {
+function holders({ blocked_by: held, waiting, reason, sentence, health }) {
   if (reason) return reason;
   if (!held.length || health === "starting") return sentence;
   const [first] = held;

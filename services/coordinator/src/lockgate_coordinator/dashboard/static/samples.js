@@ -14,7 +14,7 @@ export class Samples {
       at: sample.at,
       watermark: time(sample.group_watermark),
       ceiling: time(sample.max_desired_watermark),
-      holder: sample.held_by?.length ? `${sample.held_by[0].source}/${sample.held_by[0].subtask}` : null,
+      holder: sample.blocked_by?.length ? `${sample.blocked_by[0].source}/${sample.blocked_by[0].subtask}` : null,
       sources: new Map(Object.entries(sample.sources ?? {}).map(([name, one]) =>
         [name, { watermark: time(one.watermark), state: one.state ?? null, late: one.late_rows, saved: one.rows_saved }])),
     }));
@@ -29,7 +29,7 @@ export class Samples {
       at: group.now,
       watermark: time(group.group_watermark),
       ceiling: time(event.would_be ?? group.max_desired_watermark),
-      holder: event.held_by.length ? `${event.held_by[0].source}/${event.held_by[0].subtask}` : null,
+      holder: event.blocked_by.length ? `${event.blocked_by[0].source}/${event.blocked_by[0].subtask}` : null,
       sources: new Map(sources.map((source) => [source.name, { watermark: source.watermark, state: source.state }])),
     };
     const last = this.points.at(-1);

@@ -122,7 +122,7 @@ export function entryWords(entry) {
 const valued = (name, value) => name.endsWith("_ms") && typeof value === "number" ? span(value) : Array.isArray(value) ? value.join(", ") || "none" : value ?? "none";
 
 const TOLD = {
-  held_by: (names) => names.length ? `held by ${names.join(", ")}` : "",
+  blocked_by: (names) => names.length ? `held by ${names.join(", ")}` : "",
   silent_ms: (ms) => ms ? `silent for ${span(ms)}` : "",
   ceiling: (at) => `ceiling ${moment(at)}`,
   waited_ms: (ms) => `waited for ${span(ms)}`,
