@@ -26,7 +26,7 @@ SKEWED: dict[str, Any] = {
             "delay": "10 minutes",
             "window": "1 hour",
             "max_offsets_per_trigger": 2_000,
-            "splits": [
+            "partitions": [
                 {"records": 4_000, "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z", "count": 2},
                 {"records": 8_000, "from": "2026-01-01T06:00:00Z", "to": "2026-01-02T00:00:00Z"},
             ],
@@ -72,10 +72,10 @@ def test_programs_get_the_figures(tmp_path: Path) -> None:
     [
         ({"delai": "10min"}, "unknown field `delai` - at `$.queries"),
         ({"delay": "soon"}, "'soon' is no duration"),
-        ({"splits": []}, "query orders: it reads no split"),
-        ({"splits": [{"records": "many", "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}]}, "`int`"),
+        ({"partitions": []}, "query orders: it reads no partition"),
+        ({"partitions": [{"records": "many", "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}]}, "`int`"),
         (
-            {"splits": [{"records": 1, "from": "2026-01-02T00:00:00Z", "to": "2026-01-01T00:00:00Z"}]},
+            {"partitions": [{"records": 1, "from": "2026-01-02T00:00:00Z", "to": "2026-01-01T00:00:00Z"}]},
             "must not go back",
         ),
         ({"records_per_second": 0}, "records_per_second: must be above 0"),
@@ -92,8 +92,8 @@ def test_a_file_that_describes_no_workload_is_refused_with_the_place(
 
 def test_a_drift_that_cannot_be_and_a_file_that_is_no_yaml_are_refused(tmp_path: Path) -> None:
     assert "is no duration" in call("simulate", described(tmp_path), "--max-drift", "1min,").stderr
-    refused = call("simulate", described(tmp_path, disorder="5min"), "--max-drift", "5min")
-    assert (refused.exit_code, "greater than the disorder of query orders" in refused.stderr) == (1, True)
+    refused = call("simulate", described(tmp_path, max_out_of_orderness="5min"), "--max-drift", "5min")
+    assert (refused.exit_code, "greater than the out-of-orderness of query orders" in refused.stderr) == (1, True)
     (tmp_path / "no.yaml").write_text("queries: {")
     assert "no.yaml is no YAML" in call("simulate", str(tmp_path / "no.yaml")).stderr
 

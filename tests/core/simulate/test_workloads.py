@@ -73,12 +73,12 @@ def test_a_workload_of_the_past_begins_once_no_producer_can_be_behind() -> None:
     ],
 )
 def test_an_impossible_log_is_refused_by_its_name(parts: tuple[Stretch, ...], lag: int | None, said: str) -> None:
-    with pytest.raises(InvalidValue, match=f"split orders-3.*{said}"):
+    with pytest.raises(InvalidValue, match=f"partition orders-3.*{said}"):
         SplitLoad("orders-3", parts, lag)
 
 
 def test_an_impossible_query_is_refused_by_its_name() -> None:
-    with pytest.raises(InvalidValue, match=r"query q.*no split"):
+    with pytest.raises(InvalidValue, match=r"query q.*no partition"):
         query()
     with pytest.raises(InvalidValue, match="max_offsets_per_trigger"):
         query(SplitLoad("a", ()), budget=0)

@@ -88,7 +88,8 @@ def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None
     for query in workload.queries:
         if max_drift <= query.disorder_ms:
             raise InvalidValue(
-                "max_drift", f"must be greater than the disorder of query {query.name}, {spoken(query.disorder_ms)}"
+                "max_drift",
+                f"must be greater than the out-of-orderness of query {query.name}, {spoken(query.disorder_ms)}",
             )
     readers = [AlignedReader(query.in_kinds(), workload.begin, max_drift) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)

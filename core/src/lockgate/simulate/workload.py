@@ -54,12 +54,12 @@ class SplitLoad:
         before = None
         for stretch in self.stretches:
             if stretch.records < 1:
-                raise InvalidValue(f"split {self.name}", f"a stretch must hold a record, not {stretch.records}")
+                raise InvalidValue(f"partition {self.name}", f"a stretch must hold a record, not {stretch.records}")
             if stretch.end < stretch.first or (before is not None and stretch.first < before):
-                raise InvalidValue(f"split {self.name}", "event time must not go back from one stretch to the next")
+                raise InvalidValue(f"partition {self.name}", "event time must not go back from one stretch to the next")
             before = stretch.end
         if self.lag_ms is not None and self.lag_ms < 0:
-            raise InvalidValue(f"split {self.name}", f"the lag must be 0 or more, not {self.lag_ms} ms")
+            raise InvalidValue(f"partition {self.name}", f"the lag must be 0 or more, not {self.lag_ms} ms")
 
     @property
     def records(self) -> int:
@@ -72,7 +72,7 @@ class SplitLoad:
             if offset < stretch.records:
                 return stretch.time(offset)
             offset -= stretch.records
-        raise InvalidValue(f"split {self.name}", f"it holds no record at {offset} beyond its end")
+        raise InvalidValue(f"partition {self.name}", f"it holds no record at {offset} beyond its end")
 
     def up_to(self, event_time: int) -> int:
         """How many records have an event time at or below `event_time` (ms)."""
@@ -106,7 +106,7 @@ class QueryLoad:
 
     def __post_init__(self) -> None:
         if not self.splits:
-            raise InvalidValue(f"query {self.name}", "it reads no split: give it one")
+            raise InvalidValue(f"query {self.name}", "it reads no partition: give it one")
         if self.records_per_second <= 0:
             raise InvalidValue(f"query {self.name}: records_per_second", "must be above 0")
         if self.budget is not None and self.budget < 1:

@@ -19,9 +19,9 @@ from lockgate_coordinator.operate.faults import Fault
 OBSERVED = "lockgate-observed"
 
 
-class SplitText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}):
-    """`count` splits that are alike: `records` in each, evenly from `from` to `to`. `lag`: they are
-    appended so long after their event time; without it all are there at the start.
+class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}):
+    """`count` partitions that are alike: `records` in each, evenly from `from` to `to`. `lag`: how
+    long after its event time each is appended; without it all are there at the start.
     """
 
     records: int
@@ -35,14 +35,14 @@ class QueryText(msgspec.Struct, forbid_unknown_fields=True):
     """One query, by the words of `Alignment` and of Spark."""
 
     delay: str
-    splits: list[SplitText]
+    partitions: list[PartitionText]
     records_per_second: float = 100_000.0
     max_offsets_per_trigger: int | None = None
     batch_overhead: str = "1s"
     trigger: str = "0s"
     window: str = "0s"
     idle_timeout: str = "1min"
-    disorder: str = "0s"
+    max_out_of_orderness: str = "0s"
 
 
 class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ def _query(name: str, text: QueryText) -> QueryLoad:
                 (Stretch(split.records, _ms(split.from_), _ms(split.to)),) if split.records else (),
                 None if split.lag is None else milliseconds(split.lag),
             )
-            for number, split in enumerate(text.splits)
+            for number, split in enumerate(text.partitions)
             for copy in range(split.count)
         ),
         records_per_second=text.records_per_second,
@@ -88,15 +88,15 @@ def _query(name: str, text: QueryText) -> QueryLoad:
         trigger_ms=milliseconds(text.trigger),
         window_ms=milliseconds(text.window),
         idle_timeout_ms=milliseconds(text.idle_timeout),
-        disorder_ms=milliseconds(text.disorder),
+        disorder_ms=milliseconds(text.max_out_of_orderness),
     )
 
 
-class ObservedSplit(msgspec.Struct):
-    """Of a split in the report of a run in mode observe."""
+class ObservedPartition(msgspec.Struct):
+    """A partition in the report of a run in observe mode."""
 
     source: int
-    split: str
+    partition: str
     offsets: int
     first: datetime | None = None
     last: datetime | None = None
@@ -116,11 +116,11 @@ class ObservedRun(msgspec.Struct):
     schema: str
     query: dict[str, str | None]
     watermark_delay_ms: int | None
-    disorder_ms: int
+    out_of_orderness_ms: int
     batches: dict[str, int]
     busy_ms: int
     sources: list[ObservedSource]
-    splits: list[ObservedSplit]
+    partitions: list[ObservedPartition]
 
 
 def read_observed(path: Path, window_ms: int) -> Workload:
@@ -136,8 +136,8 @@ def read_observed(path: Path, window_ms: int) -> Workload:
     if run.watermark_delay_ms is None:
         raise Fault(f"{path}: the query has no watermark, so no row is late, and there is nothing to simulate")
     splits = tuple(
-        SplitLoad(f"{each.source}/{each.split}", (Stretch(each.offsets, _ms(each.first), _ms(each.last) + 1),))
-        for each in run.splits
+        SplitLoad(f"{each.source}/{each.partition}", (Stretch(each.offsets, _ms(each.first), _ms(each.last) + 1),))
+        for each in run.partitions
         if each.offsets and each.first is not None and each.last is not None
     )
     rows, batches = sum(split.records for split in splits), max(1, run.batches["read"])
@@ -155,7 +155,7 @@ def read_observed(path: Path, window_ms: int) -> Workload:
                 delay_ms=run.watermark_delay_ms,
                 budget=sum(budgets) if all(budgets) else max(1, rows // batches),
                 window_ms=window_ms,
-                disorder_ms=run.disorder_ms,
+                disorder_ms=run.out_of_orderness_ms,
             ),
         )
     )
