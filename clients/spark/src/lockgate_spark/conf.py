@@ -230,7 +230,7 @@ def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
 def _warn_of_unknown(conf: Mapping[str, str]) -> None:
     for key in sorted(key for key in conf if key.startswith(PREFIX) and not key.startswith(TOKENS)):
         if key not in KEYS:
-            log.warning("%s is unknown, and does nothing; %s", key, _near(key, KEYS))
+            log.warning("%s is unknown and has no effect; %s", key, _near(key, KEYS))
 
 
 def _near(key: str, known: Sequence[str]) -> str:

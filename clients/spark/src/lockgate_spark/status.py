@@ -78,7 +78,7 @@ def status(query: Any) -> AlignmentStatus:
         >>> query = orders.writeStream.format("noop").queryName("orders").start()
         >>> found = lockgate_spark.status(query)
         >>> print(found.sentence)
-        The query waits for partition orders-3, for 12 s now: …
+        The query waits for partition orders-3 (for 12 s so far): …
 
     Args:
         query: The `StreamingQuery` that `writeStream…start()` returns.

@@ -147,7 +147,12 @@ class JoinedPlace:
                     return
                 said, silent_s, self._poked = self._said, self._now() - self._said_at, False
             if self._abandoned:
-                log.warning("group %s: a consumer of %s was not closed", self._session.group, self._identity.source)
+                log.warning(
+                    "group %s: a consumer of %s was not closed, so its splits are given back now; call "
+                    "close(), or use `with`",
+                    self._session.group,
+                    self._identity.source,
+                )
                 self._news.close()
                 self._leave(said)
                 return
@@ -207,7 +212,7 @@ class JoinedPlace:
             except Fenced as error:
                 if self._chosen is not None:
                     raise
-                log.info("group %s: %s; the reader takes another number", self._session.group, error)
+                log.info("group %s: %s; joining again as another reader", self._session.group, error)
                 self._rejoin()
 
     def _rejoin(self) -> None:
@@ -245,7 +250,7 @@ class JoinedPlace:
             return
         except Unreachable as error:
             self._not_before = self._now() + ASK_AGAIN_S
-            held = f"{self._identity.source} goes on until the lease of its splits is over"
+            held = f"{self._identity.source} reads on until the lease of its splits ends"
             self._session.outage.begins(error, held)
             return
         with self._session.changed:
@@ -312,7 +317,7 @@ class JoinedPlace:
             return
 
     def _not_given_back(self, error: AlignmentError) -> None:
-        why = f"the splits of {self._identity.source} were not given back, and others wait for the lease's end"
+        why = f"the splits of {self._identity.source} were not given back, so other consumers get them only when the lease ends"
         log.warning("group %s: %s: %s", self._session.group, why, error)
 
     def _hear_of_splits(self, revision: float) -> None:
@@ -333,7 +338,7 @@ def _holder(event: Event) -> str:
         return "" if event.max_desired_watermark == MAX else "the group"
     holder = event.blocked_by[0]
     reader = f"reader {holder.source}/{holder.subtask}"
-    return reader if holder.split is None else f"split {holder.split} of {reader}"
+    return reader if holder.split is None else f"partition {holder.split} of {reader}"
 
 
 def _with_events(orders: Orders, events: tuple[object, ...]) -> Orders:

@@ -85,10 +85,10 @@ class SplitNews:
             except (NotRegistered, Stale):
                 return  # the next exchange registers, and follows again
             except Unstreamed as error:
-                log.info("%s; news of splits come with the exchanges", error)
+                log.info("%s; changes of assignments arrive with the next exchange instead", error)
                 await self._pace.sleep(STREAM_AGAIN_S)
             except AlignmentError as error:
-                log.debug("no news of splits for now: %s", error)
+                log.debug("the event stream of assignments failed, retrying: %s", error)
                 failures += 1
             await self._pace.sleep(pause_s(failures, self._pace.chance()))
 

@@ -219,7 +219,7 @@ class KafkaClient:
             raise self._failed("refuses this client", KafkaException(failure))
         if found and self._troubled:
             self._troubled = False
-            log.warning("Kafka at %s: records come again", self._where)
+            log.warning("Kafka at %s: receiving records again", self._where)
         return found
 
     def is_end(self, message: Message) -> bool:

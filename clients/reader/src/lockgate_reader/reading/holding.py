@@ -203,7 +203,7 @@ class Holding:
         for split in list(self._reader.splits.values()):
             order = named.get(split.name)
             if order is None or order.number != split.number:
-                log.warning("split %s is no longer this reader's: it is dropped", split.name)
+                log.warning("dropped partition %s, which was assigned to another reader", split.name)
                 self._close(split)
                 del self.last_positions[split.key]
         self._give_back([split for split in self._reader.splits.values() if split.name in give_back])
@@ -247,7 +247,7 @@ class Holding:
         except Unanswered as error:
             if self._discovered is None:
                 raise
-            log.warning("%s; new partitions are looked for again later", error)
+            log.warning("%s; looking for new partitions again later", error)
             self._discovered = tuple(map(replace, self._discovered))  # another list, as an answer to this request
         self._discovery = number
 

@@ -29,14 +29,14 @@ from lockgate_reader.reading.topic_ids import TopicIds
 log = logging.getLogger("lockgate")
 
 _NAMED = 5
-_DELETED = "retention or delete_records has deleted what was before"
-_ANEW = "the topic was deleted and made anew under its name"
-_ANEW_OR_CUT = "the topic was made anew, or its log was cut"
-_CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to go on where the log begins or ends'
+_DELETED = "retention or delete_records deleted the earlier ones"
+_ANEW = "the topic was deleted and created again"
+_ANEW_OR_CUT = "the topic was created again, or its log was truncated"
+_CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read on where the log begins or ends'
 
 
 class LostPositions:
-    """Moves splits whose position is lost, or raises `NoStartingOffset`."""
+    """Move splits whose position is lost, or raise `NoStartingOffset`."""
 
     def __init__(self, client: KafkaClient, queue: SplitQueue, ids: TopicIds) -> None:
         self._client, self._queue, self._ids = client, queue, ids
@@ -76,7 +76,7 @@ class LostPositions:
         if not split.fetched:
             split.position = start
         self._read_from(split, start)
-        log.warning("%s; the split goes on at offset %d", said, start)
+        log.warning("%s; reading on at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
         """`sure`: the topic was made anew. Else the log may have been cut, and an error leaves the
@@ -97,7 +97,7 @@ class LostPositions:
         if begun and reset is None:
             raise NoStartingOffset(f"{said}; start again to read the new topic from its first record, or {_CHOICE}")
         if begun:
-            log.warning("%s; what was unread is lost, and reading goes on by auto.offset.reset=%s", said, reset)
+            log.warning("%s; unread records are lost, and reading goes on at auto.offset.reset=%s", said, reset)
 
     def _read_from(self, split: OpenSplit, offset: int) -> None:
         self._client.unassign([split.key])
@@ -111,4 +111,4 @@ def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], wh
     was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
     now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])
     more = " and more" if len(splits) > _NAMED else ""
-    return f"Kafka no longer has {was}{more}: the log now has the offsets from {now}{more}, for {why}"
+    return f"Kafka no longer has {was}{more}: the log now has the offsets from {now}{more}, because {why}"

@@ -45,7 +45,7 @@ class _Inspecting:
             self._warned = True
             log.warning(
                 "batch %d: %d rows have no event time, or one before 1970 or beyond future_bound (%s) or "
-                "past_bound (%s). Such rows are left out of the alignment and stay in their batch",
+                "past_bound (%s). They stay in the batch, but the gate does not wait for them",
                 batch_id,
                 left_out,
                 bound(self._alignment.future_bound),
@@ -77,7 +77,7 @@ class GatedFunction(_Inspecting):
         def make() -> Gate:
             if side.in_group(run):
                 raise UnsupportedQuery(
-                    "the query is aligned in a group already, split by split: leave gate() out, or align()"
+                    "the query is already aligned in a group by align(): remove either gate() or align()"
                 )
             warn_of_trigger(self._alignment, run.available_now)
             membership = joined(self._alignment, run)
@@ -97,7 +97,7 @@ class ObservedFunction(_Inspecting):
         assert alignment.coordinator is not None
         self._coordinator = alignment.coordinator
         self._observed = ObservedGate(self._ask)
-        log.info("mode observe: the gate logs which batches it would hold, and holds none")
+        log.info("mode observe: the gate makes no batch wait, and logs which ones it would have made wait")
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         with persisted(batch):

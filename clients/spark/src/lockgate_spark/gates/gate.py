@@ -156,7 +156,7 @@ class Gate:
                 self.tick()
             failed = self.run.failed()
         except Exception as error:
-            log.debug("the JVM is gone, and with it the query: %s", error)
+            log.debug("the JVM has ended, and the query with it: %s", error)
             failed = True
         self.close(failed)
 
@@ -204,7 +204,7 @@ class Gate:
             self.membership.exchange({0: status})
         except AlignmentError as error:
             log.debug(
-                "group %s: the report of %s between two batches failed: %s",
+                "group %s: reporting %s between two batches failed: %s",
                 self.membership.group,
                 self.membership.source,
                 error,
@@ -222,10 +222,10 @@ class Gate:
             return
         self._below = below
         log.warning(
-            "batch %d: it holds event times from %s to %s, and the gate has reported %s already, %s later: the group "
-            "did not wait for this batch, and its rows may be late. Let the source give its rows in the order of "
-            "event time (files: by their time of modification), or set max_out_of_orderness to %s or more, and the "
-            "group's max_drift above that",
+            "batch %d: it has event times from %s to %s, but the gate has already reported %s, %s later: the group "
+            "did not wait for this batch, and its rows may be late. Make the source return rows in the order of "
+            "event time (files: by modification time), or set max_out_of_orderness to %s or more and the group's "
+            "max_drift above that",
             batch_id,
             watermark.instant(span.lowest),
             watermark.instant(span.highest),
@@ -240,7 +240,7 @@ class Gate:
             event = self.membership.last
             allowed = spoken(milliseconds("Alignment(max_wait)", most))
             raise WaitedTooLong(
-                f"the batch from {watermark.instant(span.lowest)} on was held for {spoken_s(held_s)}, "
+                f"the batch from {watermark.instant(span.lowest)} on has waited for {spoken_s(held_s)}, "
                 f"and max_wait is {allowed}; {blocked_by(event)}"
             )
 

@@ -36,7 +36,9 @@ class ObservedGate:
             event = None
         except AlignmentError as error:
             log.log(
-                logging.DEBUG if self._failed else logging.WARNING, "mode observe: the group cannot be asked: %s", error
+                logging.DEBUG if self._failed else logging.WARNING,
+                "mode observe: cannot get the read limit of the group: %s",
+                error,
             )
             self._failed = True
             return
@@ -52,7 +54,7 @@ class ObservedGate:
         if event is not None and holds:
             at = watermark.instant(event.max_desired_watermark)
             begin = watermark.instant(span.lowest)
-            held = f"the batch from {begin} on would be held at {at}; {blocked_by(event)}"
+            held = f"the batch from {begin} on would wait at {at}; {blocked_by(event)}"
             log.info("mode observe: %s %s", held, so_far)
         else:
-            log.info("mode observe: the batch from %s on would not be held %s", watermark.instant(span.lowest), so_far)
+            log.info("mode observe: the batch from %s on would not wait %s", watermark.instant(span.lowest), so_far)

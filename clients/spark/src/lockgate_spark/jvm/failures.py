@@ -143,7 +143,7 @@ class Selected:
         try:
             there = topics() if topics is not None else []
         except Exception as error:
-            log.debug("the topics cannot be listed", exc_info=error)
+            log.debug("cannot list the topics", exc_info=error)
             there = []
         wanted = self._topics()
         missing = [topic for topic in wanted if topic not in there] or wanted
@@ -187,7 +187,7 @@ class _NotOurs(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         if error is None or not (isinstance(error, AlignmentError | Stopped) or is_interrupt(error)):
             return True
-        log.debug("in a callback of Spark: %s", sentence(error), exc_info=error)
+        log.debug("error in a callback from Spark: %s", sentence(error), exc_info=error)
         return False
 
 

@@ -156,7 +156,7 @@ class LateCount:
         self.untimed = self.batch.early + self.batch.untimed
         if self.last and not self.total:
             log.warning(
-                "batch %d: %s rows were behind Spark's watermark when they were read: %s",
+                "batch %d: %s late rows, read after Spark's watermark had passed them: %s",
                 number,
                 *self._summary(self.last),
             )
@@ -165,7 +165,9 @@ class LateCount:
     def sum_up(self) -> None:
         """Logs how many rows of the run were late, if any."""
         if self.total:
-            log.warning("%s rows were behind Spark's watermark when they were read: %s", *self._summary(self.total))
+            log.warning(
+                "%s late rows in this run, read after Spark's watermark had passed them: %s", *self._summary(self.total)
+            )
 
     @staticmethod
     def _summary(rows: Counter[str]) -> tuple[int, str]:

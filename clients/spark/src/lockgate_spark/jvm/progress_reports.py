@@ -162,7 +162,7 @@ def _sent(session: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
         raise
     except Exception:
         log.debug("the job that reports progress failed", exc_info=True)
-        return "the Spark job that tells of it failed, for a reason that Spark has logged"
+        return "the Spark job that reports it failed; see Spark's log for the reason"
     return refused[0] if refused else None
 
 
@@ -172,6 +172,10 @@ def _log_change(session: AlignedRun, why: str | None) -> None:
     failed, session.progress_fails = session.progress_fails, why is not None
     if why is not None and not failed:
         group, source = session.membership.group, session.membership.source
-        log.warning("group %s: the progress of %s was not taken; its batches go on without: %s", group, source, why)
+        log.warning(
+            "group %s: the progress report of %s failed, and the batch runs on without it: %s", group, source, why
+        )
     elif why is None and failed:
-        log.warning("group %s: the progress of %s is taken again", session.membership.group, session.membership.source)
+        log.warning(
+            "group %s: progress reports of %s succeed again", session.membership.group, session.membership.source
+        )

@@ -55,13 +55,15 @@ class SparkGauges:
         try:
             self._system.removeSource(self._source)
         except Exception as error:
-            log.debug("the gauges of the alignment: %s", error)
+            log.debug("updating lockgate's gauges failed: %s", error)
 
     def _warn(self, error: Exception) -> None:
         # in a run that is not active, `query.stop()` has interrupted the calls into the JVM
         if not self._refused and self._run.is_active():
             self._refused = True
-            log.warning("the metrics system refuses gauges of the alignment, and the query goes on without: %s", error)
+            log.warning(
+                "Spark's metrics system rejected lockgate's gauges, and the query runs on without them: %s", error
+            )
 
 
 def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
@@ -73,5 +75,5 @@ def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
             return None
         return SparkGauges(run, gateway)
     except Exception as error:
-        log.warning("no gauges of the alignment in Spark's metrics system: %s", error)
+        log.warning("cannot register lockgate's gauges in Spark's metrics system: %s", error)
         return None

@@ -190,13 +190,13 @@ class Stream(Answers):
         except Py4JJavaError as error:
             # Spark 4.1 has no metrics before the first latestOffset. A batch that is replayed at
             # the start must not fail because of that.
-            log.debug("no source metrics yet: %s", error)
+            log.debug("the source has no metrics of its own yet: %s", error)
         try:
             for name, value in self._own_metrics(latest_consumed).items():
                 metrics.put(name, value)
         except Exception as error:
             # a metric only informs: its failure must not stop the query
-            log.debug("no metrics of the alignment: %s", error)
+            log.debug("cannot add the alignment to Spark's progress: %s", error)
         return metrics
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:

@@ -269,7 +269,10 @@ class KafkaSplitLog:
         named = self.requests.highest() if self._names_highest else {}
         if self.requests.order and self._names_highest and named is None:
             self._names_highest = False
-            log.info("the brokers know no look-up of the highest timestamp: the last records are read instead")
+            log.info(
+                "the brokers do not support look-ups of the highest timestamp, so lockgate reads the last "
+                "records instead"
+            )
         named = named or {}
         for split, learned in self.learned.items():
             learned.highest.name(named.get(split))
@@ -285,8 +288,8 @@ class KafkaSplitLog:
         """From now on no look-up is believed, and what they told is forgotten."""
         self._distrusts_look_ups = True
         log.info(
-            "Kafka's look-ups by time find markers of transactions: records are read instead, to find where each "
-            "split stands"
+            "Kafka's look-ups by time return transaction markers, so lockgate reads records to find the event time "
+            "of each partition"
         )
         self._heads_asked = None
         for learned in self.learned.values():

@@ -74,9 +74,9 @@ class TopicConfigs:
         if config["message.timestamp.type"] == "LogAppendTime":
             self.warn(
                 topic,
-                "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so what is "
-                "kept level is their arrival,"
-                " and a record that was made long ago is not late",
+                "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so alignment "
+                "goes by arrival, and no old record counts as late. To align by the time in the payload, set "
+                "event_time",
             )
 
     def warn(self, topic: str, text: str) -> None:

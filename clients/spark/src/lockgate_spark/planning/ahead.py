@@ -123,10 +123,10 @@ class Ahead:
             if not stop.warned and self._ticks() - stop.since >= _WARNED_AFTER_S:
                 stop.warned = True
                 log.warning(
-                    "%s has stopped: its record at offset %d is stamped %s, %s ahead of the clock, and is read when "
-                    "the clock gets there. Records behind it wait as long, and what falls behind Spark's watermark "
-                    "meanwhile is late. Leave such records out: a shorter future_bound, and a filter before "
-                    "withWatermark",
+                    "%s has stopped: its record at offset %d is stamped %s, %s ahead of the clock, and is read "
+                    "when the clock gets there. Records behind it wait as long, and become late if Spark's "
+                    "watermark passes them meanwhile. To leave such records out, set a shorter future_bound, and "
+                    "filter them before withWatermark",
                     named(key, self._known),
                     stop.head.offset,
                     watermark.instant(stop.head.event_time),
@@ -137,8 +137,8 @@ class Ahead:
         self._late += stop.late
         if stop.late:
             log.warning(
-                "%s goes on after %s: %d records behind offset %d, which is stamped %s, are at or below Spark's "
-                "watermark by now, and a stateful operator drops them",
+                "%s reads on after %s: %d records behind offset %d, which is stamped %s, are now at or below "
+                "Spark's watermark, and a stateful operator drops them",
                 named(key, self._known),
                 spoken(int((self._ticks() - stop.since) * 1000)),
                 stop.late,

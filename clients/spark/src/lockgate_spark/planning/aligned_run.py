@@ -223,7 +223,7 @@ class AlignedRun:
             try:
                 close()
             except Exception as error:
-                log.warning("at the end of the query: %s", error)
+                log.warning("closing the alignment at the end of the query failed: %s", error)
 
     def _leave(self) -> None:
         if self.membership is None:
@@ -245,7 +245,11 @@ class AlignedRun:
         try:
             tell(self._report)
         except Exception as error:
-            log.log(logging.DEBUG if self._report_fails else logging.WARNING, "the report lacks something: %s", error)
+            log.log(
+                logging.DEBUG if self._report_fails else logging.WARNING,
+                "the report of mode observe is incomplete: %s",
+                error,
+            )
             self._report_fails = True
 
     def _beside(self) -> Beside:

@@ -50,14 +50,15 @@ class DriverClock:
         before, self._leapt = self._leapt, self._clock.leapt
         if self._leapt and not before:
             log.warning(
-                "the driver's clock has leapt by %s to %s: plans go on from %s, and follow it once it has stood for %s",
+                "the driver's clock jumped by %s to %s: plans continue from %s, and follow the clock once it has "
+                "been steady for %s",
                 spoken(self._leapt),
                 watermark.instant(wall_ms),
                 watermark.instant(now),
                 spoken(STOOD_MS),
             )
         elif before and not self._leapt:
-            log.info("the driver's clock is at %s, and plans go by %s", *map(watermark.instant, (wall_ms, now)))
+            log.info("the driver's clock is at %s, but plans go by %s", *map(watermark.instant, (wall_ms, now)))
 
     def _tell_offset(self) -> None:
         behind = self._clock.behind
@@ -66,15 +67,16 @@ class DriverClock:
         self._told = behind
         if behind > 0:
             log.warning(
-                "the driver's clock is about %s behind: all records that come are stamped ahead of it, by so much at "
-                "least. Plans go by the records instead. Set the clock right (NTP). If it is right, the producers' "
+                "the driver's clock is about %s behind: all new records are stamped at least that far ahead of it. "
+                "Plans go by the records instead. Synchronise the clock (NTP). If it is right, the producers' "
                 "clocks are ahead",
                 spoken(behind),
             )
         elif behind < 0:
             log.warning(
-                "the driver's clock is about %s ahead of the records that come. Plans go by the records instead",
+                "the driver's clock is about %s ahead of the new records. Plans go by the records instead. "
+                "Synchronise the clock (NTP)",
                 spoken(-behind),
             )
         else:
-            log.info("the driver's clock and the records agree again")
+            log.info("the driver's clock agrees with the records again, and plans go by it")

@@ -198,12 +198,12 @@ class JointPlanner:
         first = first_paused(plan)
         if plan.limit is Limit.SLICE and self.slices is not None and first is not None:
             end = watermark.instant(self.slices.windows.end(first[1]))
-            return f"{nothing}The window that ends at {end} is still open, and is left to the next run."
+            return f"{nothing}The window that ends at {end} is still open, and is left for the next run."
         if plan.limit is Limit.HORIZON and (holder := self._holder(plan)) is not None:
             why = self._producers.why(holder, int(self.clock() * 1000))
             upto = watermark.instant(plan.ceiling, "the first record")
             name = names([holder], plan.splits)[holder]
-            return f"{nothing}Records above {upto} are left to the next run: {name} {why}."
+            return f"{nothing}Records above {upto} are left for the next run: {name} {why}."
         return nothing.strip()
 
     def sum_up(self) -> None:

@@ -40,8 +40,8 @@ def remembered(texts: Iterable[str], parse: Callable[[Fields], T], what: str) ->
             faults.append(f"{error} in {text[:80]!r}")
     if faults:
         log.warning(
-            "a file of %s in the folder lockgate beside the checkpoint cannot be read, and is forgotten. The query "
-            "writes it anew; there is nothing to do: %.300s",
+            "ignoring an unreadable file of %s in the folder lockgate beside the checkpoint. The query writes it "
+            "again; there is nothing to do: %.300s",
             what,
             faults[0],
         )

@@ -37,7 +37,7 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
                 _under_the_highest(each, stream)
             elif beside and stream.reader is not None:
                 log.info(
-                    "%s is not aligned, and its own rows can be late, as without alignment. %s",
+                    "%s is not aligned, so its own rows can be late, as in plain Spark. %s",
                     stream.text,
                     _aligned(stream),
                 )
@@ -50,7 +50,7 @@ def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -
     )
     if stream.reader is None:
         log.warning(
-            "%s Give each a withWatermark of its own before they come together: Spark goes by the lowest", finding
+            "%s Give each its own withWatermark before they are combined: Spark then goes by the lowest", finding
         )
     elif alignment.mode == "observe" or alignment.other_event_time == "warn":
         log.warning("%s %s", finding, _aligned(stream))
@@ -62,9 +62,8 @@ def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -
 
 def _under_the_highest(found: QueryWatermark, stream: Unaligned) -> None:
     log.warning(
-        '%s is not aligned, and Spark goes by the highest watermark (%s=max): withWatermark("%s", …) on it can '
-        "make rows of the aligned"
-        " streams late. %s",
+        '%s is not aligned, and Spark uses the highest watermark (%s=max): withWatermark("%s", …) on it can make '
+        "rows of the aligned streams late. %s",
         stream.text,
         POLICY,
         found.column,

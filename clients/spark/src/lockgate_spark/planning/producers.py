@@ -91,7 +91,7 @@ class Producers:
 
     @property
     def far_behind(self) -> Collection[Key]:
-        """The splits that are so far behind that they hold nobody."""
+        """The splits that are so far behind that no other waits for them."""
         return {key for key, lag in self._lags.items() if lag.far_behind}
 
     @property
@@ -100,18 +100,18 @@ class Producers:
         return self._care.goes_on()
 
     def why(self, key: Key, now: int) -> str:
-        """Why a split may still bring old records, at `now` (wall clock in ms): the end of a
-        sentence that begins with the split.
+        """Return why a split may still bring old records, at `now` (wall clock in ms), as the end
+        of a sentence that begins with the split.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
             return stopped
         if lag is None:
-            return "holds the others"
+            return "is the furthest behind"
         if self.learns and not lag.known:
-            return "has shown nothing yet, and is watched for some seconds"
+            return "has brought nothing yet, and is watched for some seconds"
         if key in self._cut_off:
-            return "goes on behind the end of this run, with a transaction that was open or with newer records"
+            return "has records behind the end of this run: of a transaction that was open, or newer ones"
         if lag.hidden_since is not None:
             return f"has a transaction open since {_time(lag.hidden_since)}"
         late = self._promised.get(key, 0) if self._idle_timeout is None else self._idle_timeout
@@ -128,9 +128,9 @@ class Producers:
         """Logs at the start of a run how far a promised `idle_timeout` keeps the query behind."""
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
-                "idle_timeout is %s: while a split is silent, this query runs up to %s behind the clock, because its "
-                "producer may be as late. Without idle_timeout a silent split holds the others only as far as its own "
-                "producer has shown",
+                "idle_timeout is %s: while a partition is silent, this query runs up to %s behind the clock, "
+                "because the producer may be that late. Without idle_timeout, the others wait only as long as its "
+                "own producer was seen to be late",
                 spoken(self._idle_timeout),
                 spoken(self._idle_timeout - max_drift),
             )
@@ -271,11 +271,10 @@ class Producers:
         if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._logged:
             self._logged[key] = shown
             log.warning(
-                "%s: a record came %s behind the clock, and idle_timeout is %s: rows of a producer so far behind "
-                "can be late and dropped."
-                " A longer idle_timeout waits for it, and lets a silent split hold the others for as long; "
-                "without any, each split is"
-                " waited for as far as its own producer has shown",
+                "%s: a record came %s behind the clock, but idle_timeout is %s: rows of a producer that late can "
+                "be dropped. Raise idle_timeout to wait for it (the others then wait that long for any silent "
+                "partition), or leave it out to wait for each partition as long as its own producer was seen to be "
+                "late",
                 named(key, self._lags),
                 spoken(shown),
                 spoken(self._idle_timeout),
@@ -290,9 +289,9 @@ class Producers:
         elif bound >= _AGAIN * self._logged.get(key, 0):
             self._logged[key] = bound
             log.warning(
-                "%s: its producer is %s behind the clock. The other splits wait for it, so that the query runs about "
-                "%s behind the clock. While"
-                " that split is silent, they wait for %s (a quarter more than it has shown, and max_lag=%s at most)",
+                "%s: its producer is %s behind the clock. The other partitions wait for it, so the query runs "
+                "about %s behind the clock. While it is silent, they wait for %s (a quarter more than it has "
+                "shown, and at most max_lag=%s)",
                 named(key, self._lags),
                 spoken(shown),
                 spoken(max(0, shown - max_drift)),
@@ -304,7 +303,7 @@ class Producers:
         if self._open_since.get(key) != since:
             self._open_since[key] = since
             log.warning(
-                "%s: a transaction has been open since %s. The other splits wait for the records that it hides, and "
+                "%s: a transaction has been open since %s. The other partitions wait for the records in it, and "
                 "the query falls behind the clock until it is committed or aborted. Kafka aborts it after its "
                 "producer's transaction.timeout.ms",
                 named(key, self._lags),
@@ -347,9 +346,9 @@ def _far_behind(name: str, event_time: int, now: int, bound: int) -> str:
     unit = " Its timestamps look like seconds: they must be milliseconds." if in_seconds else ""
     return (
         f"{name}: its producer stamps {watermark.instant(event_time)}, more than {spoken(bound)} behind the clock and "
-        f"behind all other partitions. So it does not hold the others any more, and its rows are late.{unit} Mend the "
-        'producer, or leave such records out: past_bound="1 day", and a filter before withWatermark. To wait for it, '
-        "set max_lag to more than it is behind"
+        f"behind all other partitions. The others no longer wait for it, and its rows are late.{unit} Correct the "
+        'producer, or leave such records out: set past_bound="1 day", and filter them before withWatermark. To wait '
+        "for it, set max_lag to more than it is behind"
     )
 
 

@@ -186,8 +186,8 @@ class Slices:
         if news := [split for split in shown.missing_from if split not in self._warned]:
             self._warned.update(news)
             log.warning(
-                "event times from %s to %s are not complete: earlier records of %s were deleted, or lie before "
-                "the offset at which this query begins to read",
+                "the windows from %s to %s are incomplete: earlier records of %s were deleted, or lie before the "
+                "offset at which this query begins to read",
                 watermark.instant(shown.start),
                 watermark.instant(shown.end),
                 ", ".join(news[:_NAMED]) + (f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""),
@@ -201,7 +201,7 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
         source.log.set_splits(read)
         begins = source.log.requests.begins()
     except Exception as error:
-        log.warning("whether records of the batch that is done again were deleted cannot be known: %s", error)
+        log.warning("cannot tell whether retention deleted records of the replayed batch: %s", error)
         return list(read)
     return [split for split, at in read.items() if begins[split] > at]
 

@@ -87,8 +87,8 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
     lost = 0 if stored is None else rows_below(unread, stored)
     if stored is not None and lost:
         log.warning(
-            "the checkpoint's watermark is %s already: %s unread offsets lie at or below it, and Spark will drop "
-            "the late rows among them. Alignment does not undo that; a new checkpoint reads them",
+            "the checkpoint's watermark is already %s: %s unread offsets are at or below it, and Spark will drop "
+            "the late rows among them. Alignment cannot undo that; start with a new checkpoint to read them",
             watermark.instant(stored),
             f"{lost:,}",
         )
@@ -115,9 +115,9 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
     everywhere = all(origin.aligned for each in run.watermarks() for origin in each.origins)
     if len(delays) > 1 and everywhere and not run.takes_highest() and min(delays) >= bounds.max_drift:
         log.info(
-            "the query has %d watermarks, and Spark goes by the lowest: a source that falls silent stalls the "
-            "state of all. Its sources are"
-            " aligned together, so that %s=max loses nothing and does not stall; it takes effect with a new checkpoint",
+            "the query has %d watermarks, and Spark uses the lowest: a source that falls silent stalls the results "
+            "of all. Its sources are aligned together, so %s=max loses nothing and does not stall. Set it with a "
+            "new checkpoint",
             len(delays),
             POLICY,
         )

@@ -78,8 +78,8 @@ class TooLate:
     def _warn(self, key: Key, late: _Late) -> None:
         late.logged = late.count
         log.warning(
-            "%s: %s records so far came up to %s behind the clock, and the query had waited for %s. They are at or "
-            "below Spark's watermark, and a stateful operator drops them. %s",
+            "%s: %s records so far came up to %s behind the clock, but the query had waited only %s. They are at "
+            "or below Spark's watermark, and a stateful operator drops them. %s",
             named(key, self._splits),
             f"{late.count:,}",
             spoken(late.lag),

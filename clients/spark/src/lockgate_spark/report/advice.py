@@ -41,12 +41,12 @@ def kept(found: Findings) -> Kept:
     if loss.most == 0:
         return Kept(0, 0)
     if not found.shape.seen:
-        return Kept(None, None, "the watermark goes by another event time than the one that is aligned")
+        return Kept(None, None, "the watermark uses another event time than the aligned one")
     if found.left_out:
         return Kept(
             None,
             loss.most,
-            f"at least {found.left_out:,} records have an incredible time stamp, which moves Spark's watermark",
+            f"at least {found.left_out:,} records have a time stamp outside the bounds, which moves Spark's watermark",
         )
     if delay is not None and found.out_of_orderness_ms > delay:
         return Kept(

@@ -93,7 +93,12 @@ class ReportFiles:
                 _replace(self.path.with_suffix(".json"), document.text(found))
                 _replace(self.path, page(found))
             except Exception as error:
-                log.log(logging.DEBUG if self._failed else logging.WARNING, "no report at %s: %s", self.path, error)
+                log.log(
+                    logging.DEBUG if self._failed else logging.WARNING,
+                    "cannot write the report to %s: %s",
+                    self.path,
+                    error,
+                )
                 self._failed = True
 
 

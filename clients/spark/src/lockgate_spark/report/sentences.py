@@ -1,4 +1,4 @@
-"""The findings in sentences for a person who pays for the query, and for the one who runs it."""
+"""The findings of an observed run in sentences, for people who run the query or pay for it."""
 
 from datetime import datetime, timezone
 
@@ -17,7 +17,7 @@ _MOST_PARTITIONS = 5
 
 
 def headline(found: Findings) -> str:
-    """How many rows of how many were lost."""
+    """Say how many rows of how many were lost."""
     loss, rows = found.loss, rows_of(found)
     if loss.most is None:
         least = f"At least {loss.least:,}" if loss.least else "An unknown number"
@@ -31,7 +31,7 @@ def headline(found: Findings) -> str:
 
 
 def meaning(found: Findings) -> str:
-    """What the headline means, and how exact it is."""
+    """Say what the headline means, and how exact it is."""
     loss = found.loss
     if loss.most == 0 and loss.basis is Basis.STATELESS:
         late = f" {_late(found)} rows were late all the same." if found.late else ""
@@ -43,10 +43,8 @@ def meaning(found: Findings) -> str:
         return f"Spark drops rows that it reads too late, without an error. {_unknown(found)}"
     if loss.exact:
         return lost
-    came = "" if found.late is None else f"{_late(found)} rows came so late; "
-    least = (
-        f"the operators have dropped {loss.least:,} at least" if loss.least else "how many were dropped is not known"
-    )
+    came = "" if found.late is None else f"{_late(found)} rows came that late; "
+    least = f"the operators dropped at least {loss.least:,}" if loss.least else "how many were dropped is not known"
     return (
         "Spark drops rows that it reads after its watermark has passed them, without an error. "
         f"{came}{least}. {' '.join(_between(found))}"
@@ -54,19 +52,19 @@ def meaning(found: Findings) -> str:
 
 
 def saving(found: Findings) -> str:
-    """What alignment would have kept."""
+    """Say how many of the lost rows alignment would have kept."""
     would: Kept = kept(found)
     if found.loss.most == 0:
         return "Alignment would have kept the same rows."
     if would.least is None:
         return f"How many of them alignment would have kept is not known: {would.why}."
     if would.why:
-        return f"Alignment would have kept all of them but {found.too_late:,}: {would.why}."
+        return f"Alignment would have kept all of them except {found.too_late:,}: {would.why}."
     return "Alignment would have kept all of them."
 
 
 def why(found: Findings) -> str:
-    """Why rows came late."""
+    """Say why rows came late; empty if no plan was made."""
     apart, delay = found.apart_ms, found.shape.delay_ms
     if apart is None:
         return ""
@@ -82,7 +80,7 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Which partitions the late rows came from, and when; empty where there were none."""
+    """Say which partitions the late rows came from, and when; empty if there were none."""
     worst = worst_first(found)
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
@@ -97,13 +95,13 @@ def where(found: Findings) -> str:
 
 
 def options(found: Findings) -> str:
-    """The options that would do, in one line."""
+    """Return the options that would keep the rows, in one line."""
     given = [each for each in advice(found) if each.value is not None and each.option != "withWatermark"]
     return "; ".join(_set(each) for each in given)
 
 
 def paragraph(found: Findings) -> str:
-    """All of it, for the log."""
+    """Return all sentences as one paragraph, for the log."""
     do = options(found)
     parts = [headline(found), meaning(found), where(found), why(found), saving(found)]
     if found.loss.most != 0 and do:
@@ -113,7 +111,7 @@ def paragraph(found: Findings) -> str:
 
 
 def plans(found: Findings) -> str:
-    """How Spark's batches went beyond the plans."""
+    """Say how far Spark's batches went beyond the plans."""
     return (
         f"Spark read {found.batches:,} batches, {found.ahead:,} of them ahead of the plan, by {found.offsets_ahead:,} "
         "offsets in all."
@@ -121,7 +119,7 @@ def plans(found: Findings) -> str:
 
 
 def unknown(found: Findings) -> list[str]:
-    """What the figures cannot say, one sentence each."""
+    """Return the limits of the figures, one sentence each."""
     said = []
     if found.uncounted:
         said.append(f"Late rows were not counted: {found.uncounted}.")
@@ -133,29 +131,31 @@ def unknown(found: Findings) -> list[str]:
             "The late rows are an upper bound."
         )
     if found.early and found.loss.exact:
-        said.append(f"{found.early:,} rows have a time before 1970. They are not counted as late.")
+        said.append(f"{found.early:,} rows have a time before 1970. They do not count as late.")
     if found.untimed:
-        said.append(f"{found.untimed:,} rows have no event time: it is null, or its expression fails. None is late.")
+        said.append(
+            f"{found.untimed:,} rows have no event time: it is null, or its expression fails. They are not late."
+        )
     if not found.shape.seen:
-        said.append("The query's watermark goes by another event time than the one that this run has looked at.")
+        said.append("The query's watermark uses another event time than the one that this run measured.")
     if found.out_of_orderness_ms:
         said.append(
-            f"Records within one partition were seen out of order by {spoken(found.out_of_orderness_ms)}. "
-            "Only samples are looked at."
+            f"Records within one partition were out of order by at least {spoken(found.out_of_orderness_ms)}, "
+            "by samples."
         )
     if found.left_out:
-        said.append(f"At least {found.left_out:,} records have an incredible time stamp, and were left out.")
+        said.append(f"At least {found.left_out:,} records have a time stamp outside the bounds, and were left out.")
     if found.failed_plans:
         said.append("At least one plan could not be made; the distances of those batches are missing.")
     if found.in_group:
-        said.append("The query has a coordinator. In mode observe it joins no group, and asks for no ceiling.")
-    said.append("A distance counts from the first unread record of one partition to that of another. Gaps count too.")
-    said.append("The figures begin with this run. Rows that earlier runs have lost are not in them.")
+        said.append("The query has a coordinator. In mode observe it joins no group, and has no read limit.")
+    said.append("Distances are between the first unread records of two partitions, so a gap in a partition counts.")
+    said.append("The figures are of this run only, without rows that earlier runs lost.")
     return said
 
 
 def state(found: Findings) -> str:
-    """Which run this is."""
+    """Say which run this is."""
     name = f'Query "{found.query}"' if found.query else f"Query {found.query_id}"
     return f"{name}, {span(found.began, found.until)}. {_STATES[found.state]}."
 

@@ -32,7 +32,7 @@ class DryRun:
         """Warns once that no plan could be made."""
         log.log(
             logging.DEBUG if self.has_failed else logging.WARNING,
-            "mode observe: no plan could be made, and the query goes on as it is: %s",
+            "mode observe: no plan could be made, and the query runs on unchanged: %s",
             error,
         )
         self.has_failed = True

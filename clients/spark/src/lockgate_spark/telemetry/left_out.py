@@ -39,9 +39,8 @@ class LeftOut:
                     continue
                 self._warned.add((i, split))
                 log.warning(
-                    "%s: the record at offset %d %s. It and others like it are left out of "
-                    "the alignment. They still move Spark's own watermark, unless the query filters them before "
-                    "withWatermark",
+                    "%s: the record at offset %d %s. It and others like it are left out of the alignment, but "
+                    "still move Spark's own watermark. Filter them before withWatermark",
                     named((i, split), self._known),
                     record.offset,
                     _reason(
@@ -63,7 +62,7 @@ class LeftOut:
         if self._records:
             called = names(self._records, self._known)
             log.info(
-                "left out of the alignment, at least: %s",
+                "records left out of the alignment, at least: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self._records.items())),
             )
 

@@ -49,7 +49,7 @@ class OutOfOrder:
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
             log.info(
-                "%s: records are out of order by %s at least, and max_out_of_orderness is not set. So the plans "
+                "%s: records are out of order by at least %s, and max_out_of_orderness is not set, so the plans "
                 "allow for that%s",
                 _worst(sources),
                 spoken(learned),
@@ -62,10 +62,9 @@ class OutOfOrder:
                     continue
                 self._warned.add((i, split))
                 log.warning(
-                    "the records of %s are out of order by %s at least, and the plans allow for %s: rows can be "
-                    "late and dropped. Set"
-                    " Alignment(max_out_of_orderness=…), and a watermark delay of at least max_drift + "
-                    "max_out_of_orderness",
+                    "the records of %s are out of order by at least %s, but the plans allow for %s: rows can be "
+                    "late and dropped. Set Alignment(max_out_of_orderness=…), and a watermark delay of at least "
+                    "max_drift + max_out_of_orderness",
                     _named((i, split), sources),
                     spoken(disorder),
                     spoken(allowed),

@@ -1,10 +1,10 @@
-"""What a query waits for, in words: the log says it once when a wait begins and once when it ends,
-and `status` says it by the same words.
+"""What a query waits for, in words: the log has a line when a wait begins and one when it ends, and
+`status` uses the same words.
 
 A query that is faster than the others waits for a moment after each batch. That is how a group
-works, and it is not logged. A wait that lasts is logged, and then its end is logged too. The first
-one of each kind is a warning, so that a person sees it without any configuration of logs. Waits
-that follow each other closely, batch after batch, are one finding: only a long one is logged again.
+works, and it is not logged. A longer wait is logged, and so is its end. The first one of each kind
+is a warning, so that people see it without configuring logs. Of waits that follow each other
+closely, batch after batch, only a long one is logged again.
 """
 
 import logging
@@ -26,7 +26,7 @@ _NAMED = 3  # readers in one sentence
 
 
 class WaitKind(Enum):
-    """The kinds of waits."""
+    """Name the kinds of waits."""
 
     COORDINATOR = "coordinator"
     GROUP = "group"
@@ -37,9 +37,14 @@ class WaitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One reason to wait. `names`: a split, readers of the group, or the coordinator. `what` ends
-    a sentence that begins with "waits for", and `why` is a sentence about it. `brief`: the wait
-    ends by itself within seconds. `is_logged`: another line has said that it begins.
+    """Describe one reason to wait.
+
+    Attributes:
+        names: A partition, readers of the group, or the coordinator.
+        what: The end of a sentence that begins with "waits for".
+        why: A sentence about it.
+        brief: Whether the wait ends by itself within seconds.
+        is_logged: Whether another log line has announced it.
     """
 
     kind: WaitKind
@@ -51,78 +56,81 @@ class Wait:
 
 
 def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
-    """The coordinator does not answer. `last`: its last event."""
+    """Return the wait for a coordinator that does not answer. `last`: its last event."""
     why = (
         "it has not answered yet, and nothing is read before its first answer"
         if last is None
-        else f"it does not answer, and nothing above its last ceiling, {_ceiling(last)}, is read meanwhile"
+        else f"it does not answer, and nothing above its last read limit, {_read_limit(last)}, is read meanwhile"
     )
     return Wait(WaitKind.COORDINATOR, "the coordinator", "the coordinator", why, is_logged=last is None)
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
-    """The query is at the group's ceiling. `next_at`: event time (ms) of its next record."""
+    """Return the wait at the group's read limit. `next_at`: event time (ms) of the next record."""
     what = f"its group {group}"
     if event is None or not event.blocked_by:
-        return Wait(WaitKind.GROUP, "", what, "not all of its readers have reported yet")
+        return Wait(WaitKind.GROUP, "", what, "not all of its queries have reported yet")
     names = ", ".join(f"{held.source}/{held.subtask}" for held in event.blocked_by)
     behind = "" if next_at is None else _behind(event.group_watermark, next_at)
-    why = f"it is {blocked_by(event)}{behind}. Nothing above the group's ceiling, {_ceiling(event)}, is read meanwhile"
+    why = f"{blocked_by(event)}{behind}. Nothing above the group's read limit, {_read_limit(event)}, is read meanwhile"
     return Wait(WaitKind.GROUP, names, what, why)
 
 
 def for_operator(group: str, pause: SourcePause) -> Wait:
-    """An operator has paused the query."""
+    """Return the wait for an operator who has paused the query."""
     said = f': "{pause.reason}"' if pause.reason else ""
     why = (
-        f"{operator(pause)} has paused it since {watermark.instant(pause.at)}{said}. It reads nothing until "
-        f"somebody resumes it: lockgate resume {group} {pause.source}"
+        f"{operator(pause)} paused it at {watermark.instant(pause.at)}{said}. To let it read on: "
+        f"lockgate resume {group} {pause.source}"
     )
     return Wait(WaitKind.OPERATOR, operator(pause), "an operator", why)
 
 
 def operator(pause: SourcePause) -> str:
-    """Who has paused a source, for a person."""
+    """Return who has paused a source, for people."""
     return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
-    """A split of the query may still bring older records. `why`: the end of a sentence that begins
-    with the split. `horizon`: nothing above it (ms) is read.
+    """Return the wait for a partition of the query that may still bring older records.
+
+    `why` ends a sentence that begins with the partition. Nothing above `horizon` (ms) is read.
     """
     until = watermark.instant(horizon, "the first record")
-    reason = f"{split} {why}. Records above {until} are read when no older one can come from it"
-    return Wait(WaitKind.SPLIT, split, f"split {split}", reason, brief)
+    reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
+    return Wait(WaitKind.SPLIT, split, f"partition {split}", reason, brief)
 
 
 def for_window(end: int) -> Wait:
-    """The window that ends at `end` (ms) is still open."""
+    """Return the wait for the window that ends at `end` (ms), which is still open."""
     why = (
-        f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, when no split can bring "
-        "a record of it any more"
+        f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, once no partition can "
+        "bring another record of it"
     )
     return Wait(WaitKind.WINDOW, "a whole window", "the next whole window", why)
 
 
 def blocked_by(event: WatermarkAlignmentEvent | None) -> str:
-    """The readers that hold a group, each with its watermark, for a person."""
+    """Return the readers that a group waits for, each with its watermark, for people."""
     if event is None or not event.blocked_by:
-        return "held by no reader"
+        return "blocked by no reader"
     named = ", ".join(_holder(held) for held in event.blocked_by[:_NAMED])
     more = len(event.blocked_by) - _NAMED
-    return f"held by {named}{f' and {more:,} more' if more > 0 else ''}"
+    return f"blocked by {named}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _holder(held: Blocker) -> str:
-    split = "" if held.split is None else f" (split {held.split})"
+    split = "" if held.split is None else f" (partition {held.split})"
     if held.watermark == watermark.MIN:
         return f"{held.source}/{held.subtask}{split}, which has reported no event time yet"
     return f"{held.source}/{held.subtask}{split} at {watermark.instant(held.watermark)}"
 
 
 class Waits:
-    """The waits of one query. `name`: of the query, at the beginning of a sentence. `now`: seconds,
-    monotonic. `clock`: wall clock in seconds.
+    """Follow the waits of one query, and log them.
+
+    `name` is the query's, to begin a sentence with. `now` is a monotonic clock and `clock` the wall
+    clock, both in seconds.
     """
 
     def __init__(
@@ -146,8 +154,9 @@ class Waits:
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """To be called at each look. `wait`: None where the query goes on. `target`: up to where it
-        reads then, ms; None where nothing is left to read.
+        """Take in what the query waits for now; call it at each look.
+
+        `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
         """
         if self._present is not None and (wait is None or wait.kind is not self._present.kind):
             self._end(wait, target)
@@ -162,7 +171,7 @@ class Waits:
             log.log(self._level, "%s waits for %s: %s", self._name, wait.what, wait.why)
 
     def close(self) -> None:
-        """To be called when the run ends: a wait that lasts is over."""
+        """End a wait that lasts, at the end of the run."""
         if self._present is not None:
             self._end_with("the run ends")
 
@@ -172,7 +181,7 @@ class Waits:
 
     def _end(self, wait: Wait | None, target: int | None) -> None:
         self._end_with(
-            f"waits for {wait.what} now"
+            f"now waits for {wait.what}"
             if wait is not None
             else "has nothing left to read"
             if target is None
@@ -191,12 +200,12 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """The present wait for a person, at the moment."""
-    lasts = f", for {spoken_s(lasted_s)} now" if lasted_s >= 1 else ""
+    """Return the present wait as a sentence for people."""
+    lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
 
-def _ceiling(event: WatermarkAlignmentEvent) -> str:
+def _read_limit(event: WatermarkAlignmentEvent) -> str:
     return watermark.instant(event.max_desired_watermark, "which is not set yet", "which is open")
 
 
