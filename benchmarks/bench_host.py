@@ -28,7 +28,7 @@ print(json.dumps([seconds() for _ in range(21)]))
 
 
 def main() -> None:
-    """Called from the command line."""
+    """Run the benchmark from the command line."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=3, help="servers, one after the other")
     for _ in range(options.parse_args().runs):

@@ -80,9 +80,10 @@ class Outcome:
 
 
 def join(records: int, batches: int, within_ms: int, seed: int = 1) -> Join:
-    """A day of partitions of unlike density, of which the densest begins at noon. `records`: of
-    both topics, about; `batches`: to read them level, at most. Both logs end at midnight: later
-    payments are not there yet.
+    """Make a day of partitions of unequal density, of which the densest begins at noon.
+
+    `records`: of both topics, about; `batches`: the most that reading them aligned takes. Both logs
+    end at midnight: later payments are not there yet.
     """
     rng = np.random.default_rng(seed)
     logs = []
@@ -160,7 +161,7 @@ def _read(topic: Topic, boundary: Ends) -> Iterator[Times]:
 
 
 def _first_unread(topic: Topic, boundary: Ends) -> int | None:
-    """The lowest event time of any unread record, ms."""
+    """Return the lowest event time of any unread record, ms."""
     unread = (log[boundary.get((topic.name, partition), 0) :] for partition, log in enumerate(topic.logs))
     return min((int(log.min()) for log in unread if len(log)), default=None)
 
@@ -178,7 +179,7 @@ def delay_that_loses_nothing(of: Join, boundaries: Sequence[Ends]) -> int:
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """A row a way."""
+    """Return the figures as a Markdown table."""
     fewest = outcomes[-1].peak
     lines = ["| | watermark delay | pairs lost | rows in state, at most | to the least |", "|---|---|---|---|---|"]
     for each in outcomes:
@@ -227,7 +228,7 @@ def measure(spark: SparkSession, bootstrap: str, of: Join) -> list[Outcome]:
 
 
 def broken(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The claims that do not hold."""
+    """Return the claims that do not hold."""
     by_way = {each.way: each for each in outcomes}
     for way in ("native, longer delay", "aligned"):
         if by_way[way].pairs_lost:
@@ -262,7 +263,7 @@ def main() -> int:
 
 
 def load(bootstrap: str, of: Join) -> None:
-    """Creates and fills both topics."""
+    """Create and fill both topics."""
     for topic in of.topics:
         logs: list[list[Any]] = [
             list(zip(*(part.tolist() for part in pair), strict=True))
@@ -273,7 +274,7 @@ def load(bootstrap: str, of: Join) -> None:
 
 
 def write(outcomes: Sequence[Outcome], out: Path) -> None:
-    """The table to the terminal and to files, the plot to a picture."""
+    """Write the table to the terminal and to files, and the plot to a picture."""
     out.mkdir(parents=True, exist_ok=True)
     command = f"make bench-join ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-join"
     (out / "join.json").write_text(

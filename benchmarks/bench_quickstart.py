@@ -25,7 +25,7 @@ FIRST_MS = 1_767_268_800_000  # 2026-01-01 12:00 UTC
 
 
 def main() -> None:
-    """Called from the command line."""
+    """Run the benchmark from the command line."""
     if not list(DIST.glob("lockgate_spark-*.whl")):
         raise SystemExit(f"no wheels in {DIST}: call `make dist` first")
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def fill(bootstrap: str) -> None:
-    """A topic with four records in a second, those of the last partition an hour older."""
+    """Fill a topic with four records a second, those of the last partition an hour older."""
     topics.create(bootstrap, "orders", PARTITIONS)
     times = (
         (number % PARTITIONS, FIRST_MS + 250 * number - BEHIND_MS * (number % PARTITIONS == PARTITIONS - 1))
@@ -54,7 +54,7 @@ def fill(bootstrap: str) -> None:
 
 
 def try_it(home: Path, install: str, job: str, bootstrap: str, caches: Path) -> list[tuple[str, float]]:
-    """The steps with their seconds, in a new environment in `home`."""
+    """Take the steps in a new environment in `home`, and return each with its seconds."""
     home.mkdir()
     (home / "first_aligned.py").write_text(job.replace("localhost:9092", bootstrap), encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
@@ -73,7 +73,7 @@ def try_it(home: Path, install: str, job: str, bootstrap: str, caches: Path) -> 
 
 
 def timed(step: Callable[[], object]) -> float:
-    """The seconds that it takes."""
+    """Run a command, and return the seconds that it takes."""
     began = time.monotonic()
     step()
     return time.monotonic() - began
@@ -86,7 +86,9 @@ def called(command: list[str], home: Path, environment: dict[str, str]) -> None:
 
 
 def until_a_batch(home: Path, environment: dict[str, str]) -> float:
-    """The seconds to the program's line about its first batch; the rest is awaited, too."""
+    """Return the seconds to the program's line about its first batch, after waiting for the rest as
+    well.
+    """
     began, first = time.monotonic(), None
     command = [str(home / "venv/bin/python"), "-u", "first_aligned.py"]
     with (home / "log").open("w+") as log:

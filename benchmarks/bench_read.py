@@ -57,7 +57,7 @@ class Rate:
 
 
 def alignment_for(kind: str, payload: bool, coordinator: str) -> Alignment:
-    """The alignment of a kind of run; `coordinator`: its URL."""
+    """Return the alignment of a kind of run; `coordinator`: its URL."""
     alignment = Alignment(max_drift="9 minutes", event_time=EVENT_TIME_SQL if payload else None)
     if kind in ("in a group", "all on"):
         alignment = replace(alignment, coordinator=Coordinator(coordinator, group=f"bench-read-{time.time_ns()}"))

@@ -47,7 +47,7 @@ class Rate:
 
 
 def bare(bootstrap: str, topic: SkewedTopic) -> Consumer:
-    """A consumer of all partitions, from their beginning."""
+    """Make a consumer of all partitions, from their beginning."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "bare", "enable.auto.commit": False, **SETTINGS}
     consumer = Consumer(settings)
     consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in range(topic.partitions)])
@@ -55,7 +55,7 @@ def bare(bootstrap: str, topic: SkewedTopic) -> Consumer:
 
 
 def loop_of_polls(bootstrap: str, topic: SkewedTopic) -> Rate:
-    """The loop of confluent-kafka's examples."""
+    """Read by the loop of confluent-kafka's examples."""
     consumer, watch, count, size, latest = bare(bootstrap, topic), Watch(), 0, 0, 0
     while count < topic.records:
         message = consumer.poll(1.0)
@@ -98,7 +98,9 @@ def loop_of_columns(bootstrap: str, topic: SkewedTopic) -> Rate:
 
 
 def batch_by_hand(consumer: Consumer, topic: str, rows: int) -> pa.RecordBatch:
-    """The next records as Arrow. A chunk is taken apart at once: 5,000 messages are in no cache."""
+    """Return the next records as Arrow. A chunk is taken apart at once: 5,000 messages do not fit a
+    cache.
+    """
     partitions, offsets, times, keys, values = [], [], [], [], []
     while len(values) < rows:
         messages = consumer.consume(min(500, rows - len(values)), 1.0)
@@ -119,7 +121,7 @@ def batch_by_hand(consumer: Consumer, topic: str, rows: int) -> pa.RecordBatch:
 
 
 def aligned(bootstrap: str, topic: SkewedTopic, drift: str) -> AlignedConsumer:
-    """The aligned consumer, until the end of the topic."""
+    """Make the aligned consumer, until the end of the topic."""
     return AlignedConsumer(
         topic.name,
         kafka={"bootstrap.servers": bootstrap},
@@ -130,7 +132,7 @@ def aligned(bootstrap: str, topic: SkewedTopic, drift: str) -> AlignedConsumer:
 
 
 def aligned_records(bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:
-    """The aligned consumer, record by record."""
+    """Read by the aligned consumer, record by record."""
     consumer, watch, size, latest = aligned(bootstrap, topic, drift), Watch(), 0, 0
     records = iter(consumer)
     next(records)
@@ -142,7 +144,7 @@ def aligned_records(bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:
 
 
 def aligned_batches(bootstrap: str, topic: SkewedTopic) -> Rate:
-    """The aligned consumer, in Arrow batches."""
+    """Read by the aligned consumer, in Arrow batches."""
     consumer, watch, count, size, latest = aligned(bootstrap, topic, "2 days"), Watch(), 0, 0, None
     for batch in consumer.batches(ROWS):
         if not count:
@@ -162,11 +164,11 @@ class Watch:
         self._began = 0.0, 0.0
 
     def begin(self) -> None:
-        """The first record is there."""
+        """Start the clock, since the first record is there."""
         self._began = time.perf_counter(), time.thread_time()
 
     def stop(self, count: int, close: Callable[[], None]) -> Rate:
-        """The rate of so many records until now; then closes."""
+        """Return the rate of that many records until now, and close."""
         clock, processor = time.perf_counter() - self._began[0], time.thread_time() - self._began[1]
         close()
         return Rate(count / clock, count / processor)

@@ -47,7 +47,7 @@ class Holder:
         self._thread.start()
 
     def leave(self) -> None:
-        """Gives all back."""
+        """Give everything back."""
         self._ends.set()
         self._woken.set()
         self._thread.join()
@@ -81,7 +81,7 @@ class Holder:
 
 
 def level_after_s(holders: Sequence[Holder], splits: int, began: float) -> float:
-    """Waits until each reader has its share, and all together every split."""
+    """Wait until each reader has its share, and all together every split; return the seconds."""
     least = splits // len(holders)
     while True:
         counts = [len(holder.held) for holder in holders]
@@ -93,7 +93,7 @@ def level_after_s(holders: Sequence[Holder], splits: int, began: float) -> float
 
 
 def main() -> None:
-    """Called from the command line."""
+    """Run the benchmark from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=1_000)
     parser.add_argument("--readers", type=int, default=20)

@@ -55,7 +55,7 @@ def standings(splits: int, position: int, end: int) -> dict[int, SourceStatus]:
 
 
 def plans(kind: str, splits: int) -> Iterator[dict[int, SourceStatus]]:
-    """The reports of one plan after the other."""
+    """Return the reports of one plan after the other."""
     for i in range(1, 1_000_000):
         yield standings(splits, i if kind == "reads" else 1, 1_000_000 + i)
 

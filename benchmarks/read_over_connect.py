@@ -27,7 +27,7 @@ Measured = tuple[float, float]
 
 @contextmanager
 def server() -> Iterator[tuple[ConnectServer, SparkSession]]:
-    """A server with the extension, and a session of a client."""
+    """Start a server with the extension, and a session of a client."""
     with ConnectServer(jars=[server_jar(Path("build"))]) as running:
         spark = SparkSession.builder.remote(running.url).getOrCreate()
         yield running, spark
@@ -74,7 +74,7 @@ def followed(query: Any, spent: Callable[[], float]) -> list[tuple[float, float,
 
 
 def spent(pid: int) -> float:
-    """The processor seconds of a server and of the processes that it has started and that run."""
+    """Return the processor seconds of a server and of the processes that it has started."""
     seconds = processor_seconds(pid)
     for thread in Path(f"/proc/{pid}/task").iterdir():
         # threads end, and so do the processes that Hadoop starts for each file

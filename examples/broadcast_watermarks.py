@@ -69,16 +69,16 @@ class Enrich(TwoInputs):
         self._rule: object = None
 
     def process_first(self, record: Record) -> None:
-        """An event."""
+        """Process an event."""
         self.timers.set(EventTimer(record.timestamp + self._kept_ms, record.timestamp))
 
     def process_second(self, record: Record) -> None:
-        """A reading of the rules; None says only that time goes on."""
+        """Process a reading of the rules; None only moves time on."""
         if record.value is not None:
             self._rule = record.value
 
     def on_event_time(self, timer: EventTimer) -> None:
-        """The event's time has come."""
+        """Emit the event, since its time has come."""
         self.output.emit_record(Record((timer.key, self._rule), timer.timestamp))
 
 
@@ -130,7 +130,7 @@ VARIANTS: dict[str, tuple[WatermarkStrategy, Callable[[Times], int]]] = {
 
 
 def simulate(variant: str, times: Times = DEFAULT) -> list[Result]:
-    """The results that one variant brings while it runs, in the order in which they come."""
+    """Return the results that one variant brings while it runs, in order."""
     strategy, period = VARIANTS[variant]
     time, network = VirtualTime(), Network()
     events = _assigned(network, "events", PER_EVENT, time)
@@ -152,7 +152,7 @@ def simulate(variant: str, times: Times = DEFAULT) -> list[Result]:
 
 
 def _assigned(network: Network, name: str, strategy: WatermarkStrategy, time: VirtualTime) -> Task:
-    """A source and behind it the operator that assigns its event time."""
+    """Return a source, and behind it the operator that assigns its event time."""
     source = network.source(name)
     network.connect(
         [source], [network.add(f"{name} assigned", TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))]
@@ -198,7 +198,7 @@ def chart(curves: dict[str, list[Result]], times: Times, *, columns: int = 72, r
 
 
 def svg(curves: dict[str, list[Result]], times: Times) -> str:
-    """The same as a picture."""
+    """Return the same as a picture."""
     width, height, top = 720, 360, times.t + times.x
     colours = {"every X": "#c0392b", "every x": "#e67e22", "MAX": "#27ae60", "idleness": "#2980b9"}
     parts = [

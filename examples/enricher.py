@@ -46,8 +46,8 @@ class Table:
         self._db.executescript("PRAGMA journal_mode = WAL;" + TABLES)
 
     def begin(self, assigned: Sequence[AssignedSplit]) -> Mapping[Key, int]:
-        """Makes this process the owner of these splits. Returns where it begins in those that the
-        table knows.
+        """Make this process the owner of these splits, and return where it begins in those in the
+        table.
         """
         found: dict[Key, int] = {}
         for each in assigned:
@@ -76,7 +76,7 @@ class Table:
         self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._db.close()
 
     def _position(self, key: Key) -> tuple[int, int] | None:
@@ -90,7 +90,7 @@ def _minute(record: Message) -> str:
 
 
 def enrich(consumer: AlignedConsumer, table: Table, alive: Path | None) -> None:
-    """Reads until the consumer is stopped. A line for each new minute."""
+    """Read until the consumer is stopped, and print a line for each new minute."""
     newest = ""
     for record in consumer:
         table.take(record, consumer.number_of(record))

@@ -19,7 +19,7 @@ from lockgate_spark import Alignment, Coordinator
 
 
 def show(batch: DataFrame, batch_id: int) -> None:
-    """The loop: prints the batch's rows, and the effect of alignment on it."""
+    """Print the batch's rows, and the effect of alignment on it."""
     batch.persist()  # it is read twice: by the executors' reports, and by the work itself
     plan = lockgate_spark.alignment_of(batch)
     if plan is not None:

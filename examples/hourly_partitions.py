@@ -31,7 +31,7 @@ class HourlyPartitions:
         self.batches = 0
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """The body of the foreachBatch loop."""
+        """Write a batch, as the foreachBatch function."""
         print(f"begins {batch_id}", flush=True)
         found = lockgate_spark.slice_of(batch)
         rows = batch.withColumn("hour", date_format("timestamp", "yyyy-MM-dd'T'HH"))

@@ -27,7 +27,7 @@ DELAY = "10 minutes"
 
 
 def observe(folder: Path, checkpoint: Path) -> None:
-    """Runs the query to its end, and leaves the report in `folder`."""
+    """Run the query to its end, and leave the report in `folder`."""
     with KafkaBroker() as kafka:
         topics.load(kafka.bootstrap, ORDERS)
         spark = session("a sample of mode observe")
@@ -48,7 +48,7 @@ def observe(folder: Path, checkpoint: Path) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Run from the command line."""
     parser = argparse.ArgumentParser(description="Makes a sample of the report that mode observe leaves.")
     parser.add_argument("folder", type=Path, help="where lockgate-observed.html and .json go")
     arguments = parser.parse_args()

@@ -23,7 +23,7 @@ from lockgate_spark import Alignment, Coordinator
 
 
 def show(batch: DataFrame, batch_id: int) -> None:
-    """The work of both applications: prints the rows that came, and how far the group is."""
+    """Print the rows that came, and how far the group is; both applications do this."""
     first, last, rows = batch.select(F.min("ts"), F.max("ts"), F.count("*")).collect()[0]
     plan = lockgate_spark.alignment_of(batch)
     group = (

@@ -34,7 +34,9 @@ TABLE = "CREATE TABLE IF NOT EXISTS counts (minute TEXT PRIMARY KEY, records INT
 
 
 def into(table: Path) -> Callable[[DataFrame, int], None]:
-    """The work of a batch: its minutes into `table`, and a line when it has brought a new one."""
+    """Make the function that writes a batch's minutes into `table`, and prints a line for a new
+    one.
+    """
     newest = ""
 
     def upsert(batch: DataFrame, batch_id: int) -> None:
@@ -85,7 +87,7 @@ class Alive(StreamingQueryListener):
 
 
 def start(spark: SparkSession, brokers: str, topic: str, coordinator: Coordinator, data: Path) -> StreamingQuery:
-    """The query, running."""
+    """Start the query."""
     stream = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", brokers)

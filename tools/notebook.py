@@ -19,8 +19,8 @@ KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name
 
 
 def notebook() -> Any:
-    """The page's cells, in order. Their ids are their numbers, so the same page gives the same
-    file.
+    """Return the page's cells, in order. Their ids are their numbers, so the same page gives the
+    same file.
     """
     parts = PYTHON.split(PAGE.read_text(encoding="utf-8"))
     cells = []
@@ -33,7 +33,7 @@ def notebook() -> Any:
 
 
 def text() -> str:
-    """The file's text."""
+    """Return the file's text."""
     return str(nbformat.writes(notebook())) + "\n"
 
 

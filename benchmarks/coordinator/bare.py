@@ -32,7 +32,7 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def plain_app(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """The same, as one would write it."""
+    """Serve the same, as one would write it."""
     report = json.loads((await receive())["body"])
     await answer(send, json.dumps({**EVENT, "group_watermark": report["watermark"]}).encode())
 

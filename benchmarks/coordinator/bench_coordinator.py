@@ -109,8 +109,8 @@ def resident(process: CoordinatorProcess) -> int:
 
 
 def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
-    """Reports a second in whole batches; beside them the parsing of the same bytes into dicts, and
-    into typed values.
+    """Measure reports a second in whole batches, and for comparison the parsing of the same bytes
+    into dicts and into typed values.
     """
     wall: Found = {"json": [], "msgspec": [], "memory": [], "redis": []}
     cpu: Found = {"json": [], "memory": [], "redis": []}

@@ -42,7 +42,7 @@ Request = tuple[str, str, bytes]
 
 
 def requests(epoch: int) -> dict[str, Request]:
-    """The requests, each by a name for people."""
+    """Return the requests, each by a name for people."""
     report = f'{{"subtask":0,"epoch":{epoch},"watermark":0,"splits":{{'
     valid = ",".join(f'"{n:x}":{{"watermark":{n},"state":"active"}}' for n in range(30_000))
     faulty = ",".join(f'"{n}":{{}}' for n in range(60_000))
@@ -81,7 +81,7 @@ class Asking:
         self._probe = probe
 
     def ask(self, name: str, method: str, path: str, body: bytes = b"") -> Any:
-        """The answer. An empty name is not noted."""
+        """Return the answer. An empty name is not noted."""
         self._probe.longest_s = 0.0
         answer = self.client.request(method, path, content=body, headers={"Content-Type": "application/json"})
         if name:
@@ -129,7 +129,7 @@ def numbered(texts: Iterable[str], number: int) -> list[dict[str, Any]]:
 
 
 def exchanges(asking: Asking, name: str, splits: int, readers: int) -> None:
-    """A source from its first list on, with an exchange of each kind."""
+    """Run a source from its first list on, with an exchange of each kind."""
     source, texts = Source(asking, name, readers), listed(splits)
     time.sleep(source.exchange("", 0)["assigning_in_ms"] / 1_000)
     asking.ask("an operator's list", "PUT", f"{source.path}/splits", json.dumps({"splits": texts}).encode())
@@ -168,7 +168,7 @@ def asked(url: str, chosen: argparse.Namespace, probe: Probe) -> dict[str, list[
 
 
 async def measured(chosen: argparse.Namespace) -> dict[str, list[float]]:
-    """Serves, and asks from another thread."""
+    """Serve, and ask from another thread."""
     (port,), probe, found = free_ports(1), Probe(), dict[str, list[float]]()
     probing = asyncio.get_running_loop().create_task(probe.run())
 

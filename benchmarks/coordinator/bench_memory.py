@@ -27,7 +27,7 @@ Filling = Callable[[httpx.Client], int]
 
 
 def main() -> None:
-    """Called from the command line."""
+    """Run the benchmark from the command line."""
     defaults, options = Limits(), argparse.ArgumentParser(description=__doc__)
     for name in ("groups", "readers", "splits", "sources", "attributes"):
         options.add_argument(f"--max-{name}", type=int, default=getattr(defaults, name))
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def measured(what: str, fill: Filling) -> float:
-    """The bytes of one of what is filled in."""
+    """Return the bytes that one of the filled-in things takes."""
     with CoordinatorProcess() as coordinator, httpx.Client(base_url=coordinator.url, timeout=120) as http:
         http.put(GROUP, json={"lease_ms": 3_600_000}).raise_for_status()
         before = resident(coordinator.pid)

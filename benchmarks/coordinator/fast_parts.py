@@ -13,8 +13,8 @@ GROUP_OF = 1_000
 
 
 def bench_fast(rounds: int, seconds: float) -> dict[str, Any]:
-    """What each fast part (`lockgate_coordinator.fast`) saves: the service without it, beside the
-    service with all parts.
+    """Measure what each fast part (`lockgate_coordinator.fast`) saves: the service without it,
+    beside the service with all parts.
     """
     found: dict[str, Any] = {}
     with RedisServer() as redis:

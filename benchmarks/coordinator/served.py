@@ -75,7 +75,7 @@ def bare(kind: str) -> Iterator[tuple[str, int]]:
 
 
 def registered(url: str, group: str, readers: int) -> list[int]:
-    """The epochs of a new group's readers, all of which have reported."""
+    """Return the epochs of a new group's readers, all of which have reported."""
     path = f"{url}/v1/groups/{group}"
     with httpx.Client(timeout=120) as client:
         client.put(path, json=CONFIG).raise_for_status()
@@ -92,7 +92,7 @@ def registered(url: str, group: str, readers: int) -> list[int]:
 
 
 def serving(name: str, processes: list[CoordinatorProcess], group: str, readers: int, connections: int) -> Served:
-    """`connections` of the group's readers, spread over the group, report to the processes in
+    """Let `connections` of the group's readers, spread over the group, report to the processes in
     turn.
     """
     epochs = registered(processes[0].url, group, readers)
@@ -113,8 +113,8 @@ def serving(name: str, processes: list[CoordinatorProcess], group: str, readers:
 
 
 def rates(served: list[Served], rounds: int, seconds: float, redis: int | None = None) -> tuple[Found, Found, Found]:
-    """Reports a second by the clock, a processor second, and a processor second of both it and this
-    Redis; of each in turn.
+    """Return reports a second by the clock, a processor second, and a processor second of both it
+    and this Redis, for each in turn.
     """
     wall, cpu, both = ({one.name: list[float]() for one in served} for _ in range(3))
     with progress_bar("reports", rounds * len(served)) as done:

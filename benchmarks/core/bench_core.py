@@ -84,7 +84,7 @@ class Update:
 
 
 def batches(layout: str, rate: int, rounds: int) -> list[Batch]:
-    """Some batches: event times up to 2 s out of order, arrivals at `rate` a second."""
+    """Return some batches: event times up to 2 s out of order, arrivals at `rate` a second."""
     random_numbers = np.random.default_rng(7)
     made = []
     for number in range(rounds):
@@ -119,12 +119,12 @@ def columns(layout: str, events: int, rate: int) -> Columns:
 
 
 def valve(channels: int) -> Callable[[int, int], object]:
-    """An update of one channel of a valve."""
+    """Update one channel of a valve."""
     return StatusWatermarkValve(channels, Counted()).input_watermark
 
 
 def multiplexer(channels: int) -> Callable[[int, int], object]:
-    """An immediate update of one output of a multiplexer."""
+    """Update one output of a multiplexer at once."""
     made = WatermarkOutputMultiplexer(Counted())
     for name in range(channels):
         made.register(str(name))
@@ -175,7 +175,7 @@ def main() -> int:
 
 
 def report(whole: list[Columns], single: list[Update]) -> None:
-    """The figures for people."""
+    """Return the figures as text for people."""
     print(
         f"bounded out-of-orderness, {SPLITS} splits, batches of {BATCH:,}, a watermark every {INTERVAL_MS} ms "
         f"(bar: {BAR / 1e6:.0f} M/s)"

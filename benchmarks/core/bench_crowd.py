@@ -33,8 +33,8 @@ MOMENTS: dict[str, Callable[[Group], object]] = {
 
 
 def crowd(readers: int) -> Group:
-    """A group whose readers have all been heard within ten seconds, each at a time of its own, and
-    offer a reach.
+    """Make a group whose readers were all heard within ten seconds, each at its own time, and offer
+    a reach.
     """
     reports = (
         ReportedWatermarkEvent(subtask=n, epoch=1, watermark=NOW + n, reach=NOW + n + 1_000) for n in range(readers)

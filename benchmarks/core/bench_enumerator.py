@@ -23,7 +23,7 @@ CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
 
 
 def said(enumerator: Enumerator, subtask: int, event: SplitExchange, now_ms: int) -> tuple[Enumerator, float]:
-    """The enumerator after an exchange with its answer, and how long both took, in ms."""
+    """Return the enumerator after an exchange with its answer, and how long both took, in ms."""
     began = time.process_time()
     after = exchange(enumerator, (subtask, event.epoch), "s", event, CONFIG, now_ms).enumerator
     wishes(after, (subtask, event.epoch), event, now_ms)
@@ -31,7 +31,7 @@ def said(enumerator: Enumerator, subtask: int, event: SplitExchange, now_ms: int
 
 
 def one_round(splits: int, readers: int) -> dict[str, float]:
-    """The figures of one round."""
+    """Return the figures of one round."""
     now = 1_000_000
     enumerator = create(CONFIG, now)
     for subtask in range(readers):

@@ -22,7 +22,7 @@ LAGS = (0, 1_000, 30_000, 120_000, 600_000)
 
 
 def backlog(count: int, chance: random.Random) -> Workload:
-    """Splits that begin up to 6 hours apart and end up to one."""
+    """Make splits that begin up to 6 hours apart and end up to one."""
     splits = tuple(
         SplitLoad(f"s-{i}", (Stretch(chance.randrange(1_000, 10_000), *_span(chance)),)) for i in range(count)
     )
@@ -30,7 +30,7 @@ def backlog(count: int, chance: random.Random) -> Workload:
 
 
 def live(count: int, chance: random.Random) -> Workload:
-    """Splits that producers fill while the query runs."""
+    """Make splits that producers fill while the query runs."""
     splits = tuple(
         SplitLoad(
             f"s-{i}",
@@ -59,7 +59,7 @@ def _query(splits: tuple[SplitLoad, ...], budget: int | None = None, trigger_ms:
 
 
 def main() -> None:
-    """Prints a table."""
+    """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -26,7 +26,7 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 def main() -> None:
-    """Prints a table."""
+    """Print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30, help="of each turn with and without a page")
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def packed(url: str) -> int:
-    """The bytes of all files as a browser takes them."""
+    """Return the bytes of all files as a browser takes them."""
     return sum(int(httpx.get(url + path).headers["content-length"]) for path in Pages().paths)
 
 
@@ -67,7 +67,9 @@ def times(chromium: Browser, url: str) -> tuple[float, float]:
 def cost(
     chromium: Browser, coordinator: CoordinatorProcess, name: str, group: str, rounds: int, seconds: float
 ) -> None:
-    """Turns with and without the group's page: processor time a second, the time of a report."""
+    """Measure turns with and without the group's page: processor time a second, the time of a
+    report.
+    """
     used: dict[bool, list[float]] = {True: [], False: []}
     took: dict[bool, list[float]] = {True: [], False: []}
     with probe(coordinator.url) as report:
@@ -108,7 +110,7 @@ def probe(url: str) -> Iterator[Callable[[], float]]:
 
 
 def opened(chromium: Browser, url: str, group: str) -> Page:
-    """The group's page, once it shows its splits."""
+    """Open the group's page, and wait until it shows its splits."""
     page = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(f"{url}/#/groups/{group}")
     page.get_by_role("group", name="Drift of").wait_for()
@@ -124,7 +126,7 @@ def cpu(url: str) -> float:
 
 
 def spread(values: tuple[float, ...]) -> str:
-    """The median, and the least and the most."""
+    """Return the median, the least and the most."""
     return f"{statistics.median(values):.0f} ({min(values):.0f}–{max(values):.0f})"
 
 

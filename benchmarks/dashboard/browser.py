@@ -19,7 +19,7 @@ FLAGS = [
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A headless browser."""
+    """Start a headless browser."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:

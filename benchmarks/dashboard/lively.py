@@ -39,7 +39,7 @@ class Source:
     batch: int = 0
 
     def step(self, passed_ms: float, ceiling: int, now: float) -> None:
-        """Reads on for so long, but not above the ceiling."""
+        """Read on for that long, but not above the ceiling."""
         if not self.at:
             self.at = now - self.behind
         before = self.at
@@ -50,7 +50,7 @@ class Source:
             self.retention_left = max(0, self.retention_left - int(passed_ms))
 
     def report(self, subtask: int, ceiling: int, turn: int) -> Json:
-        """The report of one of its readers."""
+        """Return the report of one of its readers."""
         splits = {}
         for number in range(self.splits):
             place = (subtask * self.splits + number) * 0.618034 % 1
@@ -104,7 +104,7 @@ class Lively:
         self._turn = 0
 
     def begin(self) -> None:
-        """Configures the group and registers all readers."""
+        """Configure the group and register all readers."""
         self._http.put(f"/v1/groups/{self.group}", json=self.config).raise_for_status()
         for source in self.sources:
             for subtask in range(source.readers):
@@ -136,7 +136,7 @@ class Lively:
         self._turn += 1
 
     def run(self, until: threading.Event) -> None:
-        """Reports again and again, in this thread."""
+        """Report again and again, in this thread."""
         while not until.wait(self.every_s):
             self.turn()
 

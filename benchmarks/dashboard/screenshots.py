@@ -18,7 +18,7 @@ PAGES = {"groups": "", "1": "groups/invoices", "20": "groups/shop", "5000": "gro
 
 
 def main() -> None:
-    """Starts all, waits until the pages have a history to show, and takes the pictures."""
+    """Start everything, wait until the pages have a history to show, and take the pictures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", type=Path, default=Path("build/dashboard"))
     parser.add_argument("--seconds", type=float, default=110, help="of history before the pictures")
@@ -43,7 +43,7 @@ def groups(url: str) -> list[Lively]:
 
 
 def opened(chromium: Browser, url: str, names: list[str], seconds: float) -> list[Page]:
-    """These pages, after so long."""
+    """Open these pages, and wait that long."""
     pages = [chromium.new_page(viewport={"width": 1440, "height": 900}) for _ in names]
     for page, name in zip(pages, names, strict=True):
         page.goto(f"{url}/#/{PAGES[name]}")
@@ -52,7 +52,7 @@ def opened(chromium: Browser, url: str, names: list[str], seconds: float) -> lis
 
 
 def take(page: Page, folder: Path, name: str) -> None:
-    """The page at each width, light and dark."""
+    """Take the page at each width, light and dark."""
     page.bring_to_front()
     for width, pixels in WIDTHS.items():
         page.set_viewport_size({"width": pixels, "height": 900})

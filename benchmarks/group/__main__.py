@@ -179,7 +179,7 @@ def _line(each: Outcome) -> str:
 
 
 def write(outcomes: list[Outcome], chosen: argparse.Namespace) -> None:
-    """The table to the terminal and to files, the plot to a page."""
+    """Write the table to the terminal and to files, and the plot to a page."""
     table = markdown(outcomes)
     print(f"\n{table}\n{FLINK}")
     command = f"make bench-group ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-group"

@@ -23,7 +23,7 @@ class Announced:
         self._listener.start()
 
     def highest_until(self, time_s: float) -> int | None:
-        """The highest ceiling (ms) that was made up to a wall clock in seconds; None before the
+        """Return the highest ceiling (ms) made up to a wall clock in seconds; None before the
         first. A revision is its time in ms.
         """
         known = bisect.bisect_right(self._revisions, time_s * 1000)

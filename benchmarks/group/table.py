@@ -27,13 +27,13 @@ announcement a second a backlog took 117 s that takes 17 s without alignment.
 
 
 def ratios(outcomes: Sequence[Outcome]) -> Mapping[tuple[int, str], float]:
-    """The slowest one's rate to that without a group, by size and way."""
+    """Return the slowest rate relative to that without a group, by size and way."""
     alone = {each.size: each.slowest.rate for each in outcomes if each.way == "unaligned"}
     return {(each.size, each.way): each.slowest.rate / alone[each.size] for each in outcomes if each.size in alone}
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """A row a run."""
+    """Return a Markdown table with a row for each run."""
     to_alone = ratios(outcomes)
     rows = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for each in outcomes:

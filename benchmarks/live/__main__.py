@@ -116,7 +116,7 @@ def run(case: Case, drivers: Drivers, bootstrap: str, url: str | None, settle_s:
 
 
 def line(of: Outcome) -> str:
-    """The line that is printed for a case."""
+    """Return the line that is printed for a case."""
     ways = (
         f"{way} {seconds(each.others.p50)} s, {seconds(each.others.p99)} s, lost {each.lost:,} of {each.rows:,}"
         for way, each in _ways(of)
@@ -183,7 +183,7 @@ def main() -> int:
 
 
 def write(outcomes: Sequence[Outcome], out: Path) -> None:
-    """The figures so far."""
+    """Write the figures so far."""
     out.mkdir(parents=True, exist_ok=True)
     command = f"make bench-live ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-live"
     (out / "live.json").write_text(

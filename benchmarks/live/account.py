@@ -126,7 +126,7 @@ def way(feds: Mapping[str, Fed], told: Mapping[str, Any], span_ms: tuple[int, in
 
 
 def broken(outcomes: Sequence[Outcome]) -> list[str]:
-    """The claims that do not hold, a line each."""
+    """Return the claims that do not hold, a line each."""
     return list(chain.from_iterable(map(_broken, outcomes)))
 
 

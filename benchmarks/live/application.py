@@ -76,7 +76,7 @@ class Live:
 
 
 def ends(query: StreamingQuery, topic: str) -> dict[str, int]:
-    """The first offset by partition that no batch has read, as the last batch says."""
+    """Return by partition the first offset that no batch has read, from the last batch."""
     progress = query.lastProgress
     assert progress is not None
     found: Any = progress["sources"][0]["endOffset"]

@@ -40,7 +40,7 @@ class Feed:
 
     @contextmanager
     def running(self) -> Iterator["Feed"]:
-        """Appends until the end of the `with`. Raises `KafkaException` where something was not
+        """Append until the end of the `with`. Raises `KafkaException` if something was not
         appended.
         """
         thread = threading.Thread(target=self._run, name=f"feed of {self.topic}", daemon=True)

@@ -22,8 +22,8 @@ ROW_PX, FRAME_PX = 42, 130
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """A row a case. How far behind the partitions on time are, and by how much more aligned; then
-    the rows of all.
+    """Return the figures as Markdown: how far behind the partitions on time are, and how much more
+    with alignment; then the rows of all.
     """
     return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(map(_row, outcomes))
 

@@ -35,7 +35,7 @@ CONF = {"spark.sql.streaming.numRecentProgressUpdates": "10000", "spark.driver.m
 
 
 def load(bootstrap: str, shape: Shape) -> None:
-    """Creates and fills the shape's topics."""
+    """Create and fill the shape's topics."""
     for topic in shape.topics:
         logs = [
             list(zip(times.tolist(), numbers.tolist(), strict=True))
@@ -61,7 +61,7 @@ def both(spark: SparkSession, bootstrap: str, shape: Shape) -> tuple[Outcome, Ou
 
 
 def broken(pairs: list[tuple[Outcome, Outcome]]) -> Iterator[str]:
-    """The claims that do not hold."""
+    """Return the claims that do not hold."""
     for _, aligned in pairs:
         if aligned.rows_lost:
             yield f"{aligned.shape}: {aligned.rows_lost:,} rows lost"

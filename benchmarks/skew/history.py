@@ -23,8 +23,8 @@ def ends(progress: str) -> Ends:
 
 
 def drift_ms(shape: Shape, boundary: Ends) -> int:
-    """The drift in ms, 0 or more: the highest event time read of one split, above the lowest unread
-    of another.
+    """Return the drift (ms, at least 0): the highest event time read of one split, above the lowest
+    unread of another.
     """
     splits = list(_splits(shape, boundary))
     drifts = [

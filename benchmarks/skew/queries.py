@@ -48,8 +48,8 @@ class Run:
         self._look_ups: list[int] = []
 
     def outcome(self, spark: SparkSession, bootstrap: str, checkpoint: Path) -> Outcome:
-        """Runs it. Raises the error that ended it, and `AssertionError` where it ended before the
-        logs did.
+        """Run the query and return its outcome. Raises the error that ended it, and
+        `AssertionError` if it ended before the logs did.
         """
         shape = self._shape
         streams = [_stream(spark, bootstrap, topic) for topic in shape.topics]

@@ -117,7 +117,7 @@ def _lean(even: npt.NDArray[np.float64], rate: float) -> Times:
 
 
 def _late_start(rng: np.random.Generator, records: int) -> list[Times]:
-    """The last of six starts at 06:00."""
+    """Let the last of six start at 06:00."""
     logs = _by_weight(rng, records, (1, 1, 2, 4, 8, 16))
     return [*logs[:-1], logs[-1][logs[-1] >= T0_MS + 6 * HOUR_MS]]
 
@@ -147,7 +147,7 @@ def _bursts(rng: np.random.Generator, records: int) -> list[Times]:
 
 
 def _outage(rng: np.random.Generator, records: int) -> list[Times]:
-    """The producer of one of six is out from 06:00 to 15:00."""
+    """Stop the producer of one of six from 06:00 to 15:00."""
     logs = _by_weight(rng, records, (6, 1, 2, 2, 4, 8))
     return [logs[0][~_between(logs[0], 6, 15)], *logs[1:]]
 
@@ -157,7 +157,7 @@ def _between(log: Times, start: float, end: float) -> npt.NDArray[np.bool_]:
 
 
 def _changing(rng: np.random.Generator, records: int) -> list[Times]:
-    """The density of each of six rises and falls by 30 to 1, at its own time."""
+    """Let the density of each of six rise and fall by 30 to 1, at its own time."""
     logs = []
     for phase in range(6):
         times = _random(rng, 2 * records // 6)

@@ -29,7 +29,7 @@ Pairs = Sequence[tuple[Outcome, Outcome]]
 
 
 def markdown(pairs: Pairs) -> str:
-    """A row a shape. Look-ups are their median and the most."""
+    """Return a Markdown table with a row for each shape; look-ups are their median and the most."""
     return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(
         _row(native, aligned) for native, aligned in pairs
     )

@@ -18,7 +18,7 @@ FEWEST = 1_000
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit code."""
+    """Run the demo, and return the exit code."""
     options = _options(arguments)
     signals = Signals()
     signals.install()

@@ -36,7 +36,7 @@ def split_chart(topic: SkewedTopic, run: Run) -> go.Figure:
 
 
 def query_chart(topic: SkewedTopic, fast: Run, slow: Run, max_drift_ms: int) -> go.Figure:
-    """The two queries' event time over the wall clock, in the band that the group leaves them;
+    """Draw the two queries' event time over the wall clock, in the band that the group leaves them;
     below it how far ahead fast's plans are.
     """
     began = min(run.batches[0].began_at for run in (fast, slow))

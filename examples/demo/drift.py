@@ -27,14 +27,14 @@ def last_read(topic: SkewedTopic, ends: Mapping[int, int]) -> dict[int, int]:
 
 
 def boundary_drift(topic: SkewedTopic, ends: Mapping[int, int]) -> int:
-    """The drift (ms) at the end of a batch."""
+    """Return the drift (ms) at the end of a batch."""
     counts = topic.counts()
     times = [time for partition, time in last_read(topic, ends).items() if ends[partition] < counts[partition]]
     return max(times) - min(times) if times else 0
 
 
 def peak_drift(topic: SkewedTopic, batches: Iterable[Batch]) -> int:
-    """The greatest drift (ms) at the end of any batch."""
+    """Return the greatest drift (ms) at the end of any batch."""
     return max((boundary_drift(topic, batch.ends) for batch in batches), default=0)
 
 

@@ -46,7 +46,7 @@ def demo(records: int, store: str, out: Path, command: str, signals: Signals, *,
 
 
 def _tell(runs: Runs, made_with: dict[str, str], out: Path, command: str, console: Console) -> int:
-    """Writes and prints what came out, and gives the exit code."""
+    """Write and print the results, and return the exit code."""
     summary = summarize(runs, command, made_with)
     _write(out, summary, runs)
     console.print("", table(summary), f"{out / 'summary.json'}, {out / 'report.html'}", sep="\n", highlight=False)

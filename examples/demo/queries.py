@@ -59,7 +59,9 @@ class WindowedCount:
         )
 
     def ended(self) -> bool:
-        """Waits a little; True once it has read everything. Raises the query's own error."""
+        """Wait a little, and return true once the query has read everything. Raises the query's own
+        error.
+        """
         assert self._query is not None
         # a part of a second will do
         if not self._seconds and self._query.awaitTermination(POLL_S):  # type: ignore[arg-type]
@@ -67,7 +69,7 @@ class WindowedCount:
         return self._seconds > 0
 
     def run(self) -> Run:
-        """The history of the run, once it has ended."""
+        """Return the history of the run, once it has ended."""
         assert self._query is not None
         batches = tuple(Batch.from_progress(progress.json) for progress in self._query.recentProgress)
         return Run(self.name, self._seconds, batches, self._counts, tuple(self._plans))

@@ -17,7 +17,7 @@ PAGE = Path(__file__).with_name("report.html")
 
 
 def render(runs: Runs, summary: dict[str, Any]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     native, aligned, two = summary["native"], summary["aligned"], summary["two_queries"]
     charts = {
         "native": split_chart(runs.topic, runs.native[0]),
@@ -59,7 +59,7 @@ def _each(part: dict[str, Any]) -> str:
 
 
 def _chips(counts: list[int]) -> str:
-    """The legend of both panels, to be clicked."""
+    """Return the legend of both panels, to be clicked."""
     chips = [_chip("watermark", LATE, "Spark's watermark; red below: too late")]
     for partition, count in enumerate(counts):
         if count:

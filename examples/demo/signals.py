@@ -41,12 +41,12 @@ class Signals:
         self.check()
 
     def check(self) -> None:
-        """Raises `Stopped` if a signal has come."""
+        """Raise `Stopped` if a signal has come."""
         if self._received is not None:
             raise Stopped(self._received)
 
     def wait(self) -> None:
-        """Returns when a signal comes."""
+        """Return when a signal comes."""
         while self._received is None:
             time.sleep(0.2)  # a signal ends it early, and after `hold` raises nothing
 

@@ -28,7 +28,7 @@ CONF = {
 
 @contextmanager
 def running_spark(signals: Signals) -> Iterator[SparkSession]:
-    """A session; queries that still run in it are stopped on the way out."""
+    """Start a session, and stop queries that still run in it on the way out."""
     signals.hold()
     spark = None
     try:

@@ -31,7 +31,7 @@ class Runs:
 
 
 def versions(spark: SparkSession) -> dict[str, str]:
-    """The versions of everything that influences the figures."""
+    """Return the versions of everything that influences the figures."""
     java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')").first()
     packages = {
         name: importlib.metadata.version(name) for name in ("lockgate-spark", "lockgate-coordinator", "pyspark")
@@ -45,7 +45,7 @@ def versions(spark: SparkSession) -> dict[str, str]:
 
 
 def summarize(runs: Runs, command: str, made_with: dict[str, str]) -> dict[str, Any]:
-    """The contents of summary.json."""
+    """Return the contents of summary.json."""
     return {
         "command": command,
         "versions": made_with,

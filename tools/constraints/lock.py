@@ -29,13 +29,13 @@ PACKAGES = {"coordinator": "services/coordinator", "client": "clients/http"}
 
 
 def requirements(package: str) -> list[str]:
-    """The dependencies of a package of this checkout, but for our own."""
+    """Return the dependencies of a package of this checkout, without our own packages."""
     project = tomllib.loads((ROOT / package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [each for each in project["dependencies"] if not each.startswith(OWN)]
 
 
 def locked(wanted: list[str]) -> str:
-    """The text of one file."""
+    """Return the text of one file."""
     command = ["uv", "pip", "compile", "-", "--quiet", "--universal", "--python-version", "3.10"]
     command += ["--constraint", str(HERE / "dev.txt"), "--generate-hashes"]
     command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
@@ -49,7 +49,7 @@ def locked(wanted: list[str]) -> str:
 
 
 def main() -> None:
-    """Writes all files, or none where one cannot be made."""
+    """Write all files, or none if one cannot be made."""
     steps = {**STEPS, **{name: requirements(package) for name, package in PACKAGES.items()}}
     texts = {name: locked(wanted) for name, wanted in steps.items()}
     IMAGES.mkdir(exist_ok=True)

@@ -13,10 +13,10 @@ now_s = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK
 
 
 def monotonic_ms() -> int:
-    """The machine's monotonic clock, ms."""
+    """Return the machine's monotonic clock, in ms."""
     return time.monotonic_ns() // 1_000_000
 
 
 def wall_clock_ms() -> int:
-    """The wall clock, ms since 1970."""
+    """Return the wall clock, in ms since 1970."""
     return time.time_ns() // 1_000_000

@@ -38,7 +38,7 @@ class Columns:
         return len(self._value)
 
     def add(self, piece: GoneOut) -> None:
-        """Adds the records of a piece."""
+        """Add the records of a piece."""
         topic, partition = piece.key
         messages, count = piece.messages, len(piece.messages)
         self._topic.extend(array("i", [self._topics.setdefault(topic, len(self._topics))]) * count)
@@ -63,7 +63,7 @@ class Columns:
 
 
 def _column(values: "array[int]", kind: pa.DataType) -> pa.Array:
-    """The numbers as they lie in memory, without a copy."""
+    """Return the numbers as an Arrow column over the same memory."""
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 

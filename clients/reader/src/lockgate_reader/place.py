@@ -130,16 +130,18 @@ class Place(Protocol):
         """Begins, once. `wake` makes the reader exchange at once."""
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Takes the state, and returns the newest orders. Raises `AlignmentError` where the reader
-        must end.
+        """Take the state, and return the newest orders. Raises `AlignmentError` if the reader must
+        end.
         """
 
     def leave(self, state: ReaderState) -> None:
-        """Takes the last state. Nothing is handed out any more."""
+        """Take the last state; nothing is handed out any more."""
 
     def abandon(self) -> None:
-        """The reader was dropped, and nobody calls `leave`. Must take no lock and wait for nothing:
-        it may be called while objects are collected, in any thread.
+        """Give up a reader that was dropped without `leave`.
+
+        It may be called while objects are collected, in any thread, so it takes no lock and does
+        not wait.
         """
 
 

@@ -24,7 +24,7 @@ class Terminated:
             signal.signal(signal.SIGTERM, self._on_signal)
 
     def forget(self) -> None:
-        """Ends. A second call changes nothing."""
+        """Stop watching. A second call changes nothing."""
         if self._before is not None and threading.current_thread() is threading.main_thread():
             if signal.getsignal(signal.SIGTERM) == self._on_signal:
                 signal.signal(signal.SIGTERM, self._before)

@@ -60,7 +60,7 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """The fields of a dataclass that are set by one value, by their key."""
+    """Return the fields of a dataclass that are set by one value, by their key."""
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
 
@@ -89,8 +89,9 @@ def enabled(conf: Conf) -> bool:
 
 
 def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
-    """What a stream's options and its session's conf ask for; None where they ask for nothing.
-    Names of options have no upper and lower case. Raises `ConfigurationError`.
+    """Return what a stream's options and its session's conf ask for; None if they ask for nothing.
+
+    Names of options are case-insensitive. Raises `ConfigurationError`.
     """
     if not enabled(conf):
         return None
@@ -113,8 +114,8 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
-    """Raises `ConfigurationError` for options of a stream in a session without the server's
-    extension: nothing else reads them.
+    """Raise `ConfigurationError` for options of a stream in a session without the server's
+    extension, which alone reads them.
     """
     given = sorted(key for key in options if key.lower().startswith(OPTION))
     if not given:
@@ -143,8 +144,8 @@ def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str
 
 
 def as_options(alignment: Alignment) -> dict[str, str]:
-    """The options with which a stream asks for this alignment: the inverse of `asked`, without the
-    token.
+    """Return the options with which a stream asks for this alignment: the inverse of `asked`,
+    without the token.
     """
     found = {key: getattr(alignment, name) for key, name in _ALIGNMENT_OPTIONS.items()}
     own = Alignment()
@@ -234,7 +235,7 @@ def _warn_of_unknown(conf: Mapping[str, str]) -> None:
 
 
 def _near(key: str, known: Sequence[str]) -> str:
-    """What may have been meant, as a hint."""
+    """Return a hint at what may have been meant."""
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]
     return f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}"

@@ -13,8 +13,9 @@ SCALA = "2.13"  # of all builds of Spark 4
 
 
 def check_spark(spark: Any) -> None:
-    """Raises `UnsupportedQuery` for a session of a Spark whose internals nobody has tried. Asks
-    nothing of the session but its version: an older Spark may lack all else.
+    """Raise `UnsupportedQuery` for a session of a Spark version whose internals were not tried.
+
+    This only asks the session for its version, since an older Spark may lack everything else.
     """
     versions = (str(spark.version), _installed())
     if all(_line(version) in CONNECTORS for version in versions):
@@ -26,10 +27,16 @@ def check_spark(spark: Any) -> None:
 
 
 def packages(spark_version: str | None = None) -> str:
-    """The connector's Maven coordinates, for `spark.jars.packages` or `--packages`.
+    """Return the connector's Maven coordinates, for `spark.jars.packages` or `--packages`.
 
-    `spark_version`: such as "4.2.0"; None: that of the installed PySpark. Raises
-    `ConfigurationError` where there is no PySpark, or no connector was tried with its line.
+    Example:
+        >>> builder.config("spark.jars.packages", lockgate_spark.packages())
+
+    Args:
+        spark_version: Such as "4.2.0". Default: that of the installed PySpark.
+
+    Raises:
+        ConfigurationError: There is no PySpark, or no connector was tried with this version.
     """
     if spark_version is None:
         spark_version = _installed()

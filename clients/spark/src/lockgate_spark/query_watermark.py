@@ -59,7 +59,7 @@ class Checkpointed(Protocol):
         """Spark's own watermark (ms) in the checkpoint; None without one."""
 
     def watermarks(self) -> list[QueryWatermark]:
-        """The query's own `withWatermark`s."""
+        """Return the query's own `withWatermark`s."""
 
     def takes_highest(self) -> bool:
         """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`."""

@@ -25,7 +25,7 @@ class Registry:
         self._lock = threading.RLock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
-        """What this run has of a kind. `make` makes it at the first call."""
+        """Return what this run has of a kind. `make` makes it at the first call."""
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:
                 del self._running[ended]
@@ -37,11 +37,11 @@ class Registry:
             return one
 
     def of_query(self, kind: type[R], query_id: str | None) -> R | None:
-        """What a query has of a kind in its present run; None where it has none."""
+        """Return what a query has of a kind in its present run; None if it has none."""
         return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
 
     def ended(self, kind: type[R], query_id: str) -> R | None:
-        """What a query had of a kind in its last run, while this is remembered."""
+        """Return what a query had of a kind in its last run, while this is remembered."""
         return next((one for key, one in reversed(self._of_kind(kind)) if key[1] == query_id and one.closed), None)
 
     def all_of(self, kind: type[R]) -> list[R]:

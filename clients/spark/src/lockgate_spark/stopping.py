@@ -11,14 +11,12 @@ class ActiveRun(Protocol):
     """The run of a query."""
 
     def is_active(self) -> bool:
-        """False once the query was told to stop."""
+        """Return false once the query was stopped."""
 
 
 @contextmanager
 def stoppable(run: ActiveRun) -> Iterator[None]:
-    """Raises `Stopped` in the place of an error that comes after `query.stop()`, which cancels
-    Spark's jobs.
-    """
+    """Raise `Stopped` instead of an error after `query.stop()`, which cancels Spark's jobs."""
     try:
         yield
     except Exception:

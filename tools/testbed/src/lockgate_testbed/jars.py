@@ -30,33 +30,33 @@ ADVICE = (
 
 
 def kafka_broker() -> list[Path]:
-    """The jars of a Kafka broker. Raises `JarsUnavailable` when they can be neither found nor
+    """Return the jars of a Kafka broker. Raises `JarsUnavailable` if they cannot be found or
     downloaded.
     """
     return resolve(KAFKA_BROKER)
 
 
 def kafka_connector(spark_version: str | None = None) -> list[Path]:
-    """The jars of Spark's Kafka source, by default for the installed PySpark. Raises
+    """Return the jars of Spark's Kafka source, by default for the installed PySpark. Raises
     `JarsUnavailable`.
     """
     return resolve(spark_connector(spark_version or importlib.metadata.version("pyspark")))
 
 
 def avro(spark_version: str | None = None) -> list[Path]:
-    """The jar of Spark's Avro functions, by default for the installed PySpark. Raises
+    """Return the jar of Spark's Avro functions, by default for the installed PySpark. Raises
     `JarsUnavailable`.
     """
     return resolve(spark_avro(spark_version or importlib.metadata.version("pyspark")))
 
 
 def delta() -> list[Path]:
-    """The jars of Delta Lake. Raises `JarsUnavailable`."""
+    """Return the jars of Delta Lake. Raises `JarsUnavailable`."""
     return resolve(DELTA)
 
 
 def plain_files() -> list[Path]:
-    """The jar of a local file system that starts no process for a file. Raises
+    """Return the jar of a local file system that starts no process for a file. Raises
     `JarsUnavailable`.
     """
     return resolve(PLAIN_FILES)
@@ -74,8 +74,8 @@ def cache_dir() -> Path:
 
 
 def resolve(wanted: JarSet, cache: Path | None = None) -> list[Path]:
-    """The jars of a set, from the cache or downloaded into it. Raises `JarsUnavailable` with the
-    complaint of each way.
+    """Return the jars of a set, from the cache or downloaded into it. Raises `JarsUnavailable` with
+    the complaint of each way.
     """
     folder = (cache or cache_dir()) / wanted.name
     folder.parent.mkdir(parents=True, exist_ok=True)

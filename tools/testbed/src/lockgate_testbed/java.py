@@ -16,7 +16,7 @@ ADVICE = f"install Java {MINIMUM} (Debian: apt-get install openjdk-17-jre-headle
 
 
 def options() -> list[str]:
-    """The options of `LOCKGATE_JAVA_OPTIONS`, for each JVM that the test bed starts."""
+    """Return the options of `LOCKGATE_JAVA_OPTIONS`, for each JVM that the test bed starts."""
     return os.environ.get(OPTIONS, "").split()
 
 

@@ -56,7 +56,7 @@ class Link:
         self._delay_s = seconds
 
     def lose_answer(self, request: bytes) -> None:
-        """The next request that has these bytes in one piece is taken, and never answered."""
+        """Let the next request that has these bytes in one piece through, but never answer it."""
         self._unanswered = request
 
     @property
@@ -65,7 +65,7 @@ class Link:
         return self._unanswered is None
 
     def reset(self) -> None:
-        """Resets both ends of all connections."""
+        """Reset both ends of all connections."""
         self._call(self._break)
 
     def lead_to(self, port: int) -> None:

@@ -53,7 +53,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def share_of_ports(number: int, of: int) -> str:
-    """The value of `PORTS_OF` for process `number` (from 0) of so many that run side by side."""
+    """Return the value of `PORTS_OF` for process `number` (from 0) of those side by side."""
     size = len(PORTS) // of
     start = PORTS.start + number * size
     return f"{start}-{start + size}"
@@ -84,8 +84,8 @@ def await_true(holds: Callable[[], bool], timeout_s: float) -> bool:
 
 
 def processor_seconds(pid: int) -> float:
-    """The processor time in seconds that a process of this machine has used so far, all its threads
-    together. Linux only.
+    """Return the processor time (s) that all threads of a process on this machine have used. Linux
+    only.
     """
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -128,7 +128,7 @@ class Child:
         return self._process.poll() is None
 
     def output(self) -> str:
-        """The output of this process so far."""
+        """Return the output of this process so far."""
         with self.log.open("rb") as log:
             log.seek(self._started_at)
             return log.read().decode(errors="replace")

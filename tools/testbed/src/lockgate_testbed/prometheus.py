@@ -11,8 +11,8 @@ READY_WITHIN_S = 30.0
 
 
 def prometheus_binary(name: str = "prometheus") -> str:
-    """The path of `prometheus`, or of `promtool`. Raises `PrometheusMissing` when it is not on the
-    PATH.
+    """Return the path of `prometheus`, or of `promtool`. Raises `PrometheusMissing` if it is not on
+    the PATH.
     """
     found = shutil.which(name)
     if found is None:

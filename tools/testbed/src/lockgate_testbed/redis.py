@@ -14,7 +14,7 @@ NO_PERSISTENCE = ("--save", "", "--appendonly", "no")
 
 
 def redis_binary() -> str:
-    """The path of `redis-server`. Raises `RedisMissing` when it is not on the PATH."""
+    """Return the path of `redis-server`. Raises `RedisMissing` if it is not on the PATH."""
     found = shutil.which("redis-server")
     if found is None:
         raise RedisMissing(
@@ -45,8 +45,8 @@ class Certificates:
 
 
 def address(ports: Sequence[int], tls: Certificates | None = None, *, form: str = "", path: str = "") -> str:
-    """The address of a Redis, or of several, on this machine: redis://…, or rediss://… with its
-    authority. `form`: "+cluster" or "+sentinel".
+    """Return the address of one or more Redis servers on this machine: redis://…, or rediss://…
+    with its authority. `form`: "+cluster" or "+sentinel".
     """
     hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
     return f"redis{form}://{hosts}{path}" if tls is None else f"rediss{form}://{hosts}{path}?ssl_ca_certs={tls.ca}"

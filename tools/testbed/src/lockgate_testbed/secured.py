@@ -49,7 +49,7 @@ class SecuredBroker(KafkaBroker):
         return f"127.0.0.1:{self._tls}"
 
     def allow(self, topic: str, *operations: AclOperation) -> None:
-        """Gives `USER` these rights on a topic, as `AclOperation`s."""
+        """Give `USER` these rights on a topic, as `AclOperation`s."""
         admin = self._admin()  # it has to live until the answers are there
         for future in admin.create_acls(
             [_right(topic, each) for each in operations], request_timeout=TIMEOUT_S
@@ -57,7 +57,7 @@ class SecuredBroker(KafkaBroker):
             future.result()
 
     def forbid(self, topic: str) -> None:
-        """Takes all rights on a topic back."""
+        """Take back all rights on a topic."""
         every = AclBindingFilter(
             ResourceType.TOPIC,
             topic,

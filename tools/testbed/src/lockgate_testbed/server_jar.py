@@ -14,8 +14,8 @@ MADE = "LOCKGATE_SERVER_JAR"
 
 
 def server_jar(folder: Path) -> Path:
-    """The jar, made anew in this folder as `make jar` makes it, or a copy of the one that
-    `LOCKGATE_SERVER_JAR` names. Raises `JdkMissing` with the complaint of what makes it.
+    """Build the jar in this folder as `make jar` does, or copy the one that `LOCKGATE_SERVER_JAR`
+    names. Raises `JdkMissing` with the complaint of the build.
     """
     made = os.environ.get(MADE)
     if made:

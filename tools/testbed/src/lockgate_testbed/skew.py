@@ -81,11 +81,11 @@ class SkewedTopic:
         return self.t0_ms + int(self.span_hours * HOUR_MS)
 
     def counts(self) -> list[int]:
-        """Records in each partition; they add up to `records`."""
+        """Return the number of records in each partition; they add up to `records`."""
         return list(_counts(self))
 
     def span_ms(self, partition: int) -> tuple[int, int]:
-        """The event times that a partition covers, from and below, ms since the epoch."""
+        """Return the event times that a partition covers, from and below, in ms since the epoch."""
         late = self.late_start_hours if partition >= self.partitions - self.late_partitions else 0.0
         return self.t0_ms + int(late * HOUR_MS), self.end_ms
 

@@ -38,7 +38,7 @@ class StandaloneCluster(Server):
         super().stop()
 
     def kill(self) -> None:
-        """The same: children of a worker would outlive a crash of it."""
+        """Stop it as `stop` does, since children of a worker would outlive a crash of it."""
         self.stop()
 
     def _launch(self) -> Child:

@@ -67,8 +67,8 @@ class ConnectServer(Server):
 
 
 def client_python() -> Path:
-    """A Python with `pyspark-client` and what `lockgate_spark` needs, and no py4j: made once, in
-    the folder of the jars. Raises `ClientUnavailable` with pip's complaint.
+    """Make a Python with `pyspark-client` and what `lockgate_spark` needs, but no py4j, once in the
+    folder of the jars. Raises `ClientUnavailable` with pip's complaint.
     """
     version = importlib.metadata.version("pyspark")
     folder = jars.cache_dir() / f"connect-client-{version}-python{sys.version_info.major}.{sys.version_info.minor}"
@@ -90,14 +90,14 @@ def client_python() -> Path:
 def client(
     name: str, log: Path, *program: object, server: ConnectServer, env: Mapping[str, str] | None = None
 ) -> Child:
-    """A program of the client's Python, in a process that finds no Java; `SPARK_REMOTE` is the
-    server. The packages of this checkout are on its path. Raises `ClientUnavailable`.
+    """Return a program of the client's Python, in a process that finds no Java; `SPARK_REMOTE` is
+    the server. The packages of this checkout are on its path. Raises `ClientUnavailable`.
     """
     return Child(name, [str(client_python()), *map(str, program)], log, {**client_env(server), **(env or {})})
 
 
 def client_env(server: ConnectServer) -> dict[str, str]:
-    """The environment of such a process."""
+    """Return the environment of such a process."""
     found = (importlib.util.find_spec(name) for name in PACKAGES.values())
     sources = [str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin]
     sources.append(str(_versions(server.data / "versions")))
@@ -106,7 +106,7 @@ def client_env(server: ConnectServer) -> dict[str, str]:
 
 
 def _versions(folder: Path) -> Path:
-    """A folder in which `importlib.metadata` finds the packages of this checkout."""
+    """Make a folder in which `importlib.metadata` finds the packages of this checkout."""
     folder.mkdir(exist_ok=True)
     for name in PACKAGES:
         described = next(file for file in importlib.metadata.files(name) or () if file.name == "METADATA")

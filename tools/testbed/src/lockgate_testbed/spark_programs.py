@@ -24,7 +24,7 @@ COMPILER = "scala.tools.nsc.Main"
 
 
 def spark_home() -> Path:
-    """The folder of the installed PySpark, with `bin` and `jars`."""
+    """Return the folder of the installed PySpark, with `bin` and `jars`."""
     found = importlib.util.find_spec("pyspark")
     assert found is not None
     assert found.origin is not None
@@ -32,7 +32,7 @@ def spark_home() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """What a driver needs in its environment: this distribution, this Python, the loopback
+    """Return what a driver needs in its environment: this distribution, this Python, the loopback
     address.
     """
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -42,8 +42,10 @@ def environment() -> dict[str, str]:
 def submitted(
     *program: object, conf: Mapping[str, str] | None = None, jars: Sequence[Path] = (), cores: int = 2
 ) -> list[str]:
-    """The command line of `spark-submit PROGRAM…` over a local master. `conf` is laid over the
-    defaults; `jars` are put on the driver's classpath. Raises `JavaMissing`, `JarsUnavailable`.
+    """Return the command line of `spark-submit PROGRAM…` over a local master.
+
+    `conf` is laid over the defaults; `jars` are put on the driver's classpath. Raises `JavaMissing`
+    and `JarsUnavailable`.
     """
     chosen = _options({"spark.master": f"local[{cores}]", **(conf or {})}, jars, cores)
     return [str(part) for part in (spark_home() / "bin" / "spark-submit", *chosen, *program)]
@@ -88,8 +90,8 @@ def pipelines(
 
 
 def compiled_scala(source: Path, folder: Path) -> Path:
-    """A jar of what a Scala source holds, made in `folder` by the compiler that Spark brings.
-    Raises `ChildFailed` with the compiler's complaint.
+    """Compile a Scala source to a jar in `folder`, with the compiler that Spark brings. Raises
+    `ChildFailed` with its complaint.
     """
     classes, jar = folder / f"{source.stem}-classes", folder / f"{source.stem}.jar"
     classes.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ def delete(bootstrap: str, *names: str) -> None:
 
 
 def partitions(bootstrap: str, name: str) -> list[int]:
-    """The numbers of a topic's partitions that can be read and written now."""
+    """Return the numbers of a topic's partitions that can be read and written now."""
     return _led(_admin(bootstrap), name)
 
 

@@ -17,8 +17,10 @@ __all__ = ["JoinedPlace", "place_of"]
 
 
 def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
-    """The place of a reader with these options. Raises `ConfigurationError` where the group has
-    another drift, or may not be created, and `CoordinatorRefused`.
+    """Return the place of a reader with these options.
+
+    Raises `ConfigurationError` if the group has another drift, or may not be created, and
+    `CoordinatorRefused`.
     """
     agreement = Agreement(
         group=coordinator.group,

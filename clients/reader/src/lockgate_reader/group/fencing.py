@@ -47,11 +47,11 @@ class SplitLease:
     rate_error: float = RATE_ERROR
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """The lease after an exchange that was sent at `sent_at` was answered by `now`.
+        """Return the lease after an exchange that was sent at `sent_at` was answered by `now`.
 
-        The exchange that was sent last rules: a group whose lease was made shorter shortens this
-        one. A lease that is over begins again by an exchange that was sent since, and where the
-        coordinator is `settled`: it has not just lost what it knew of other readers.
+        The exchange that was sent last decides, so a group with a shorter lease shortens this one.
+        A lease that has ended begins again with an exchange that was sent since, if the coordinator
+        is `settled`: it has not just lost its state of other readers.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self

@@ -77,7 +77,7 @@ class Holdings:
         self._ids = count(1)
 
     def says(self, said: Said) -> None:
-        """Takes in events of the consumer's program; each of them once."""
+        """Take in events of the consumer's program, each once."""
         for event in said.state.source_events:
             self._outgoing.append(
                 SourceEvent(id=f"{self._name}-{next(self._ids)}", event=cast(Mapping[str, Any], event))
@@ -95,13 +95,13 @@ class Holdings:
         return frozenset((each.split.split_id, each.number) for each in latest) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Notes what the consumer gets as its orders: it may open these splits."""
+        """Note what the consumer gets as its orders: it may open these splits."""
         level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
         opened = {numbered for numbered, goes in level.items() if not goes}
         self._offered = (self._offered & level.keys()) | opened
 
     def events(self) -> tuple[Any, ...]:
-        """The events for the consumer's program since the last call."""
+        """Return the events for the consumer's program since the last call."""
         events, self._incoming = tuple(self._incoming), []
         return events
 
@@ -113,7 +113,7 @@ class Holdings:
         return leaves or resolves or bool(self._outgoing) or self._discovered(said) is not None
 
     def returning(self, said: Said) -> list[ReaderSplit]:
-        """What the consumer has returned, and the coordinator has not taken back yet."""
+        """Return what the consumer has returned and the coordinator has not taken back yet."""
         return [each for each in said.state.returned if self._is_own(each)]
 
     def exchange(self, said: Said, epoch: int) -> SplitExchange:
@@ -137,7 +137,7 @@ class Holdings:
         )
 
     def farewell(self, said: Said, epoch: int) -> SplitExchange:
-        """The last exchange: it gives back all that is held."""
+        """Make the last exchange, which gives back everything."""
         given_back = [each for each in (*said.held, *said.state.returned) if self._is_own(each)]
         finished = [each for each in said.state.finished if self._is_own(each)]
         return SplitExchange(
@@ -149,7 +149,7 @@ class Holdings:
         )
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, said: Said) -> None:
-        """Takes in the answer to an exchange that was made of `said`."""
+        """Take in the answer to the exchange that was made of `said`."""
         added = {each.split.split_id: AssignedSplit(each.split, each.assignment) for each in answer.add_splits}
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
@@ -183,7 +183,7 @@ class Holdings:
         return any(self._is_own(each) for each in (*said.state.returned, *said.state.finished))
 
     def _unopened(self) -> list[wire.NumberedSplit]:
-        """What is to be given back, and was never offered to the consumer."""
+        """Return what is to be given back and was never offered to the consumer."""
         splits = [each for name, each in (self.assigned or {}).items() if name in self.give_back]
         return [
             wire.NumberedSplit(split=each.split, assignment=each.number)
@@ -212,7 +212,7 @@ class Holdings:
 
 
 def _starting(found: Sequence[KafkaPartitionSplit], start: int) -> tuple[KafkaPartitionSplit, ...]:
-    """The splits from the word that the user chose on, but for those that have an offset."""
+    """Let the splits start at the word that the user chose, unless they have an offset."""
     return tuple(
         each
         if each.starting_offset >= 0
@@ -232,5 +232,7 @@ def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """The one that the consumer has already, if it is the same assignment: it may be ahead."""
+    """Return the split that the consumer already has, if it is the same assignment: it may be
+    further on.
+    """
     return before if before is not None and before.number == now.number else now

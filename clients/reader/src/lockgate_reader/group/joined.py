@@ -107,8 +107,9 @@ class JoinedPlace:
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Takes the state for the next exchange, and returns the newest orders. Raises the error
-        for which the reader must end.
+        """Take the state for the next exchange, and return the newest orders.
+
+        Raises the error for which the reader must end.
         """
         said = Said(state, tuple(state.held()))
         with self._session.changed:
@@ -122,7 +123,7 @@ class JoinedPlace:
         return orders if not events else _with_events(orders, events)
 
     def leave(self, state: ReaderState) -> None:
-        """Gives back what is held, and leaves the group."""
+        """Give back all splits, and leave the group."""
         with self._session.changed:
             if self._closed:
                 return
@@ -196,7 +197,7 @@ class JoinedPlace:
             self._wake()
 
     def _report(self) -> int:
-        """Reports, under another number where somebody has taken this one. Returns the ceiling."""
+        """Report, under another number if this one is taken, and return the ceiling."""
         while True:
             if self._subtask is None:
                 try:
@@ -317,7 +318,8 @@ class JoinedPlace:
             return
 
     def _not_given_back(self, error: AlignmentError) -> None:
-        why = f"the splits of {self._identity.source} were not given back, so other consumers get them only when the lease ends"
+        name = self._identity.source
+        why = f"the splits of {name} were not given back, so other consumers get them only when the lease ends"
         log.warning("group %s: %s: %s", self._session.group, why, error)
 
     def _hear_of_splits(self, revision: float) -> None:

@@ -45,7 +45,7 @@ class Unheeded:
         return self._revision, self._others
 
     def answered(self, mark: tuple[float, int]) -> None:
-        """An exchange was answered: it covers all that had come before it was sent."""
+        """Note that an exchange was answered: it covers all news from before it was sent."""
         revision, self._heeded = mark
         if self._revision == revision:
             self._revision = 0.0
@@ -93,7 +93,7 @@ class SplitNews:
             await self._pace.sleep(pause_s(failures, self._pace.chance()))
 
     async def _follow(self, subtask: int, epoch: int) -> bool:
-        """Reads the stream until it ends. Returns whether it brought anything."""
+        """Read the stream until it ends, and return whether it brought anything."""
         news, within_s, ended = False, self._client.timeout_s, object()
         async with aclosing(self._client.split_news(self._source, subtask, epoch)) as events:
             while self._reader == (subtask, epoch):

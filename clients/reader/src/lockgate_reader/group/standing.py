@@ -41,9 +41,11 @@ def standing(
     joint: bool,
     returning: Sequence[ReaderSplit] = (),
 ) -> SourceStatus:
-    """The status to report. `before`: the last one. `settled`: the coordinator has assigned what
-    there is. `disorder`: ms. `joint`: the group makes use of a reach. `returning`: what is held no
-    more, and was not taken back yet.
+    """Return the status to report.
+
+    `before` is the last one, `disorder` is in ms, and `returning` are splits given back but not
+    taken back yet. `settled`: the coordinator has assigned all there is. `joint`: the group uses a
+    reach.
     """
     if said.state.ended or not (said.held or returning):
         return NOBODY_HELD if settled or said.state.ended else before
@@ -62,7 +64,7 @@ def standing(
 
 
 def watermark_of(split: ReaderSplit, disorder: int) -> int:
-    """The watermark of a split, ms; MIN where it has shown nothing."""
+    """Return the watermark of a split, in ms; MIN before its first record."""
     return split.watermark if split.next_time is None else max(split.watermark, add(split.next_time, -1 - disorder))
 
 

@@ -25,8 +25,8 @@ class Identity:
 
 
 def free_subtask(client: CoordinatorClient, source: str) -> int:
-    """The lowest number that no living reader of the source has: that of a lost one comes before a
-    new one. Raises `Unreachable`.
+    """Return the lowest number that no living reader of the source has; one of a lost reader comes
+    before a new one. Raises `Unreachable`.
     """
     try:
         readers = client.registered(source)

@@ -83,8 +83,9 @@ class KafkaClient:
     # -- what there is --
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
-        """The partitions of these topics; with `led` only those that have a leader. Raises
-        `KafkaFailed` for a topic that is not there, and `Unanswered`.
+        """Return the partitions of these topics; with `led` only those that have a leader.
+
+        Raises `KafkaFailed` for a topic that does not exist, and `Unanswered`.
         """
         found: list[Key] = []
         for topic in topics:
@@ -101,7 +102,7 @@ class KafkaClient:
         return found
 
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """The offsets that were committed for these partitions, without those that have none."""
+        """Return the offsets committed for these partitions, without those that have none."""
         try:
             found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=_CALL_S)
         except KafkaException as error:
@@ -113,14 +114,15 @@ class KafkaClient:
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
-        """The first offset of each partition, or the one behind its last record. A partition whose
-        leader is not known yet is asked for again.
+        """Return the first offset of each partition, or the one behind its last record.
+
+        A partition whose leader is not known yet is asked for again.
         """
         return self._answered(lambda: self.ask_offsets(keys, latest=latest))
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
-        """The offset of each partition's first record of this timestamp or a later one; where there
-        is none, the one behind its last record.
+        """Return the offset of each partition's first record with this timestamp or a later one;
+        without one, the offset behind its last record.
         """
         spec: Any = OffsetSpec
         ends = self.offsets(keys, latest=True)  # first: what comes meanwhile is not left out
@@ -128,12 +130,12 @@ class KafkaClient:
         return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
 
     def logs(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
-        """The first offset of each partition, and the one behind its last record."""
+        """Return the first offset of each partition, and the one behind its last record."""
         firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """What Kafka says of each topic, as futures; `id_of` has its id."""
+        """Ask Kafka about each topic, and return futures; `id_of` gives the id in one."""
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=_CALL_S))
 
     def _answered(self, ask: Callable[[], dict[Key, Any]]) -> dict[Key, int]:
@@ -188,24 +190,25 @@ class KafkaClient:
     # -- what is read --
 
     def assign(self, starts: Mapping[Key, int]) -> None:
-        """Reads these partitions too, each from its offset on."""
+        """Read these partitions too, each from its offset on."""
         self._do("assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
 
     def unassign(self, keys: Iterable[Key]) -> None:
-        """Reads these partitions no longer."""
+        """Stop reading these partitions."""
         self._do("unassign", [TopicPartition(*key) for key in keys])
 
     def pause(self, keys: Iterable[Key]) -> None:
-        """Fetches no more of these partitions for now."""
+        """Stop fetching these partitions for now."""
         self._do("pause", [TopicPartition(*key) for key in keys])
 
     def resume(self, keys: Iterable[Key]) -> None:
-        """Fetches these partitions again, from behind what was taken of them."""
+        """Fetch these partitions again, from behind the records that were taken."""
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """The records that are here, `most` at once; waits for the first for `timeout_s`. Ends of
-        partitions come as messages with an error, which `is_end` knows.
+        """Return the records that are here, at most `most`; wait up to `timeout_s` for the first.
+
+        Ends of partitions come as messages with an error, which `is_end` recognises.
         """
         try:
             found: list[Message] = self._consumer.consume(most, 0)
@@ -245,8 +248,9 @@ class KafkaClient:
     # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commits these offsets, each the next one to read. Raises `KafkaFailed` if it is to wait;
-        else `failed_commits` says later what failed.
+        """Commit these offsets, each the next one to read.
+
+        Raises `KafkaFailed` if it is to wait; else `failed_commits` later returns what failed.
         """
         if not positions:
             return
@@ -266,8 +270,8 @@ class KafkaClient:
                 raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
 
     def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
-        """Commits, and waits for it. Shortly after its start the client knows no coordinator of the
-        group yet, and says so at once.
+        """Commit, and wait for it. Shortly after its start the client has no coordinator of the
+        group yet, and reports so at once.
         """
         gives_up = time.monotonic() + _COMMIT_S
         while True:
@@ -279,12 +283,12 @@ class KafkaClient:
             time.sleep(_LEADER_AGAIN_S)
 
     def failed_commits(self) -> set[Key]:
-        """The partitions of commits that nobody waited for, and that failed since the last call."""
+        """Return the partitions whose unawaited commits failed since the last call."""
         failed, self._not_committed = self._not_committed, set()
         return failed
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._consumer.close()
 
     # -- within --
@@ -325,13 +329,14 @@ class KafkaClient:
 
 
 def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
-    """The partitions of a topic; with `led` only those that have a leader now."""
+    """Return the partitions of a topic; with `led` only those that have a leader now."""
     return [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0 or not led]
 
 
 def id_of(answer: Any) -> str | None:
-    """The id of a topic, which no other one has or will have (KIP-516), once the answer is there.
-    None where Kafka does not give it, or knows no ids, as before 2.8.
+    """Return the unique id of a topic (KIP-516), once the answer is there.
+
+    None if Kafka does not give it, or has no ids, as before 2.8.
     """
     try:
         found = answer.result(_CALL_S).topic_id
@@ -356,6 +361,6 @@ def _has_no_leader(error: BaseException) -> bool:
 
 
 def _of_admin(kafka: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that concern the connection, and not what is read."""
+    """Return the settings of the connection, without those of reading."""
     prefixes = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
     return {key: value for key, value in kafka.items() if key.startswith(prefixes) or key == "log_level"}

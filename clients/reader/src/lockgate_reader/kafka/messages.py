@@ -34,7 +34,7 @@ def timestamps(messages: Sequence[Message]) -> list[int]:
 
 
 def offsets(messages: Sequence[Any]) -> list[int]:
-    """The offsets of messages of one partition, in their order."""
+    """Return the offsets of messages of one partition, in their order."""
     first, last = messages[0].offset(), messages[-1].offset()
     if last - first == len(messages) - 1:  # the usual case: no gaps
         return list(range(first, last + 1))
@@ -42,10 +42,10 @@ def offsets(messages: Sequence[Any]) -> list[int]:
 
 
 def keys(messages: Sequence[Message]) -> Iterable[Any]:
-    """The keys: bytes, or None."""
+    """Return the keys: bytes, or None."""
     return map(Message.key, messages)
 
 
 def values(messages: Sequence[Message]) -> Iterable[Any]:
-    """The values: bytes, or None."""
+    """Return the values: bytes, or None."""
     return map(Message.value, messages)

@@ -31,7 +31,7 @@ class Arrivals:
         self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Keeps messages in their splits. Returns the splits that have changed."""
+        """Keep messages in their splits, and return the splits that have changed."""
         if not messages:
             return []
         times = self._times(messages)
@@ -63,8 +63,8 @@ class Arrivals:
         return changed
 
     def _times(self, messages: list[Any]) -> list[int]:
-        """The event times; empty where the program's function cannot be asked for them, since there
-        are errors among the messages.
+        """Return the event times; empty if the program's function cannot be asked for them, since
+        there are errors among the messages.
         """
         if self._event_time is None:
             return timestamps(messages)

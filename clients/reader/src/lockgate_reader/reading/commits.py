@@ -27,7 +27,7 @@ class Commits:
         return changed or self._now_ms() - self._committed_at >= self._interval_ms
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commits these, without the words. Raises `KafkaFailed`."""
+        """Commit these offsets, without those that are words. Raises `KafkaFailed`."""
         for key in self._client.failed_commits():
             self._committed.pop(key, None)
         news = {key: at for key, at in positions.items() if at >= 0 and self._committed.get(key) != at}

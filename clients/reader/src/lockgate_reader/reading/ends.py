@@ -30,7 +30,7 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Takes answers in, and asks again where it is time."""
+        """Take in answers, and ask again if it is time."""
         now = self._now_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):
@@ -54,8 +54,8 @@ class Ends:
         return self._now_ms() - split.silent_since
 
     def horizons(self, splits: Iterable[OpenSplit], late_ms: int | None) -> list[tuple[OpenSplit, int]]:
-        """The watermark of each split that is read to its end, ms: it has no older record to come
-        than its producer may be late. None where `late_ms` is None.
+        """Return the watermark (ms) of each split that is read to its end: later records are at
+        most as late as its producer may be. None if `late_ms` is None.
         """
         if late_ms is None:
             return []

@@ -46,9 +46,11 @@ class FetchedRecords:
 def credible(
     messages: list[Any], times: list[int], latest: int | None, *, all_stamped: bool
 ) -> tuple[FetchedRecords, int]:
-    """Fetched records, with `NO_TIMESTAMP` for each event time that does not take part, and how
-    many those are. `latest`: the highest that takes part, ms; None for no bound. `all_stamped`: no
-    time is below 0.
+    """Return fetched records with `NO_TIMESTAMP` for each event time that does not take part, and
+    how many those are.
+
+    `latest`: the highest that takes part, in ms; None for no bound. `all_stamped`: no time is below
+    0.
     """
     highest = max(times)
     if all_stamped and (latest is None or highest <= latest):
@@ -58,7 +60,7 @@ def credible(
 
 
 def first_at(messages: Sequence[Any], offset: int) -> int:
-    """The index of the first message at `offset` or behind it. Offsets rise."""
+    """Return the index of the first message at `offset` or behind it. Offsets rise."""
     low, high = 0, len(messages)
     while low < high:
         middle = (low + high) // 2

@@ -84,7 +84,7 @@ class Holding:
         reader: KafkaSplitReader,
         position: Callable[[OpenSplit], int],
     ) -> None:
-        """Gives it the operator, which is made after it."""
+        """Set the operator, which is created after this object."""
         self._operator, self._reader, self._position = operator, reader, position
 
     # -- the place --
@@ -108,7 +108,7 @@ class Holding:
         return orders
 
     def state(self, *, ended: bool = False) -> ReaderState:
-        """The reader's whole state."""
+        """Return the reader's whole state."""
         splits = self._reader.splits.values()
         watermark = self._operator.watermark.latest
         return ReaderState(
@@ -125,7 +125,7 @@ class Holding:
         )
 
     def held(self) -> list[ReaderSplit]:
-        """What the reader holds."""
+        """Return the splits that the reader has."""
         return [self.held_split(split) for split in list(self._reader.splits.values())]
 
     def held_split(self, split: OpenSplit) -> ReaderSplit:
@@ -137,7 +137,7 @@ class Holding:
     # -- splits --
 
     def opened(self, splits: Sequence[KafkaPartitionSplit]) -> None:
-        """Opens splits that the operator has added, each at its start."""
+        """Open splits that the operator has added, each at its start."""
         assigned = [self._opening[split.split_id] for split in splits]
         starts = self._starts(assigned)
         stops = self._stops(splits)
@@ -158,15 +158,16 @@ class Holding:
                 self.finish(done)
 
     def finish(self, split: OpenSplit) -> None:
-        """A split was read to its stopping offset."""
+        """Finish a split that was read to its stopping offset."""
         if self._reader.splits.get(split.name) is split:
             held = self._finished[split.name] = self.held_split(split)
             self.read_out[split.name] = held.split
             self._close(split)
 
     def go_back(self, key: Key, position: int) -> None:
-        """What has gone out of a split from `position` on was not worked on. Only before the end:
-        nothing more of the split may go out.
+        """Move a split back to `position`, since its records from there on were not worked on.
+
+        Only before the end: nothing more of the split may go out.
         """
         split, name = self.by_key.get(key), f"{key[0]}-{key[1]}"
         if split is not None:
@@ -178,15 +179,15 @@ class Holding:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """What was taken of these splits from there on has not gone out, and no longer may: the
-        lease is over. They are given back from there on.
+        """Give back these splits from these offsets on, since the lease ended before their records
+        went out.
         """
         for key, position in positions.items():
             self.go_back(key, position)
         self._give_back([self.by_key[key] for key in positions if key in self.by_key])
 
     def source_event(self, event: object) -> None:
-        """An event of the enumerator's, for the program."""
+        """Pass an event of the enumerator on to the program."""
         if self._callbacks.source_event is not None:
             self._callbacks.source_event(event)
 
@@ -241,7 +242,7 @@ class Holding:
         self._reader.release(split)
 
     def _discover(self, number: int) -> None:
-        """Lists the splits. A later list that does not come leaves the last one as it is."""
+        """List the splits. If a later list does not come, the last one stays."""
         try:
             self._discovered = self._listed()
         except Unanswered as error:
@@ -252,8 +253,10 @@ class Holding:
         self._discovery = number
 
     def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
-        """The first list is whole: what it leaves out would be new later, and begin at its first
-        record. A later one leaves out what was just made, and has no leader for a moment.
+        """Return the list of splits.
+
+        The first list is complete, since a split that it lacks would be new later, and begin at its
+        first record. A later list leaves out partitions that have no leader yet.
         """
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         keys = self._client.partitions(self._options.topics, led=self._discovered is not None)

@@ -46,15 +46,13 @@ class LostPositions:
         self._ids.begin()
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Looks whether topics of these splits were made anew."""
+        """Look whether topics of these splits were created again."""
         anew = self._ids.look()
         if anew:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Takes out what Kafka has said: it has nothing of a split at this offset. `splits`: all
-        that are held.
-        """
+        """Take out the splits for which Kafka has nothing at their offset."""
         while lost:
             split, offset = lost.pop()
             if self._ids.is_another(split.key[0]):
@@ -68,7 +66,7 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """The records from `offset` up to `first` are lost."""
+        """Skip the records from `offset` up to `first`, which are lost."""
         said = _lost([(split.name, offset)], [(first, end)], _DELETED)
         if self._client.reset is None:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
@@ -107,7 +105,9 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], why: str) -> str:
-    """`splits`: names and offsets. `logs`: the first offset and the end of each."""
+    """Say which positions are lost. `splits`: names and offsets. `logs`: the first offset and the
+    end of each.
+    """
     was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
     now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])
     more = " and more" if len(splits) > _NAMED else ""

@@ -81,7 +81,7 @@ class NextRecord(WatermarkGenerator):
         self._let_go = False
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Takes a `HandedOut`."""
+        """Take a `HandedOut`."""
         if not isinstance(event, HandedOut):
             self._inner.on_event(event, timestamp, output)
             return
@@ -132,14 +132,14 @@ class SplitStrategy:
         self._made: list[NextRecord] = []
 
     def newest(self, count: int) -> list[NextRecord]:
-        """The generators that were made last, in their order. Asked for once: a generator is its
-        split's alone, and goes with it.
+        """Return the generators that were made last, in their order, once: a generator belongs to
+        its split and goes with it.
         """
         newest, self._made = self._made[-count:], []
         return newest
 
     def strategy(self, max_drift_ms: int, update_interval_ms: int) -> WatermarkStrategy:
-        """The operator's strategy, with alignment. Event times come with the records."""
+        """Return the operator's strategy, with alignment. Event times come with the records."""
         from lockgate.flink.strategy import AlignmentParameters
 
         own = WatermarkStrategy(self._make)

@@ -11,14 +11,14 @@ class StreamOutput:
         self.watermark = MIN
 
     def emit_record(self, record: Record) -> None:
-        """The record has gone out already."""
+        """Do nothing; the record has gone out already."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """The source's watermark rose."""
+        """Keep the source's risen watermark."""
         self.watermark = max(self.watermark, timestamp)
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """The operator knows by itself whether it is idle."""
+        """Do nothing; the operator keeps whether it is idle."""
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
         """None are asked for."""

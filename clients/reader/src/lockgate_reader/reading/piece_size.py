@@ -19,7 +19,7 @@ class PieceSize:
         self._began_ms = 0
 
     def begins(self, now_ms: int) -> None:
-        """A piece begins to go out."""
+        """Note that a piece begins to go out."""
         self._began_ms = now_ms
 
     def took(self, count: int, now_ms: int) -> None:

@@ -51,7 +51,7 @@ class GoingOut:
         return self.piece.count - length_hint(self._ticks)
 
     def call_back(self) -> None:
-        """The rest does not go out. From any thread."""
+        """Keep the rest from going out; call it from any thread."""
         self._messages.clear()
 
 

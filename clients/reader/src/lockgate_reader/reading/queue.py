@@ -54,21 +54,21 @@ class SplitQueue:
         self._order = count()
 
     def add(self, split: OpenSplit) -> None:
-        """A split has records. One that is kept back stays so."""
+        """Queue a split that has records. One that is kept back stays so."""
         if split.fetched and not split.queued and split.next_time is None and not split.halted:
             split.queued = True
             self._ready.append(split)
 
     def remove(self, split: OpenSplit) -> None:
-        """A split goes out no more."""
+        """Take a split out of the queue."""
         if split.queued:
             self._ready.remove(split)
             split.queued = False
         split.next_time = None
 
     def next_piece(self, ceiling: int, most: int) -> Piece | OpenSplit | None:
-        """The records to go out next, `most` at once; or a split that is kept back from now on; or
-        None where no split is ready.
+        """Return the next records to go out, at most `most`; or a split that is now kept back; or
+        None if no split is ready.
         """
         while self._ready:
             split = self._ready[0]
@@ -89,7 +89,7 @@ class SplitQueue:
         return None
 
     def release(self, ceiling: int) -> bool:
-        """Makes splits ready whose next record the ceiling has reached. Returns whether there are
+        """Make splits ready whose next record the ceiling has reached, and return whether there are
         any.
         """
         found = False

@@ -123,7 +123,7 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Makes the reader exchange with its place before the next record. From any thread."""
+        """Make the reader exchange with its place before the next record, from any thread."""
         self.attention = True
         if (going := self._going) is not None:
             going.call_back()
@@ -163,8 +163,8 @@ class RunningReader:
         return self.attention or self.now_ms() >= self._next_turn
 
     def more(self, most: int) -> Piece | None:
-        """Records that may go out along with the last piece, without a wait, `most` at once; None
-        where there are none, or a turn is due.
+        """Return at most `most` records that may go out along with the last piece, without waiting;
+        None if there are none, or a turn is due.
         """
         if self.due:
             return None
@@ -175,7 +175,7 @@ class RunningReader:
         return piece
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """The records to go out next, `most` at once; None where the reader has to wait, or has
+        """Return the next records to go out, at most `most`; None if the reader has to wait, or has
         ended.
         """
         if self.ended or self.lapsed:
@@ -192,14 +192,14 @@ class RunningReader:
         return None
 
     def wait(self) -> None:
-        """Waits for records, a short while."""
+        """Wait for records, a short while."""
         if not self.ended:
             due_s = max(0.0, min(self.time.next_ms, self._next_turn) - self.now_ms()) / 1000
             self._fetch(0.02 if self.lapsed else min(WAIT_S, due_s))
 
     def begin_piece(self, piece: Piece, *, whole: bool = False) -> Iterator[Any]:
-        """The messages of a piece, which go out now one by one; or all of them are out (`whole`).
-        `end_piece` comes after it.
+        """Return the messages of a piece, which go out one by one, or have all gone out (`whole`).
+        Call `end_piece` after it.
         """
         self._size.begins(self.now_ms())
         self.time.clock.pause()
@@ -235,7 +235,7 @@ class RunningReader:
         return self._handed_out + (0 if going is None else going.count)
 
     def position(self, split: OpenSplit) -> int:
-        """The next offset of a split to go out, also while one of its fetched is going out."""
+        """Return the next offset of a split to go out, also while one of its pieces goes out."""
         going = self._going
         if going is None or going.piece.split is not split or not going.count:
             return split.position
@@ -250,12 +250,12 @@ class RunningReader:
         return write_splits([*splits, *self.holding.read_out.values()], KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """The next offset of each split."""
+        """Return the next offset of each split."""
         found = {split.key: self.position(split) for split in self.reader.splits.values()}
         return {**self.holding.last_positions, **found}
 
     def commit(self, *, wait: bool) -> None:
-        """Commits to Kafka what has gone out."""
+        """Commit to Kafka what has gone out."""
         self._commits.commit(self.positions(), wait=wait)
 
     def is_at_end(self, held: ReaderSplit) -> bool:
@@ -266,7 +266,7 @@ class RunningReader:
     # -- within --
 
     def turn(self) -> None:
-        """What is due between two pieces."""
+        """Do what is due between two pieces."""
         self.attention = False
         now = self.now_ms()
         self._next_turn = now + TURN_MS
@@ -289,7 +289,7 @@ class RunningReader:
         self._account()
 
     def _level(self) -> bool:
-        """Takes watermarks and ceiling anew. Returns whether a split became ready."""
+        """Update watermarks and ceiling, and return whether a split became ready."""
         if not self._moved or self.queue.lowest_kept_back is None:
             return False
         self._moved = False
@@ -297,7 +297,7 @@ class RunningReader:
         return self._align()
 
     def _align(self) -> bool:
-        """Takes the ceiling anew, by the operator's watermark and the orders. Returns whether a
+        """Update the ceiling from the operator's watermark and the orders, and return whether a
         split became ready.
         """
         awake = [split for split in self.reader.splits.values() if split.name not in self.operator.splits.idle]
@@ -330,7 +330,7 @@ class RunningReader:
             self._finish()
 
     def _finish(self) -> None:
-        """The end of the data: event time reaches its end, unless the reader was stopped."""
+        """Finish at the end of the data: event time goes to MAX, unless the reader was stopped."""
         while self.operator.mode is not OperatingMode.DATA_FINISHED:
             if self.operator.emit_next(self.output) is DataInputStatus.END_OF_DATA:
                 break
@@ -363,7 +363,7 @@ class RunningReader:
         self._or_end(lambda: self._take(self.client.fetch(CHUNK, timeout_s)))
 
     def _or_end(self, call: Callable[[], None]) -> None:
-        """An error is the reader's end: nothing that is behind it may go out."""
+        """End the reader on an error, since nothing behind it may go out."""
         try:
             call()
         except BaseException as error:
@@ -394,6 +394,6 @@ class RunningReader:
             self.queue.add(self.reader.splits[name])
 
     def _send(self, event: ToCoordinator) -> None:
-        """Reports go by the exchange, which has the whole state; the rest is not for now."""
+        """Do nothing: reports go by the exchange, which has the whole state."""
         if isinstance(event, ReportedWatermarkEvent):
             self._moved = True

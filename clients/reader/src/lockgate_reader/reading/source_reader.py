@@ -39,7 +39,7 @@ class KafkaSplitReader:
         """Nothing to begin: splits come by `add_splits`."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
-        """Gives the operator what has gone out."""
+        """Give the operator what has gone out."""
         self._output = output
         gone, self.gone = self.gone, []
         for split, records in gone:
@@ -54,7 +54,7 @@ class KafkaSplitReader:
         return AVAILABLE
 
     def add_splits(self, splits: Sequence[KafkaPartitionSplit]) -> None:
-        """Opens these splits."""
+        """Open these splits."""
         self._opened(splits)
 
     def notify_no_more_splits(self) -> None:
@@ -66,29 +66,29 @@ class KafkaSplitReader:
         self._paused(pause, resume)
 
     def handle_source_event(self, event: object) -> None:
-        """Passes an event of the enumerator's on to the program."""
+        """Pass an event of the enumerator on to the program."""
         self._source_event(event)
 
     def snapshot(self, checkpoint_id: int) -> Sequence[KafkaPartitionSplit]:
-        """The splits, each from its next record on."""
+        """Return the splits, each from its next record on."""
         return [split.rest(self._position(split)) for split in self.splits.values()]
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """The program commits, or its transaction does."""
+        """Do nothing; the program commits, or its transaction does."""
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """Nothing was prepared."""
 
     def emit_watermark(self, split: OpenSplit, watermark: int) -> None:
-        """A watermark of the reader's own for a split: nothing at or below it is still to come."""
+        """Take the reader's own watermark for a split: nothing at or below it is still to come."""
         if self._output is not None and watermark > NO_TIMESTAMP:
             self._output.create_output_for_split(split.name).emit_watermark(watermark)
 
     def release(self, split: OpenSplit) -> None:
-        """The split is finished, or no longer this reader's."""
+        """Release a split that is finished, or no longer this reader's."""
         del self.splits[split.name]
         if self._output is not None:
             self._output.release_output_for_split(split.name)
 
     def close(self) -> None:
-        """The connections are closed by their owner."""
+        """Do nothing; the owner of the connections closes them."""

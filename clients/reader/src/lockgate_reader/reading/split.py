@@ -72,13 +72,13 @@ class OpenSplit:
         return start, max(start, end)
 
     def take(self, records: FetchedRecords) -> None:
-        """Keeps records that were fetched."""
+        """Keep fetched records."""
         self.fetched.append(records)
         self.kept += records.left
         self.silent_since = None
 
     def gone(self, records: FetchedRecords, count: int) -> None:
-        """Notes that the next `count` records of its first fetch have gone out."""
+        """Note that the next `count` records of its first fetch have gone out."""
         self.position = records.messages[records.at + count - 1].offset() + 1
         records.at += count
         self.kept -= count
@@ -99,7 +99,7 @@ class OpenSplit:
             self.stop = end
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Takes Kafka's answer that the split ends at `end`, and when Kafka was asked."""
+        """Take in Kafka's answer that the split ends at `end`, and when Kafka was asked."""
         if not self.fetched and end <= max(self.position, self.end or 0):
             self.silent_until = asked
             if self.silent_since is None:
@@ -130,11 +130,11 @@ class OpenSplit:
         return self.halted or self.next_time is not None
 
     def rest(self, position: int) -> KafkaPartitionSplit:
-        """The split from this offset on."""
+        """Return the split from this offset on."""
         stop = NO_STOPPING_OFFSET if self.stop is None else self.stop
         return KafkaPartitionSplit(*self.key, position, stop)
 
     def held(self, position: int, watermark: int = MIN, idle: bool = False) -> ReaderSplit:
-        """The split as its place and `status` see it."""
+        """Return the split as its place and `status` see it."""
         went_back = position < self.furthest
         return ReaderSplit(self.rest(position), self.number, watermark, idle, self.paused, self.next_time, went_back)

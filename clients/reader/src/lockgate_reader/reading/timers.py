@@ -50,18 +50,18 @@ class ReaderTime:
         return self.clock.relative_nanos()
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Calls `callback` once, at the first `fire_due` from `at_ms` on."""
+        """Call `callback` once, at the first `fire_due` from `at_ms` on."""
         return self._add(_Periodic(at_ms, None, callback))
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Calls `callback` at the first `fire_due` after each period. Raises `InvalidValue`."""
+        """Call `callback` at the first `fire_due` after each period. Raises `InvalidValue`."""
         if period_ms <= 0:
             raise InvalidValue("period_ms", "must be more than 0")
         return self._add(_Periodic(self.now_ms() + period_ms, period_ms, callback))
 
     def fire_due(self, *, early: bool = False) -> None:
-        """Calls what is due, in the order in which it was set. `early`: all that is periodic, due
-        or not.
+        """Call what is due, in the order in which it was set; `early` also calls everything
+        periodic.
         """
         now = self.now_ms()
         for timer in tuple(self._timers):

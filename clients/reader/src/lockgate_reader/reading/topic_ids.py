@@ -39,7 +39,9 @@ class TopicIds:
         self._learn(self._ask(self._topics))
 
     def look(self) -> list[str]:
-        """The topics that were made anew since the last answer. Asks again where it is time."""
+        """Return the topics that were created again since the last answer, and ask again if it is
+        time.
+        """
         now = self._now_ms()
         if not self._asked and now >= self._next_ms:
             self._asked = self._ask(self._topics)

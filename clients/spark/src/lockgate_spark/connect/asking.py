@@ -32,8 +32,9 @@ def is_connect(df: object) -> bool:
 
 
 def ask(df: Any, question: str, **given: object) -> Any:
-    """The extension's answer to a question about `df`. Raises its error, and `UnsupportedQuery`
-    where the server has no extension.
+    """Return the extension's answer to a question about `df`.
+
+    Raises the error of the extension, and `UnsupportedQuery` if the server has none.
     """
     with translated():
         rows = hinted(df, question, **given).limit(1).collect()
@@ -50,7 +51,7 @@ def hinted(df: Any, question: str, **given: object) -> Any:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raises the client's own error in the place of Spark's that carries its sentence."""
+    """Raise the client's own error instead of the Spark error that carries its sentence."""
     try:
         yield
     except PySparkException as error:

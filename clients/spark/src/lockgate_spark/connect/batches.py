@@ -19,5 +19,5 @@ def slice_of(batch: Any) -> BatchSlice | None:
 
 
 def status_of(query: Any) -> Any:
-    """The fields of the status of a query, as JSON has them. `query`: of a session of Connect."""
+    """Return the fields of the status of a query of a Connect session, as in JSON."""
     return ask(query._session.range(1), "status", query_id=str(query.id))

@@ -32,7 +32,7 @@ def _options(conf: Any, alignment: Alignment) -> dict[str, str]:
 
 
 def _name_of(token: str, conf: Any) -> str:
-    """The name under which the session's conf has the token."""
+    """Return the name under which the session's conf has the token."""
     known = (key for key, value in conf.getAll.items() if key.startswith(TOKENS) and value == token)
     name = next(known, TOKENS + secrets.token_hex(4)).removeprefix(TOKENS)
     conf.set(TOKENS + name, token)

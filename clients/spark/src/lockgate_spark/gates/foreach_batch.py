@@ -111,8 +111,8 @@ class ObservedFunction(_Inspecting):
 
 @atexit.register
 def _see_out() -> None:
-    """A script may end right after its query. The process waits for the last report of each gate
-    whose run has ended.
+    """Wait, before the process ends, for the last report of each gate whose run has ended: a script
+    may end right after its query.
     """
     for gate in running.all_of(Gate):
         gate.see_out()

@@ -63,7 +63,7 @@ class GatedRun(Protocol):
         """How far apart its triggers are; 0 where one follows the other."""
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for the end of the run, for that long at most; whether it has come."""
+        """Wait for the end of the run, at most that long; return whether it has come."""
 
     def failed(self) -> bool:
         """Whether the run has ended with an error."""
@@ -107,10 +107,11 @@ class Gate:
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
-        """Waits until a batch may be handed on. A batch without event times (None) may at once.
-        `step`: waits a moment, and raises an error to end the wait. `batch_id`: Spark's, for the
-        log. Raises `Fenced`,
-        `CoordinatorRefused`, `CoordinatorUnavailable`, and `WaitedTooLong` under AvailableNow.
+        """Wait until a batch may be handed on; one without event times (None) may be at once.
+
+        `step` waits a moment, and raises an error to end the wait. `batch_id` is Spark's, for the
+        log. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and `WaitedTooLong`
+        under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -133,9 +134,7 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """The batch that was admitted has been processed. Raises nothing: an error is left to the
-        next batch.
-        """
+        """Note that the admitted batch was processed. An error is left to the next batch."""
         with self._lock:
             self._busy = False
             if self._batch is None:
@@ -144,7 +143,7 @@ class Gate:
             self._report()
 
     def tick(self) -> None:
-        """Reports between batches whether the gate is idle by now. Raises nothing."""
+        """Report between batches whether the gate is idle. Raise nothing."""
         with self._lock:
             if not self._busy:
                 self._report()
@@ -161,8 +160,9 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """The run has ended: its reader reports that it is finished, or parks. The reader of a run
-        that `failed` keeps its lease for the restart.
+        """Report the end of the run: its reader is finished, or parks.
+
+        The reader of a run that `failed` keeps its lease for the restart.
         """
         self.waits.close()
         with self._lock:
@@ -173,7 +173,7 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """Waits until the group knows that the run has ended; returns at once if it goes on."""
+        """Wait until the group has received the end of the run; return at once if it goes on."""
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)
 

@@ -44,8 +44,8 @@ def look(times: DataFrame, event_time: str, credible: Credible) -> Looked:
 
 @contextmanager
 def persisted(batch: DataFrame) -> Iterator[None]:
-    """Keeps the batch, so that several passes over it read its source once. A batch that is
-    persisted already is left as it is.
+    """Persist the batch, so that several passes over it read its source once. A batch that is
+    already persisted stays as it is.
     """
     level = batch.storageLevel
     ours = not level.useMemory and not level.useDisk

@@ -27,7 +27,7 @@ class ObservedGate:
         self._would_hold = self._failed = False
 
     def see(self, span: Span | None) -> None:
-        """A batch passes. Raises nothing."""
+        """Compare a batch that passes with the group's read limit. Raise nothing."""
         if span is None:
             return
         try:

@@ -29,12 +29,12 @@ class ConnectRun:
     in_group: bool
 
     def is_active(self) -> bool:
-        """False once the query was told to stop."""
+        """Return false once the query was stopped."""
         query = self._query()
         return query is not None and bool(query.isActive)
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for the end of the run, for so long at most. Returns whether it has ended."""
+        """Wait for the end of the run, at most that long; return whether it has come."""
         query = self._query()
         try:
             return query is None or bool(query.awaitTermination(max(1, round(seconds))))
@@ -55,7 +55,7 @@ class ConnectSide:
     """What a gate needs of the session of a batch."""
 
     def run_of(self, batch: Any) -> ConnectRun:
-        """The run of the batch's query. Raises `UnsupportedQuery`."""
+        """Return the run of the batch's query. Raises `UnsupportedQuery`."""
         return ConnectRun(batch.sparkSession, **ask(batch, "query"))
 
     def in_group(self, run: ConnectRun) -> bool:
@@ -77,13 +77,13 @@ class ConnectSide:
         return times
 
     def check_running(self, batch: Any, run: ConnectRun) -> None:
-        """Raises `Stopped` after `query.stop()`."""
+        """Raise `Stopped` after `query.stop()`."""
         if not run.is_active():
             raise Stopped()
 
     @contextmanager
     def said_first(self) -> Iterator[None]:
-        """Logs an error as one sentence, before Spark shows it with its stack."""
+        """Log an error as one sentence, before Spark shows it with its stack."""
         try:
             yield
         except AlignmentError as error:

@@ -20,7 +20,7 @@ class Side(Protocol):
     """What a gate needs of the session of a batch. `run`: one that this side gave."""
 
     def run_of(self, batch: Any) -> BatchRun:
-        """The run of the batch's query. Raises `UnsupportedQuery`."""
+        """Return the run of the batch's query. Raises `UnsupportedQuery`."""
 
     def in_group(self, run: Any) -> bool:
         """Whether its sources are aligned in a group already."""
@@ -34,14 +34,14 @@ class Side(Protocol):
         """
 
     def check_running(self, batch: Any, run: Any) -> None:
-        """Raises `Stopped` after `query.stop()`."""
+        """Raise `Stopped` after `query.stop()`."""
 
     def said_first(self) -> AbstractContextManager[None]:
-        """Logs an error as one sentence, before Spark shows it with its stack."""
+        """Log an error as one sentence, before Spark shows it with its stack."""
 
 
 def side_of(batch: Any) -> Side:
-    """The side on which this batch is handed out."""
+    """Return the side that hands out this batch: a classic session or Spark Connect."""
     if is_connect(batch):
         from lockgate_spark.gates.over_connect import ConnectSide
 

@@ -29,7 +29,7 @@ class NamedRun(Protocol):
 
 
 def agreement_of(alignment: Alignment) -> Agreement:
-    """What a query's settings say about its group."""
+    """Return what a query's settings require of its group."""
     assert alignment.coordinator is not None
     return Agreement(
         group=alignment.coordinator.group,
@@ -41,7 +41,7 @@ def agreement_of(alignment: Alignment) -> Agreement:
 
 
 def joined(alignment: Alignment, run: NamedRun) -> Membership | None:
-    """The run's membership in its group; None without a group, and in mode observe."""
+    """Return the run's membership in its group; None without a group, and in mode observe."""
     coordinator = alignment.coordinator
     if coordinator is None or alignment.mode == "observe":
         return None  # a reader that reports would hold other queries
@@ -51,8 +51,6 @@ def joined(alignment: Alignment, run: NamedRun) -> Membership | None:
 
 
 def check_coordinator(alignment: Alignment) -> None:
-    """Finds before the query runs that the token is refused, or that the group has another
-    configuration.
-    """
+    """Check before the query runs that the token is accepted and the group's settings match."""
     assert alignment.coordinator is not None
     joining.check_coordinator(alignment.coordinator, agreement_of(alignment))

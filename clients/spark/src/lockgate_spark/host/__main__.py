@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def end_with_the_driver() -> None:
-    """Waits for the driver's end. What observes then has its report, and this process ends."""
+    """Wait for the driver's end, so that runs in mode observe still write their report."""
     sys.stdin.buffer.read()
     try:
         write_all()

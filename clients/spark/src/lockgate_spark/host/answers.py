@@ -52,11 +52,13 @@ class HostAnswers(Answering):
         """
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
-        """The plan that reads a Kafka source, aligned; None where nobody has asked for it."""
+        """Return the plan that reads a Kafka source, aligned; None if it is not to be aligned."""
         return self._aligned(relation, options, conf, session)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """An aligned table, for a source that no plan shows; None where nobody has asked for it."""
+        """Return an aligned table, for a source that no plan shows; None if alignment was not asked
+        for.
+        """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
@@ -72,7 +74,7 @@ class HostAnswers(Answering):
         return self._driver.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """What takes the place of a DataFrame with a hint: an aligned plan, the event times of its
+        """Return what replaces a DataFrame with a hint: an aligned plan, the event times of its
         rows, or an answer.
         """
         if question == "align":
@@ -127,8 +129,10 @@ class HostAnswers(Answering):
     def open(
         self, half: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
     ) -> Stream:
-        """A stream of a run. `half`: what Spark has in its place. `ends_fixed_at`: when
-        `availableNow` fixed the source's ends (ms), if another host did. `kept`: of the run.
+        """Open a stream of a run.
+
+        `half` is Spark's object in its place, and `kept` what the run keeps. `ends_fixed_at` is
+        when `availableNow` fixed the source's ends (ms), if another host did.
         """
         alignment = _asked(table)
         assert alignment is not None  # else the jar would have no such table
@@ -160,7 +164,7 @@ class KeptRound:
         self._kept = kept
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        """The leader, and the answers of its last plan."""
+        """Return the leader, and the answers of its last plan."""
         text = self._kept.get(_LEFT)
         if text is None:
             return None
@@ -168,7 +172,7 @@ class KeptRound:
         return leader, {int(index): offsets for index, offsets in answers.items()}
 
     def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        """Keeps the answers of a plan."""
+        """Keep the answers of a plan."""
         self._kept.put(_LEFT, json.dumps([leader, answers]))
 
 

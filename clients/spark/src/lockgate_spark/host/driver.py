@@ -18,8 +18,8 @@ class Driver:
 
     @classmethod
     def attached(cls) -> "Driver":
-        """The driver that has started this process. It says in the environment where, and with
-        what secret.
+        """Connect to the driver that started this process; the environment has its address and
+        secret.
         """
         gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
         # PySpark sets a secret for Python's calls of Java alone. Here Java's calls need it as well.
@@ -37,19 +37,19 @@ class Driver:
         self.gateway.entry_point.register(answers)
 
     def session(self, java: Any) -> SparkSession:
-        """A session of the driver."""
+        """Return a session of the driver."""
         return SparkSession(self._context, java)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """A new `AlignedTable` over Spark's table."""
+        """Make an `AlignedTable` over Spark's table."""
         return self.gateway.entry_point.table(table, options, conf, session)
 
     def table_of(self, proxy: Any) -> Any | None:
-        """The `AlignedTable` that Spark reads by this proxy; None for any other table."""
+        """Return the `AlignedTable` that Spark reads by this proxy; None for any other table."""
         return self.gateway.entry_point.tableOf(proxy)
 
     def java_map(self, values: Mapping[str, str]) -> Any:
-        """A Java map that outlives this process."""
+        """Return a Java map that outlives this process."""
         made = self.gateway.jvm.java.util.TreeMap()
         for key, value in values.items():
             made.put(key, value)

@@ -17,8 +17,9 @@ Given = Mapping[str, Any]
 
 
 def answer_to(question: str, given: Given, spark: Any, plan: Any) -> Any:
-    """The answer, as JSON has it. `plan`: that of the DataFrame with the hint. Raises
-    `UnsupportedQuery` for a question of another version.
+    """Return the answer as JSON. `plan` is that of the DataFrame with the hint.
+
+    Raises `UnsupportedQuery` for a question of another version.
     """
     if question not in _ANSWERS:
         raise UnsupportedQuery(
@@ -43,7 +44,7 @@ def _slice(given: Given, spark: Any, plan: Any) -> Any:
 
 
 def _query(given: Given, spark: Any, plan: Any) -> Any:
-    """What a gate needs to know of the run whose batch it gets."""
+    """Return what a gate needs of the run whose batch it gets."""
     run = QueryRun.of_plan(spark, plan)
     if run is None:
         raise UnsupportedQuery("this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch")

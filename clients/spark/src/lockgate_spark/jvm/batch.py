@@ -22,7 +22,7 @@ class ClassicSide:
     """What a gate needs of the session of a batch."""
 
     def run_of(self, batch: Any) -> QueryRun:
-        """The run of the batch's query."""
+        """Return the run of the batch's query."""
         return QueryRun.of_batch(batch)
 
     def in_group(self, run: QueryRun) -> bool:
@@ -39,11 +39,11 @@ class ClassicSide:
         return event_times(batch, event_time)
 
     def check_running(self, batch: Any, run: ActiveRun) -> None:
-        """Raises `Stopped` after `query.stop()`."""
+        """Raise `Stopped` after `query.stop()`."""
         check_running(batch.sparkSession, run)
 
     def said_first(self) -> AbstractContextManager[None]:
-        """Logs an error as one sentence, before Spark shows it with its stack."""
+        """Log an error as one sentence, before Spark shows it with its stack."""
         return said_first()
 
 
@@ -55,8 +55,10 @@ def event_times(batch: DataFrame, event_time: str) -> DataFrame:
 
 
 def check_running(spark: Any, run: ActiveRun) -> None:
-    """Raises `Stopped` after `query.stop()`, for the query of the calling thread. Where Python's
-    threads are not pinned to the JVM's, no interrupt shows here, and only the run's state does.
+    """Raise `Stopped` after `query.stop()`, for the query of the calling thread.
+
+    If Python's threads are not pinned to the JVM's, only the run's state shows it, not an
+    interrupt.
     """
     if not run.is_active():
         raise Stopped()

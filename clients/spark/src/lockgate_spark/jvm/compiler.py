@@ -17,15 +17,15 @@ _constructors: dict[tuple[int, str], Any] = {}
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
-    """A `KafkaLog`, or another `kind`, over Kafka's client params (a Java map), beside a Java
-    object that sees Kafka.
+    """Make a `KafkaLog`, or another `kind`, over Kafka's client params (a Java map), loaded by the
+    class loader of the Java object `beside`.
     """
     return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shading: str = "") -> Any:
-    """An object of the class `kind`, whose source is in the Python `package`, made by its only
-    constructor, of one argument.
+    """Return an object of the class `kind`, whose source is in the Python `package`, made by its
+    only constructor, of one argument.
 
     Its class is loaded by the class loader of the Java object `beside`, and sees the same classes.
     `shading`: the prefix of Kafka's class names.
@@ -43,8 +43,8 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
 
 
 def _shading(params: Any) -> str:
-    """A vendor's prefix of Kafka's class names (`kafkashaded.org.apache.kafka…`). The connector's
-    own params show it, in the name of the class that reads keys.
+    """Return a vendor's prefix of Kafka's class names (`kafkashaded.org.apache.kafka…`). The
+    connector's own params show it, in the name of the class that reads keys.
     """
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
     return before if kafka else ""

@@ -69,7 +69,7 @@ class CountedPlace:
 
 
 def _by_code(bins: Iterable[Mapping[str, float]], codes: Iterable[int]) -> dict[int, list[int]]:
-    """The counts of the bins of each code. A bin that was merged goes to the code that is next."""
+    """Return the counts of the bins of each code. A merged bin goes to the next code."""
     counts: dict[int, list[int]] = {code: [0] for code in sorted(codes)}
     ordered = list(counts)
     for one in bins:

@@ -61,10 +61,10 @@ class EventTime:
 
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
-        """The expression `text` over the columns of Spark's Kafka table; None where that is Kafka's
-        own timestamp.
+        """Compile `text` over the columns of Spark's Kafka table; None if it is Kafka's own
+        timestamp.
 
-        Raises `ConfigurationError`, with the reason, where it cannot be event time.
+        Raises `ConfigurationError` with the reason if it cannot be event time.
         """
         jvm, schema = spark._jvm, table.schema()
         rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)

@@ -34,7 +34,7 @@ _CALLBACKS = ("py4j.clientserver", "py4j.java_gateway")
 
 
 def java_cause(error: BaseException) -> Any | None:
-    """The Java error that `error` or one of its causes stands for; None without one."""
+    """Return the Java error that `error` or one of its causes stands for; None without one."""
     while error is not None:
         if isinstance(error, Py4JJavaError):
             return error.java_exception
@@ -45,7 +45,7 @@ def java_cause(error: BaseException) -> Any | None:
 
 
 def root(java: Any) -> Any:
-    """The cause of a Java error that has no cause itself."""
+    """Return the cause of a Java error that has no cause itself."""
     for _ in range(20):
         cause = java.getCause()
         if cause is None:
@@ -55,7 +55,7 @@ def root(java: Any) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """The error as one line: its kind, and its text without any stack."""
+    """Return the error as one line: its kind, and its text without any stack."""
     if isinstance(error, AlignmentError):
         return _short(f"{type(error).__name__}: {error}")
     java = java_cause(error)
@@ -133,7 +133,7 @@ class Selected:
         return made
 
     def _quoted(self, text: str) -> str:
-        """The options whose value Java's error ends with, which names none."""
+        """Return the options whose value ends Java's error, which names no option."""
         ends = text.rstrip('"')
         return ", ".join(
             f"{name}={value}" for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}"))
@@ -166,8 +166,9 @@ class Selected:
 
 @contextmanager
 def said_first() -> Iterator[None]:
-    """Logs an error of the client inside a foreachBatch function as one sentence. Spark shows it
-    after the sentence, below Python's traceback: PySpark's own callback puts that there.
+    """Log an error of the client inside a foreachBatch function as one sentence.
+
+    Spark shows it later, below the Python traceback that PySpark's callback prints.
     """
     quiet_callbacks()
     try:
@@ -195,7 +196,7 @@ _not_ours = _NotOurs()
 
 
 def quiet_callbacks() -> None:
-    """Keeps errors that Spark shows, or that no one needs, out of py4j's log."""
+    """Keep errors that Spark shows itself, or that are not useful, out of py4j's log."""
     for name in _CALLBACKS:
         logging.getLogger(name).addFilter(_not_ours)  # a second time does nothing
 

@@ -45,7 +45,7 @@ class CountingPlace(NamedTuple):
 
     @classmethod
     def new(cls, spark: Any) -> "CountingPlace":
-        """A place of its own among all of this JVM, which several Pythons may share."""
+        """Return a place of its own in this JVM, which several Pythons may share."""
         longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 2)
         below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)
         return cls(f"lockgate_late_rows_{uuid.uuid4().hex}", below)
@@ -67,7 +67,7 @@ class LateRows:
         self.windows: Tumbling | None = None
 
     def over(self, relation: Any) -> Any:
-        """The plan that reads a source and counts on the way; its columns are the source's."""
+        """Return the plan that reads a source and counts its rows, with the same columns."""
         sql = self._spark._jvm.org.apache.spark.sql
         df = DataFrame(sql.classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
         kind = f"ARRAY<{'TIMESTAMP_LTZ' if self._micros else 'BIGINT'}>"
@@ -87,9 +87,10 @@ class LateRows:
         return df.observe(self.place.name, *counts)._jdf.queryExecution().analyzed()
 
     def begin(self, checkpoint: str, half: Any) -> "LateCount | None":
-        """Returns the count of one source, `half`, for the run that opens it with this checkpoint.
-        While another run is active it cannot count, since each query has a watermark of its own:
-        then raises `UnsupportedQuery`, or returns None where it is `lenient`.
+        """Return the count of one source, `half`, for the run that opens it with this checkpoint.
+
+        While another run is active it cannot count, since each query has its own watermark: it then
+        raises `UnsupportedQuery`, or returns None if `lenient`.
         """
         run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
@@ -103,7 +104,7 @@ class LateRows:
         return LateCount(self, run, half)
 
     def expect(self) -> None:
-        """Notes the watermark that filters the next batch. To be called before each batch."""
+        """Set the watermark that filters the next batch; call it before each batch."""
         assert self._run is not None
         if self.windows is None:
             self.windows = self._run.windows() or Tumbling()
@@ -112,7 +113,7 @@ class LateRows:
             self.set_below(_NOTHING, _NOTHING)
 
     def _set(self) -> None:
-        """The same, also while Spark opens the sources and the query's plan is not known."""
+        """Do the same, also while Spark opens the sources and the query's plan is not known."""
         assert self._run is not None
         self.watermark = self._run.late_below()
         micros = 1000 * self.watermark
@@ -120,7 +121,7 @@ class LateRows:
         self.set_below(micros, max(closed, _NOTHING))
 
     def set_below(self, watermark: int, closed: int) -> None:
-        """Sets what the rows of the next batch are compared with, both in microseconds."""
+        """Set the times that the rows of the next batch are compared with, in microseconds."""
         for n, micros in enumerate((watermark, closed)):
             self.place.below.setLong(n, micros if self._micros else micros // 1000)
 
@@ -145,7 +146,7 @@ class LateCount:
         self._rows.expect()
 
     def take(self) -> None:
-        """Takes the counts of a batch. To be called after each batch."""
+        """Take the counts of a batch; call it after each batch."""
         self.batch, number = None, self._run.last_batch()
         if number is None or number == self._counted:
             return
@@ -163,7 +164,7 @@ class LateCount:
         self.total.update(self.last)
 
     def sum_up(self) -> None:
-        """Logs how many rows of the run were late, if any."""
+        """Log how many rows of the run were late, if any."""
         if self.total:
             log.warning(
                 "%s late rows in this run, read after Spark's watermark had passed them: %s", *self._summary(self.total)
@@ -175,7 +176,7 @@ class LateCount:
 
 
 def _together(places: list[CountedPlace], watermark: int, windows_known: bool) -> BatchLoss:
-    """A batch, of all places where the query reads the source."""
+    """Merge the counts of all places where the query reads the source into those of a batch."""
     late, lost = Counter[str](), Counter[str]()
     for place in places:
         late.update(place.late)

@@ -37,23 +37,24 @@ class Tumbling:
     offset: int = 0
 
     def closed_below(self, watermark: int) -> int:
-        """The last instant whose window ends at or below a watermark, in microseconds."""
+        """Return the last instant whose window ends at or below a watermark, in microseconds."""
         if self.size == 0:
             return watermark
         return (watermark - self.offset) // self.size * self.size + self.offset - 1
 
 
 def query_shape(plan: Any, watermarks: list[QueryWatermark]) -> QueryShape:
-    """What the logical plan of a running query says of losses."""
+    """Read from a running query's logical plan which rows it can lose."""
     return QueryShape(
         delay_ms=min((each.delay_ms for each in watermarks), default=None), whole=windows_of(plan) is not None
     )
 
 
 def windows_of(plan: Any) -> Tumbling | None:
-    """The windows of the only operator that drops rows in a plan, where each row of its sources
-    comes to it; None where a row may go another way. What is made of the operator's rows does not
-    matter. An operator that drops row by row goes by instants.
+    """Return the windows of the only operator of a plan that drops rows, if each row of its sources
+    reaches it; None if a row may take another path.
+
+    Operators above it do not matter. An operator that drops row by row uses instants.
     """
     node = plan
     while class_name(node) not in _DROPPING:
@@ -66,14 +67,14 @@ def windows_of(plan: Any) -> Tumbling | None:
 
 
 def _event_time_of(columns: Any) -> str | None:
-    """The id of the only one of these columns that has the event time."""
+    """Return the id of the only one of these columns that has the event time."""
     found = [_EVENT_TIME.search(str(columns.apply(n).toString())) for n in range(columns.size())]
     ids = [column[1] for column in found if column]
     return ids[0] if len(ids) == 1 else None
 
 
 def _windows_below(operator: Any, by: str) -> Tumbling | None:
-    """The windows in the column `by`, if all below the operator hands on each row once."""
+    """Return the windows in the column `by`, if all operators below pass on each row once."""
     windows: dict[str, Tumbling] = {}
     unseen = _children(operator)
     while unseen:

@@ -20,12 +20,12 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """The texts of the files that exist; of one that cannot be read the error."""
+        """Return the texts of the files that exist; for one that cannot be read, the error."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Writes the file of an even or an odd `number`."""
+        """Write the file of an even or an odd `number`."""
         out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())

@@ -67,8 +67,8 @@ class SourceOffsets:
 
 
 def metadata(entry: Any) -> Any | None:
-    """The metadata of the batch in an entry of the log; None without any. Spark's versions name it
-    differently, so it is taken by its place.
+    """Return the metadata of the batch in an entry of the log; None without any. Spark's versions
+    name the field differently, so it is taken by its position.
     """
     element = entry.productElement(1)
     return element if class_name(entry) == "OffsetMap" else option(element)

@@ -30,7 +30,7 @@ _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
 def check_session(spark: Any) -> None:
-    """Raises `UnsupportedQuery` where no stream of a session can be aligned. `spark`: a classic
+    """Raise `UnsupportedQuery` if no stream of a session can be aligned. `spark`: a classic
     session.
     """
     check_spark(spark)
@@ -41,7 +41,7 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """What can be known before the query runs. Raises `ConfigurationError` and
+    """Check what can be checked before the query runs. Raises `ConfigurationError` and
     `CoordinatorRefused`.
     """
     if alignment.slice_zone not in (None, EPOCH):
@@ -78,9 +78,10 @@ class PlannedSource:
 
 
 def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round | None = None) -> AlignedRun:
-    """The aligned run of the query that opens its source with this checkpoint. It belongs to the
-    run, so an aligned DataFrame may be started twice. `round_`: what another process has planned
-    for the same run.
+    """Return the aligned run of the query that opens its source with this checkpoint.
+
+    It belongs to the run, so an aligned DataFrame may be started twice. `round_` is what another
+    process has planned for the same run.
     """
     run = QueryRun.opening(spark, checkpoint)
 
@@ -101,7 +102,7 @@ def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round
 
 
 def aligned_run_of(batch: Any) -> AlignedRun | None:
-    """The aligned run that handed out `batch`; None where its query is not aligned."""
+    """Return the aligned run that handed out `batch`; None if its query is not aligned."""
     return running.of_query(AlignedRun, query_id_of(batch))
 
 

@@ -70,8 +70,8 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """A row a split, in one partition: topic, partition, end (offset), rows, event_time (the
-    highest that takes part, ms, or null).
+    """Return one row for each split, in one partition: topic, partition, end (offset), rows,
+    event_time (the highest that takes part, ms, or null).
     """
     # as the plan that made the batch
     credible = credible_at(session.alignment, int(view.planned_at * 1000))
@@ -123,8 +123,8 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """What runs in the task: rows of the aggregate in, one request a reader; out comes why one was
-    not taken.
+    """Make the function that runs in the task: it sends one request for each reader from the rows
+    of the aggregate, and yields why one was rejected.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:

@@ -67,8 +67,9 @@ class QueryRun:
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
-        """The run that opens the source with this checkpoint, whatever session started it. `spark`:
-        any session of the application.
+        """Return the run that opens the source with this checkpoint, whichever session started it.
+
+        `spark`: any session of the application.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -82,7 +83,7 @@ class QueryRun:
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """The run that has handed out `batch`, inside its foreachBatch function, whatever session
+        """Return the run that handed out `batch`, in its foreachBatch function, whichever session
         started it.
         """
         session = batch.sparkSession
@@ -97,8 +98,10 @@ class QueryRun:
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """The run that has handed out a batch, by the batch's logical plan; None for any other
-        plan. A client of Connect sees a batch in a session that is not the run's own.
+        """Return the run that handed out a batch, by the batch's logical plan; None for any other
+        plan.
+
+        A client of Connect sees a batch in another session than the run's own.
         """
         leaves = plan.collectLeaves().iterator()
         while leaves.hasNext():
@@ -144,7 +147,7 @@ class QueryRun:
         return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
 
     def is_active(self) -> bool:
-        """False once `query.stop()` was called."""
+        """Return false once `query.stop()` was called."""
         return bool(self.execution.isActive())
 
     def failed(self) -> bool:
@@ -152,8 +155,9 @@ class QueryRun:
         return bool(self.execution.exception().isDefined())
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for the end of the run, for so long at most. Returns whether it has ended. Must
-        not be called on the query's own thread.
+        """Wait for the end of the run, at most that long; return whether it has come.
+
+        Do not call it on the query's own thread.
         """
         try:
             return bool(self.execution.awaitTermination(max(1, int(seconds * 1000))))
@@ -173,7 +177,7 @@ class QueryRun:
         return None if started is None else parse(started.json())
 
     def memory(self, name: str = "") -> CheckpointMemory:
-        """The files of this name beside the checkpoint."""
+        """Return the files of this name beside the checkpoint."""
         return CheckpointMemory(self.execution, self.jvm, name)
 
     def logged_watermark(self) -> int | None:
@@ -183,8 +187,8 @@ class QueryRun:
         return None if batch is None else int(batch.batchWatermarkMs()) or None
 
     def late_below(self) -> int:
-        """The watermark (ms) at or below which Spark drops rows of the next batch: the one that is
-        logged with the batch before it.
+        """Return the watermark (ms) at or below which Spark drops rows of the next batch: the one
+        that is logged with the batch before it.
         """
         log = self.execution.offsetLog()
         logged = option(log.getLatestBatchId())
@@ -197,7 +201,7 @@ class QueryRun:
         return 0 if batch is None else int(batch.batchWatermarkMs())
 
     def watermarks(self) -> list[QueryWatermark]:
-        """The query's own `withWatermark`s."""
+        """Return the query's own `withWatermark`s."""
         return self._watermarks
 
     @cached_property
@@ -236,11 +240,11 @@ class QueryRun:
         return (int(last.batchId()), str(last.timestamp())), found
 
     def windows(self) -> Tumbling | None:
-        """The windows by which the query drops late rows, where each row comes to them."""
+        """Return the windows by which the query drops late rows, where each row comes to them."""
         return windows_of(self.execution.logicalPlan())
 
     def shape(self) -> QueryShape:
-        """What the query's plan says of losses. The plan must be known."""
+        """Return which rows the query can lose, by its plan, which must be known."""
         return query_shape(self.execution.logicalPlan(), self._watermarks)
 
     def takes_highest(self) -> bool:
@@ -250,13 +254,13 @@ class QueryRun:
         return self._conf(POLICY).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        """The clocks of a time zone. None: the zone of the query's session, as it was when the
-        query was started.
+        """Return the clocks of a time zone; None stands for the zone that the session had when the
+        query started.
         """
         return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
 
     def _conf(self, key: str) -> str:
-        """The value of a key in the query's own session, which the checkpoint may have set."""
+        """Return a key's value in the query's own session, which the checkpoint may have set."""
         return str(self.execution.sparkSessionForStream().conf().get(key))
 
     def _refuse_modes(self) -> None:
@@ -269,8 +273,8 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """An operator of a progress report. Its figures are sums over all tasks, also of those that
-    computed a partition once more. Each task opens the stores of one partition, which tells.
+    """Return an operator of a progress report. Its figures are sums over all tasks, also over those
+    that computed a partition again, which the number of opened stores shows.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
@@ -291,12 +295,12 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """The query that runs in this session, which Spark makes for each run; None without one."""
+    """Return the query of this session, which Spark makes for each run; None without one."""
     return _running(spark, lambda one: bool(one.sparkSessionForStream().equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """The first running query of the application that fits; None without one."""
+    """Return the first running query of the application that matches; None without one."""
     running = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (running.get(query_id) for query_id in list(running))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)

@@ -31,8 +31,10 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
 
 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bare = lambda table: table) -> Any:
-    """A logical plan with every Kafka source's table decorated. `bare`: gives Spark's own table for
-    one that may be decorated anew. Raises `UnsupportedQuery` as above.
+    """Return a logical plan in which the table of every Kafka source is decorated.
+
+    `bare` gives Spark's own table for one that may be decorated again. Raises `UnsupportedQuery` as
+    above.
     """
     return _Rewriter(gateway, decorate, over, bare).rewrite(plan)
 
@@ -44,7 +46,7 @@ class _Rewriter:
         self._done = gateway.jvm.java.util.LinkedHashMap()
 
     def rewrite(self, plan: Any) -> Any:
-        """Replaces the sources. The plan may be hundreds of nodes deep, so Spark walks it, not
+        """Replace the sources. The plan may be hundreds of nodes deep, so Spark walks it, not
         Python: once to find the leaves, and once to replace them.
         """
         leaves = plan.collectLeaves().iterator()

@@ -67,7 +67,7 @@ class SparkGauges:
 
 
 def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
-    """The registered gauges of a run; None where they are switched off, or the metrics system
+    """Return the registered gauges of a run; None if they are switched off, or the metrics system
     cannot be reached.
     """
     try:

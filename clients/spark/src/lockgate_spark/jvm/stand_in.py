@@ -30,7 +30,7 @@ class Answering:
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def apply(self, method: str, arguments: Iterable[Any]) -> Any:
-        """Called by Java. A text is an error; an empty one says that the query was told to stop."""
+        """Answer a call by Java: a text is an error, an empty one means a stopped query."""
         try:
             result = getattr(self, method)(*arguments)
         except Exception as error:
@@ -42,7 +42,7 @@ class Answering:
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """The error that says best what has happened, made from `error`."""
+        """Return the error that best describes what happened, made from `error`."""
         return error
 
     def because(self, cause: Any) -> None:
@@ -60,8 +60,8 @@ class Answering:
         return sentence(explained)
 
     def _lend(self, result: Any) -> Any:
-        """Returns a result to Java, and keeps it for a while. py4j drops Java's reference as soon
-        as Python drops its own; if Java has not fetched the result yet, it gets null.
+        """Return a result to Java, and keep it for a while. py4j drops Java's reference as soon as
+        Python drops its own; if Java has not fetched the result yet, it would get null.
         """
         self._lent.append(result)
         return result

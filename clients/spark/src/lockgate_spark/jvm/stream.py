@@ -242,7 +242,7 @@ class Stream(Answers):
 
 
 def opened(session: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
-    """The stream that `make` makes of a session and an index, as a source of that session."""
+    """Return the stream that `make` makes of a session and an index, as its source."""
     try:
         index = source_index(checkpoint)
         name = checkpoint.rstrip("/").rpartition("/")[2]
@@ -269,14 +269,14 @@ def opened(session: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, in
 
 
 def _offsets(java: Any) -> Offsets:
-    """The offsets by split; empty where no topic matches the source's pattern, since Spark's source
-    then has no offset.
+    """Return the offsets by split; empty if no topic matches the source's pattern, since Spark's
+    source then has no offset.
     """
     return {} if java is None else parse(java.json())
 
 
 def _most_rows(limit: Any) -> int | None:
-    """The offsets that a `ReadLimit` allows a batch; None for no limit."""
+    """Return how many offsets a `ReadLimit` allows in a batch; None for no limit."""
     name = class_name(limit)
     if name == "ReadMaxRows":
         rows = int(limit.maxRows())
@@ -295,7 +295,7 @@ def _most_rows(limit: Any) -> int | None:
 
 
 def _least_rows(limit: Any) -> Least | None:
-    """The offsets that a `ReadLimit` waits for; None where it waits for none."""
+    """Return how many offsets a `ReadLimit` waits for; None if it does not wait."""
     name = class_name(limit)
     if name == "ReadMinRows":
         return Least(int(limit.minRows()), int(limit.maxTriggerDelayMs()))

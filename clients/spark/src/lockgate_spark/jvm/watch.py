@@ -17,8 +17,8 @@ class Watch:
         self._ends: Mapping[str, int] | None = None
 
     def comes(self, ends: Mapping[str, int], seconds: float) -> bool:
-        """Waits for a record at or beyond the ends of the splits, for so many seconds at most.
-        Returns whether one has come. Raises the JVM's errors.
+        """Wait at most that many seconds for a record at or beyond the ends of the splits, and
+        return whether one has come. Raises the JVM's errors.
         """
         java = self._opened()
         if ends != self._ends:
@@ -27,7 +27,7 @@ class Watch:
         return bool(java.comes(int(seconds * 1000)))
 
     def topics(self) -> list[str]:
-        """The topics that the source's client may see. Raises the JVM's errors."""
+        """Return the topics that the source's client may see. Raises the JVM's errors."""
         return str(self._opened().topics(_LIST_MS)).splitlines()
 
     def _opened(self) -> Any:
@@ -36,6 +36,6 @@ class Watch:
         return self._java
 
     def close(self) -> None:
-        """Closes the connections to Kafka."""
+        """Close the connections to Kafka."""
         if self._java is not None:
             self._java.close()

@@ -35,8 +35,8 @@ NAMED = 2**32
 
 
 def source_index(checkpoint: str) -> int:
-    """The index of a source, by the path of its checkpoint: `<checkpoint>/sources/<index>`, or
-    `…/<name>` for a source with a name.
+    """Return the index of a source, by the path of its checkpoint: `<checkpoint>/sources/<index>`,
+    or `…/<name>` for a source with a name.
 
     A name gives the same index in each run, whatever other sources the query has. In a group the
     index identifies the reader.
@@ -47,7 +47,9 @@ def source_index(checkpoint: str) -> int:
 
 
 def _column(leaf: Any, name: str, jvm: Any) -> Origin:
-    """The origin of a leaf's column. `leaf`: None where the column could not be followed to one."""
+    """Return the origin of a leaf's column. `leaf`: None if the column could not be followed to
+    one.
+    """
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
     if not class_name(leaf).startswith("StreamingDataSourceV2"):
@@ -59,8 +61,8 @@ def _column(leaf: Any, name: str, jvm: Any) -> Origin:
 
 
 def _reader(leaf: Any, stream: Any) -> str | None:
-    """The code that makes a Kafka source, with the option that selects its topics; None for other
-    sources.
+    """Return the code that makes a Kafka source, with the option that selects its topics; None for
+    other sources.
     """
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
@@ -73,7 +75,7 @@ def _reader(leaf: Any, stream: Any) -> str | None:
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """The origin of an expression: the sources of all its columns together."""
+    """Return the origin of an expression: the sources of all its columns together."""
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}

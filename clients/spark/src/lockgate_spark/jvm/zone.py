@@ -15,8 +15,8 @@ _UNTIL_MS = 4_102_444_800_000  # 2100
 
 
 def zone_of(jvm: Any, name: str) -> Zone:
-    """The zone of this name, from 1970 to 2100. Raises `ConfigurationError` for what Spark does not
-    know.
+    """Return the zone of this name, from 1970 to 2100. Raises `ConfigurationError` for a name that
+    Spark does not have.
     """
     rules = _rules(jvm, name)
     instant = jvm.java.time.Instant.EPOCH
@@ -31,7 +31,7 @@ def zone_of(jvm: Any, name: str) -> Zone:
 
 
 def check_zone(jvm: Any, name: str) -> None:
-    """Raises `ConfigurationError` for what Spark does not know."""
+    """Raise `ConfigurationError` for a time zone that Spark does not have."""
     _rules(jvm, name)
 
 

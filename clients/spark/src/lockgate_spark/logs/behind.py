@@ -16,8 +16,8 @@ AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 
 def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
-    """The splits in which a record below `event_time` (ms) was seen behind the cut (offsets by
-    split), or of which too much would have to be read.
+    """Return the splits in which a record below `event_time` (ms) was found behind the cut (offsets
+    by split), or in which too much would have to be read to know.
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:

@@ -57,13 +57,11 @@ class Reading(NamedTuple):
         )
 
     def heads(self) -> list[Head]:
-        """The credible records that it tells."""
+        """Return the credible records that the search has found."""
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """The credible record's event time at the offset from which it speaks for the records
-        before it.
-        """
+        """Return the credible record's event time, at the first offset that it stands for."""
         if self.found is None or self.first_passed is None:
             return self.found
         return Head(self.first_passed.offset, self.found.event_time)
@@ -105,7 +103,7 @@ class Crossing:
         return self.low >= self._upper and self._behind is None
 
     def probe(self) -> int:
-        """The offset to read at."""
+        """Return the offset to read at."""
         if self._behind is not None and self.low >= self._upper:
             self.low, self._upper, self._behind = max(self.low, self._behind), self.bound, None
         width = self._upper - self.low
@@ -129,7 +127,7 @@ class Crossing:
         return max(0, self.below.offset + int((self.event_time - self.below.event_time) * self.pace) + 1 - self.low)
 
     def learn(self, at: int, reading: Reading) -> None:
-        """Takes in what was found at or after the offset `at`."""
+        """Take in what was found at or after the offset `at`."""
         width = self._upper - self.low
         if reading.found is not None and reading.found.event_time <= self.event_time:
             self.low, self.below = reading.found.offset + 1, reading.found
@@ -166,11 +164,11 @@ class Tail:
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
     def probe(self) -> int:
-        """The offset to read at, up to `blank`."""
+        """Return the offset to read at, up to `blank`."""
         return max(self.floor, self.blank - self.back) if self.last is None else (self.floor + self.blank) // 2
 
     def learn(self, at: int, reading: Reading) -> None:
-        """Takes in what was found at or after the offset `at`."""
+        """Take in what was found at or after the offset `at`."""
         if reading.found is None:
             self._walked += self.blank - at
             self.blank, self.back = at, 2 * self.back

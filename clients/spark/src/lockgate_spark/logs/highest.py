@@ -43,13 +43,11 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Notes what a look-up has named: it may lie at or beyond the end, and need not be a
-        record.
-        """
+        """Note a look-up's result, which may lie at or beyond the end and need not be a record."""
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:
-        """Notes where the log ends, which tells what of the names counts."""
+        """Note where the log ends, which decides which results of look-ups count."""
         if end < self._looked[1]:  # the topic was made anew
             self.record, self._claim, self._false, self._looked, self._last, self._tail_of = (
                 None,
@@ -64,7 +62,7 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Takes in what was read from the offset `start` on."""
+        """Take in what was read from the offset `start` on."""
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
             self._last = max(self._last, head.offset)
@@ -76,8 +74,8 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """What was named among the offsets from `start` up to `stop`, which were read, is a record
-        that is known, or none.
+        """Decide about the results of look-ups from `start` up to `stop`, which were read: each is
+        a known record, or none.
         """
         if self._claim is None:
             return
@@ -107,7 +105,7 @@ class Highest:
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """The search for the last record below the end; None where that is known, or a higher
+        """Return the search for the last record below the end; None if that is known, or a higher
         one.
         """
         if self._tail_of == end or (
@@ -121,14 +119,14 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Notes what a search has come to."""
+        """Note the result of a search."""
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Reads what is still unknown of the highest records below these ends."""
+    """Read what is still unknown of the highest records below these ends."""
     for split, known in splits.items():
         known.ends_at(ends[split], credible)
     claims = {

@@ -80,7 +80,7 @@ class KafkaSplitLog:
         return self.requests.made
 
     def set_splits(self, splits: Iterable[str]) -> None:
-        """Sets the splits that all other calls are about."""
+        """Set the splits that all other calls are about."""
         wanted = sorted(splits)
         if wanted != self.requests.order:
             self.learned = {split: self.learned.get(split, Learned()) for split in wanted}
@@ -124,11 +124,11 @@ class KafkaSplitLog:
         return EndsAsked(now, found, uncommitted)
 
     def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
-        """Notes the ends that the broker showed.
+        """Note the ends that the broker showed.
 
-        Its live ends tell which splits hide something: an open transaction, or what came after the
-        ends were fixed (at `fixed_at`). What is known of those stays as old as it was; where they
-        were not asked for, fixed ends hide everything newer.
+        Its live ends show which splits hide something: an open transaction, or records that came
+        after the ends were fixed (at `fixed_at`). What is known of those splits stays as old as it
+        was. If live ends were not asked for, fixed ends hide everything newer.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -141,13 +141,15 @@ class KafkaSplitLog:
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
 
     def clock_moved(self, by: int) -> None:
-        """Moves what was noted by the clock along with it, by so many ms."""
+        """Move what was noted by the clock along with it, by that many ms."""
         for learned in self.learned.values():
             learned.known_until = add(learned.known_until, by)
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """The highest event time of a record below each end, as far as it is known: never more."""
+        """Return the highest event time of a record below each end, as far as it is known: never
+        more.
+        """
         self._highest_was_needed = True
         if not self._highest_is_fresh:
             self._ask_highest()
@@ -155,14 +157,14 @@ class KafkaSplitLog:
         return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """The record with the highest event time below each end, as far as one was read. Asks
-        nothing.
+        """Return the record with the highest event time below each end, of those that were read.
+        Does not ask Kafka.
         """
         met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """The first unread record of each split."""
+        """Return the first unread record of each split."""
         open_splits = [split for split in self.requests.order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown:
@@ -244,9 +246,9 @@ class KafkaSplitLog:
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Looks at a stretch of records in a row behind the positions of a few splits, which take
-        turns: how far they are out of order. Raises nothing, and learns nothing where Kafka does
-        not answer soon.
+        """Look at a stretch of consecutive records behind the positions of a few splits, which take
+        turns, to measure how far they are out of order. Raises nothing, and learns nothing if Kafka
+        does not answer soon.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -258,7 +260,7 @@ class KafkaSplitLog:
             self.learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
-        """Notes the plan that was made: by split, the records that it stops at."""
+        """Note the plan that was made: by split, the records that it stops at."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
             there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
@@ -312,7 +314,7 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """A search by reading. All records below `low` are at or below `event_time`."""
+        """Search by reading. All records below `low` are at or below `event_time`."""
         below, above = self.learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
         learned = self.learned[split]
@@ -329,8 +331,8 @@ class KafkaSplitLog:
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """The first record in each range of offsets whose event time is `credible`, for once. The
-        log learns nothing from it.
+        """Return the first record in each range of offsets whose event time is `credible`. The log
+        keeps nothing of it.
         """
         self.requests.set_credible(credible)
         try:
@@ -339,7 +341,7 @@ class KafkaSplitLog:
             self.requests.set_credible(self.credible)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        """Reads between two offsets of each split, and learns from the records."""
+        """Read between two offsets of each split, and learns from the records."""
         readings = self.requests.read(ranges, target)
         for split, reading in readings.items():
             self.learned[split].points.note(reading)

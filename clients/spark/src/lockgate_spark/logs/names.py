@@ -9,15 +9,15 @@ from lockgate_spark.logs.unread import Key
 
 
 def names(keys: Iterable[Key], among: Iterable[Key]) -> dict[Key, str]:
-    """The name of each of these splits, with its source where several splits `among` all have that
-    name.
+    """Return the name of each of these splits, with its source if several splits `among` all have
+    that name.
     """
     known = Counter(split for _, split in set(among))
     return {key: key[1] if known[key[1]] < 2 else f"{key[1]}{_of(key)}" for key in keys}
 
 
 def named(key: Key, among: Iterable[Key]) -> str:
-    """The same in words, of one split: topic, partition, and its source where that is needed."""
+    """Return the name of one split in words: topic, partition, and its source if needed."""
     topic, _, partition = key[1].rpartition("-")
     source = _of(key) if any(i != key[0] and split == key[1] for i, split in among) else ""
     return f"topic {topic}, partition {partition}{source}"

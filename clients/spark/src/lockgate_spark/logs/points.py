@@ -41,7 +41,7 @@ class Points:
     )  # by the offset of the first: that record, and how many
 
     def add(self, head: Head) -> None:
-        """Notes a credible record."""
+        """Note a credible record."""
         at = bisect_left(self._seen, head)
         if at < len(self._seen) and self._seen[at] == head:
             return
@@ -57,7 +57,7 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Notes the first unread record: the pace since the one before, and whether it is older
+        """Note the first unread record: the rate since the previous one, and whether it is older
         than what was read before it.
         """
         before, self._position = self._position, head
@@ -69,9 +69,11 @@ class Points:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
-        """Notes a stretch of records in a row from `start` up to `stop`: by how much they fall, at
-        most, and between which event times (ms) they lie. Of a stretch behind the one before it
-        shows too what fell over more records than one stretch holds.
+        """Note a stretch of consecutive records from `start` up to `stop`: the most that they fall,
+        and the event times (ms) between which they lie.
+
+        A stretch behind the previous one also shows what fell over more records than one stretch
+        has.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -97,7 +99,7 @@ class Points:
         self._seen, self._position, self.pace = [], None, None
 
     def note(self, reading: Reading) -> None:
-        """Takes in the records of a read."""
+        """Take in the records of a read."""
         if reading.first_passed is not None:
             self.meet(reading.first_passed, reading.passed)
         for head in (reading.found, reading.below, reading.above):
@@ -105,7 +107,7 @@ class Points:
                 self.add(head)
 
     def meet(self, first: Head, records: int = 1) -> None:
-        """Notes that `records` without a credible event time lie from `first` on."""
+        """Note that `records` without a credible event time begin at `first`."""
         self.first_met = self.first_met or first
         stop = first.offset + records
         for known, count in list(self._met.values()):
@@ -123,12 +125,12 @@ class Points:
         return sum(max(0, high - low) for low, high in spans)
 
     def seen(self, start: int, end: int) -> list[Head]:
-        """What is known from `start` up to `end`, by offset."""
+        """Return what is known from `start` up to `end`, by offset."""
         return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
 
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
-        """The last known record at or below the event time, and the first one known above it; only
-        below `end`.
+        """Return the last known record at or below the event time, and the first one known above
+        it; only below `end`.
         """
         below = None
         for head in self._seen:

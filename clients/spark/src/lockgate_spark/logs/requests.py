@@ -51,38 +51,38 @@ class KafkaRequests:
         return self._jvm.readsCommitted()
 
     def set_splits(self, splits: Iterable[str]) -> None:
-        """Sets the splits of all further requests, in this order."""
+        """Set the splits of all further requests, in this order."""
         self.order = list(splits)
         self._jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in self.order))
 
     def set_credible(self, credible: Credible) -> None:
-        """Sets which event times the reads take for such."""
+        """Set which event times the reads take for credible."""
         self._jvm.setCredible(credible.earliest, credible.latest)
 
     def begins(self) -> Offsets:
-        """The first offset of each log."""
+        """Return the first offset of each log."""
         return self._offsets(self._jvm.begins())
 
     def uncommitted_ends(self) -> Offsets:
-        """The end of each log, open transactions included."""
+        """Return the end of each log, open transactions included."""
         return self._offsets(self._jvm.uncommittedEnds())
 
     def sizes(self) -> dict[str, int]:
-        """The bytes of each log, where Kafka tells."""
+        """Return the bytes of each log, if Kafka reports them."""
         return self._offsets(self._jvm.sizes())
 
     def first_at(self, event_time: int) -> dict[str, Head]:
-        """The first record of each log at or above a time (ms), by Kafka's look-up."""
+        """Return the first record of each log at or above a time (ms), by Kafka's look-up."""
         return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
     def highest(self) -> dict[str, Head] | None:
-        """The highest record of each log, by Kafka's look-up; None where the brokers have none."""
+        """Return the highest record of each log by Kafka's look-up; None if brokers lack it."""
         packed = self._jvm.highest()
         return self._unpacked(packed) if packed else None
 
     def read(self, ranges: Mapping[str, tuple[int, int]], target: int) -> dict[str, Reading]:
-        """The first credible record in each range of offsets, and where that range passes `target`
-        (ms).
+        """Return the first credible record in each range of offsets, and where that range passes
+        `target` (ms).
         """
         self.made += 1
         packed = self._jvm.read(self._packed(ranges), target, MOST_PASSED, _PATIENCE_MS)
@@ -99,11 +99,11 @@ class KafkaRequests:
         return {split: row for split, row in rows if row[0] >= 0}
 
     def topic_configs(self, topics: Iterable[str], keys: Iterable[str]) -> list[str]:
-        """A line for each topic: its name and the values of these keys, with tabs between."""
+        """Return a line for each topic: its name and these keys' values, separated by tabs."""
         return self._jvm.configs("\n".join(sorted(topics)), ",".join(keys)).splitlines()
 
     def close(self) -> None:
-        """Closes the connections to Kafka."""
+        """Close the connections to Kafka."""
         self._jvm.close()
 
     def _packed(self, ranges: Mapping[str, tuple[int, int]]) -> bytes:

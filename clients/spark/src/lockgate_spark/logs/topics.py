@@ -87,7 +87,7 @@ class TopicConfigs:
 
 
 def topic_of(split: str) -> str:
-    """The topic of a split."""
+    """Return the topic of a split."""
     return split.rpartition("-")[0]
 
 

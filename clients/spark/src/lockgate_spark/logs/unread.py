@@ -40,7 +40,7 @@ class Source(Protocol):
         """
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
-        """Looks at the records of these offsets: first ones and ends, by split."""
+        """Look at the records of these offsets: first ones and ends, by split."""
 
     def ends(self, start: Offsets) -> Offsets:
         """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are
@@ -121,7 +121,7 @@ class Unread:
         return any(source.log.read_budget_spent for source in self.sources.values())
 
     def backlogs(self) -> dict[Key, Backlog]:
-        """What the planner plans."""
+        """Return what the planner takes as its input: the backlog of each split."""
         self.heads()  # they tell where so much is not credible that the plan has to end there
         return {
             (i, split): Backlog(
@@ -136,7 +136,7 @@ class Unread:
         }
 
     def heads(self) -> dict[Key, Head]:
-        """The first unread record of each split."""
+        """Return the first unread record of each split."""
         return {
             (i, s): h
             for i, source in self.sources.items()
@@ -161,8 +161,8 @@ class Unread:
         return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
-        """The records of each split's batch that plans have met, and the last one in its log, where
-        that was asked for. Asks nothing.
+        """Return the records of each split's batch that plans have read, and the last one in its
+        log, if that was asked for. Does not ask Kafka.
         """
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):
@@ -172,7 +172,7 @@ class Unread:
                 yield (i, split), head
 
     def highest(self) -> dict[Key, int]:
-        """The highest event time (ms) below each end."""
+        """Return the highest event time (ms) below each end."""
         return {
             (i, split): time
             for i, source in self.sources.items()

@@ -76,9 +76,10 @@ class Ahead:
         return f"has stopped at offset {head.offset}, whose record is stamped {ahead} ahead of the clock"
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
-        """Looks at the first unread records, at `now` (ms, before the broker was asked), with
-        Spark's watermark (ms; MIN without one). Returns by how many ms new records behind a stopped
-        split's are ahead of `now`.
+        """Look at the first unread records at `now` (ms, before the broker was asked).
+
+        `spark_watermark` is in ms; MIN without one. Returns by how many ms new records behind the
+        one at which a split is stopped are ahead of `now`.
         """
         ticks = self._ticks()
         self._known = ends = {key: end for key, _, end in unread.splits()}
@@ -106,7 +107,7 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """Counts what is late behind the records that stop these splits, or have stopped them."""
+        """Count what is late behind the records that stop these splits, or have stopped them."""
         if spark_watermark == watermark.MIN:
             return
         begins = {key: self._stops[key].head.offset + 1 + self._stops[key].late for key in keys}
@@ -150,7 +151,7 @@ class Ahead:
 def _read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
-    """The first record in each range of offsets with such an event time."""
+    """Return the first record in each range of offsets with such an event time."""
     by_source: dict[int, dict[str, tuple[int, int]]] = {}
     for (i, split), offsets in ranges.items():
         by_source.setdefault(i, {})[split] = offsets

@@ -43,10 +43,12 @@ class Round(Protocol):
     """What is left of the last round, kept where it outlives this process."""
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        """The leader, and the answers that Spark has not asked for yet; None before the first."""
+        """Return the leader, and the answers that Spark has not asked for yet; None before the
+        first.
+        """
 
     def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        """Keeps the answers of a plan, before any of them is given."""
+        """Keep the answers of a plan, before any of them is given."""
 
 
 class AlignedRun:
@@ -144,7 +146,7 @@ class AlignedRun:
         return None if self._planner.slices is None else self._planner.slices.replayed
 
     def add(self, index: int, source: Source) -> None:
-        """Adds a source to the joint plan."""
+        """Add a source to the joint plan."""
         self.sources[index] = source
         self._open += 1
 
@@ -177,17 +179,17 @@ class AlignedRun:
         self._tell_report(lambda report: report.read(index, start, native, view, budget))
 
     def tell_progress(self, index: int) -> dict[str, str]:
-        """The metrics of one source in Spark's progress, by name."""
+        """Return the metrics of one source in Spark's progress, by name."""
         return self._planner.observer.progress(index)
 
     def tell_late(self, index: int, total: int) -> None:
-        """Shows how many rows of one source were late in the run so far, where they are counted."""
+        """Show how many rows of one source were late in the run so far, where they are counted."""
         self._planner.facts.count_late(index, total)
         if self._gauges is not None:
             self._gauges.show_late(index, total)
 
     def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """A batch of one source is done. `batch`: its late rows, where they were counted."""
+        """Take in that a batch of one source is done. `batch`: its late rows, if counted."""
         self._tell_report(lambda report: report.after_batch(index, batch))
 
     def tell_uncounted(self, why: str) -> None:
@@ -205,8 +207,8 @@ class AlignedRun:
             self.end()
 
     def end(self) -> None:
-        """Ends the run, also while sources are open. Spark stops no source of a run that cannot
-        begin, so such a run is ended by this call.
+        """End the run, also while sources are open. Spark stops no source of a run that cannot
+        begin, so this call ends such a run.
         """
         if self._closed.is_set():
             return
@@ -239,7 +241,7 @@ class AlignedRun:
         self._tell_report(lambda report: report.finish(self.run.failed()))
 
     def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
-        """A report only informs: its failure must not stop the query."""
+        """Pass an event on to the report, whose failure must not stop the query."""
         if self._report is None:
             return
         try:
@@ -302,8 +304,8 @@ class AlignedRun:
             self._gauges.show_held(made[0], self._planner.context(*made))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Notes the answer to a source. Where all its topics are gone, Spark keeps the offsets that
-        it has.
+        """Note the answer to a source. If all its topics are gone, Spark keeps the offsets that it
+        has.
         """
         if offsets or index not in self._served:
             self._served[index] = offsets

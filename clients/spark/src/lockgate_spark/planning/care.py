@@ -68,8 +68,9 @@ class Care:
         return key in self._until
 
     def begin(self, watch_s: Mapping[Key, float]) -> None:
-        """Starts the waits, because a record is held back. `watch_s`: for how long (s) each split
-        that has shown nothing is watched.
+        """Start the waits, since a record is held back.
+
+        `watch_s`: how long (s) each split that has shown nothing is watched.
         """
         now = self._ticks()
         self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
@@ -80,7 +81,7 @@ class Care:
         return any(until > now for until in self._until.values())
 
     def take_over(self) -> list[Key]:
-        """The splits whose wait is over; each is returned once."""
+        """Return the splits whose wait is over, each once."""
         now = self._ticks()
         over = [key for key, until in self._until.items() if until <= now]
         for key in over:
@@ -88,5 +89,5 @@ class Care:
         return over
 
     def end(self, key: Key) -> None:
-        """The split has shown itself."""
+        """End the wait for a split that has shown itself."""
         self._until.pop(key, None)

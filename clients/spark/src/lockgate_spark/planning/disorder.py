@@ -23,19 +23,19 @@ ENOUGH = 50
 
 
 def measured(sources: Mapping[int, Source]) -> int:
-    """The largest disorder (ms) that was seen in any split."""
+    """Return the largest out-of-orderness (ms) that was seen in any split."""
     return max(
         (learned.points.disorder for source in sources.values() for learned in source.log.learned.values()), default=0
     )
 
 
 def most_learned(max_drift: int) -> int:
-    """The largest disorder (ms) that plans go by where none was promised."""
+    """Return the largest out-of-orderness (ms) that plans allow for if none was promised."""
     return max_drift // 2
 
 
 def careful(backlogs: Mapping[Key, Backlog], sources: Mapping[int, Source], bounds: Bounds) -> dict[Key, Backlog]:
-    """The backlogs, with more disorder for those splits of which few records were seen."""
+    """Return the backlogs, with more out-of-orderness for splits of which few records were seen."""
     return {
         key: replace(backlog, disorder=most_learned(bounds.max_drift))
         if sources[key[0]].log.learned[key[1]].points.compared < ENOUGH

@@ -24,7 +24,7 @@ class DriverClock:
         self._leapt = self._told = 0
 
     def __call__(self) -> float:
-        """The time for plans, in seconds since 1970."""
+        """Return the time for plans, in seconds since 1970."""
         wall_ms = int(self._wall() * 1000)
         now = self._clock.look(wall_ms, int(self.ticks() * 1000))
         self._tell_leap(wall_ms, now)
@@ -42,7 +42,7 @@ class DriverClock:
         return self._clock.moved
 
     def show(self, ahead: Mapping[Key, int]) -> None:
-        """Takes in by how many ms the new records of each split are ahead of the last look."""
+        """Take in by how many ms the new records of each split are ahead of the last look."""
         self._clock.show(ahead)
         self._tell_offset()
 

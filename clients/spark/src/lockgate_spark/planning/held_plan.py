@@ -52,9 +52,10 @@ class HeldPlans:
     def wait(
         self, held: Timed, plan_again: Callable[[], Timed], show: Callable[[Timed], None], careful: Callable[[], bool]
     ) -> Timed:
-        """The first plan that is not held any more, or the last one that was. `show`: shows a plan
-        that is held. `careful`: whether a split whose producer has shown nothing is waited for.
-        Raises `WaitedTooLong`.
+        """Return the first plan that may be carried out, or the last one that was held.
+
+        `show` shows a plan that is held. `careful`: whether a split whose producer has shown
+        nothing is waited for. Raises `WaitedTooLong`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -80,7 +81,7 @@ class HeldPlans:
         return made
 
     def pause(self, seconds: float) -> None:
-        """Waits until there is news of the group, or the run ends."""
+        """Wait until there is news of the group, or the run ends."""
         if self._membership is None:
             self._sleep(seconds)
         else:

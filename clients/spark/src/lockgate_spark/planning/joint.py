@@ -143,7 +143,7 @@ class JointPlanner:
         return self._bounds().max_drift
 
     def plan(self, positions: Mapping[int, Offsets]) -> tuple[Plan[Key], float]:
-        """The plan for the records after the positions, and the seconds that it took."""
+        """Return the plan for the records after the positions, and the seconds that it took."""
         began, asked = self._ticks(), self._look_ups()
         drafted = self._draft(positions)
         bounds = self._bounds()
@@ -185,7 +185,7 @@ class JointPlanner:
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
-        """The report of each source by the last draft; None before the first one."""
+        """Return the report of each source by the last draft; None before the first one."""
         return None if self._drafted is None else self._reports(self._drafted)
 
     @property
@@ -207,7 +207,7 @@ class JointPlanner:
         return nothing.strip()
 
     def sum_up(self) -> None:
-        """Logs the totals at the end of the run, and keeps the producers' lags for the next one."""
+        """Log the totals at the end of the run, and keeps the producers' lags for the next one."""
         self.waits.close()
         if self._last is not None and self._last.limit in (Limit.SLICE, Limit.HORIZON) and self.left:
             log.warning("%s", self.left)
@@ -220,8 +220,8 @@ class JointPlanner:
     # -- the draft: how far the query gets alone --
 
     def _draft(self, positions: Mapping[int, Offsets], again: bool = False) -> _Drafted:
-        """A draft for the positions: the last one where that is fresh, unless it is to be made
-        `again`.
+        """Return a draft for the positions: the last one if it is fresh, unless `again` asks for a
+        new one.
         """
         now, last = self.clock(), self._drafted
         self._producers.follow(self._sources)
@@ -243,7 +243,7 @@ class JointPlanner:
         return recent and unread.same_as(last.unread) and last.draft.limit is not Limit.HORIZON
 
     def _begin(self, unread: Unread) -> None:
-        """Checks the query and warns once, when Spark's plan of it is known."""
+        """Check the query and warn once, as soon as Spark's plan of it is known."""
         check_event_time(self._run, (s.event_time is not None for s in self._sources.values()), self._alignment)
         warn_at_start(self._run, unread, self._bounds())
         self.observer.begin(self._run)
@@ -283,7 +283,7 @@ class JointPlanner:
         return self._drafted
 
     def _sample(self, unread: Unread, now: float) -> None:
-        """Looks now and then at a few of the records that are about to be read."""
+        """Look now and then at a few of the records that are about to be read."""
         if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
             self._sampled_at = now
             for i, source in self._sources.items():
@@ -293,7 +293,7 @@ class JointPlanner:
     # -- what the query waits for --
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
-        """What a plan waits for at `now` (wall clock, ms)."""
+        """Return what a plan waits for at `now` (wall clock, ms)."""
         if self._alignment.mode == "observe":
             return None
         key = self._holder(plan)
@@ -301,16 +301,14 @@ class JointPlanner:
         return wait_of(plan, self._membership, self.slices, holder, self.careful)
 
     def _holder(self, plan: Plan[Key]) -> Key | None:
-        """The split that bounds the horizon, or that is next to be read and is stopped."""
+        """Return the split that bounds the horizon, or the next one to be read if it is stopped."""
         first = first_paused(plan)
         return first[0] if first is not None and first[0] in self._producers.stopped else self.slowest
 
     # -- the group: reports out, the ceiling in --
 
     def _exchange_with_group(self, drafted: _Drafted) -> int:
-        """Sends the reports to the group's coordinator and returns the ceiling; without a group
-        there is none.
-        """
+        """Send the reports to the group's coordinator, and return its ceiling if there is one."""
         return watermark.MAX if self._membership is None else self._membership.exchange(self._reports(drafted))
 
     def _reports(self, drafted: _Drafted) -> dict[int, SourceStatus]:
@@ -341,7 +339,7 @@ class JointPlanner:
         self.observer.view = replace(self._retention.show(view, plan), slice=self._slice(plan, drafted))
 
     def context(self, plan: Plan[Key], seconds: float) -> PlanContext:
-        """What a view shows beside this plan, which took so many seconds."""
+        """Return what a view shows besides this plan, which took that many seconds."""
         membership = self._membership
         return PlanContext(
             planned_at=self.clock(),

@@ -39,11 +39,12 @@ class KeptLags:
             self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
-        """What the producer of a split had shown when that was kept last."""
+        """Return what the producer of a split had shown when that was last kept."""
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
-        """Keeps what the producers have shown if the kept memory does not cover it, or `at_once`.
+        """Keep what the producers have shown if the kept memory does not cover it, or `at_once`.
+
         Lags up to `slack` (ms) need no memory. Raises nothing.
         """
         if self._failed or not (at_once or any(not self.of(key).covers(lag.state, slack) for key, lag in lags.items())):
@@ -76,7 +77,7 @@ class KeptLags:
 
 
 def _parsed(fields: Fields, now: int) -> tuple[int, dict[Key, Shown]]:
-    """The number and the memory of a text. Raises `ValueError`."""
+    """Return the number and the memory of a text. Raises `ValueError`."""
     fields.integer("format", low=FORMAT, high=FORMAT)
     number, sources = fields.integer("number", low=1, high=2**62), fields.by_name("splits", required=True)
     kept: dict[Key, Shown] = {}

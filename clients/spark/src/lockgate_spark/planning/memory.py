@@ -18,15 +18,17 @@ class Memory(Protocol):
     """Keeps two texts across restarts."""
 
     def read(self) -> list[str]:
-        """What is kept; a text that was cut off while it was written may be among it."""
+        """Return what is kept; a text that was cut off while it was written may be among it."""
 
     def write(self, number: int, text: str) -> None:
-        """Keeps a text in place of the one that was written two numbers before."""
+        """Keep a text in place of the one that was written two numbers before."""
 
 
 def remembered(texts: Iterable[str], parse: Callable[[Fields], T], what: str) -> list[T]:
-    """What `parse` makes of each text. It may raise `ValueError`, as `Fields` does. `what`: a name
-    for the warning about texts that cannot be read.
+    """Return what `parse` makes of each text.
+
+    `parse` may raise `ValueError`, as `Fields` does. `what` names the texts in the warning about
+    those that cannot be read.
     """
     found, faults = [], []
     for text in texts:

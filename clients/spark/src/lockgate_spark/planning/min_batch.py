@@ -29,8 +29,9 @@ class MinBatch:
         self._last_batch: float | None = None
 
     def put_off(self, plan: Plan[Key], now: float) -> Plan[Key]:
-        """The plan, or one that reads nothing while the plan is too small. A plan that reads
-        something counts as the begin of a batch.
+        """Return the plan, or one that reads nothing while the plan is too small.
+
+        A plan that reads something counts as the beginning of a batch.
         """
         sizes = _sizes(plan)
         if not any(sizes.values()):

@@ -30,7 +30,7 @@ class NoTimes:
         self._looked: dict[int, Mapping[str, int]] = {}  # the ends at the last look
 
     def check(self, unread: Unread) -> None:
-        """Looks at the sources that have shown no event time yet. Raises `ConfigurationError`."""
+        """Look at the sources that have shown no event time yet. Raises `ConfigurationError`."""
         for i, source in unread.sources.items():
             if i in self._shown:
                 continue
@@ -63,7 +63,7 @@ def _text_of(source: Source) -> str:
 
 
 def _described(value: str) -> str:
-    """What a value has, by names alone: its content may be secret."""
+    """Describe a value by the names in it; its content may be secret."""
     if value == "?":
         return "their values are no text (Avro or Protobuf?)"
     try:

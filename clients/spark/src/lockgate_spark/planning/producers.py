@@ -125,7 +125,7 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """Logs at the start of a run how far a promised `idle_timeout` keeps the query behind."""
+        """Log at the start of a run how far a promised `idle_timeout` keeps the query behind."""
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
                 "idle_timeout is %s: while a partition is silent, this query runs up to %s behind the clock, "
@@ -136,9 +136,7 @@ class Producers:
             )
 
     def follow(self, sources: Mapping[int, Source]) -> None:
-        """Moves what was noted by the clock along with it; to be called before the sources are
-        asked.
-        """
+        """Move what was noted by the clock along with it; call it before the sources are asked."""
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
             return
@@ -188,8 +186,9 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """The backlogs, with the bound of each split. `apart_ms`: how far apart the reports to a
-        group are; 0 without one.
+        """Return the backlogs, with the bound of each split.
+
+        `apart_ms`: how far apart the reports to a group are; 0 without one.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -225,12 +224,14 @@ class Producers:
                 self._care.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
 
     def sum_up(self) -> None:
-        """Logs what the run has not logged yet."""
+        """Log what the run has not logged yet."""
         self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
-        """Keeps the lags beside the checkpoint if they have grown, or `at_once`. Lags up to half of
-        `max_drift` (ms) raise no bound. Nothing is kept while the clock is in doubt.
+        """Keep the lags beside the checkpoint if they have grown, or `at_once`.
+
+        Lags up to half of `max_drift` (ms) raise no bound. Nothing is kept while the clock is in
+        doubt.
         """
         if self._kept is not None and self.learns and self._clock.steady:
             self._kept.keep(self._lags, max_drift // 2, at_once)
@@ -238,7 +239,7 @@ class Producers:
     # -- inside --
 
     def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
-        """The splits that no longer hold the others; the log names each of them once."""
+        """Return the splits that the others no longer wait for, and log each of them once."""
         bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
         for key, _, _ in unread.splits():
             lag, head = self._lags[key], heads.get(key)
@@ -326,8 +327,8 @@ class Producers:
         return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
-        """A split that has shown nothing and holds unread records shows itself by the first one
-        that came after the first look at it.
+        """Learn the lag of splits that have shown nothing and hold unread records, from the first
+        record that came after the first look at each.
         """
         asked: dict[int, dict[str, tuple[int, int]]] = {}
         for (i, split), (first_end, _) in self._first.items():
@@ -357,6 +358,6 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """The time (ms) for which a split's end is known; under AvailableNow the ends are fixed."""
+    """Return the time (ms) for which a split's end is known; AvailableNow fixes the ends."""
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

@@ -29,8 +29,10 @@ class WatermarkPace:
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
 
     def seen(self, watermark: int, now: float) -> int | None:
-        """Takes in the watermark (ms) at `now` (monotonic, in seconds). Returns the ms by which it
-        has risen in a second; None where there is no watermark, or only a moment of it.
+        """Take in the watermark (ms) at `now` (monotonic, in seconds).
+
+        Returns the ms by which it has risen in a second; None without a watermark, or after too
+        short a time.
         """
         points = self._points
         if watermark in (MIN, MAX) or (points and watermark < points[-1][1]):
@@ -54,7 +56,7 @@ class QueryFacts:
         self._late: dict[int, int] = {}
 
     def count_late(self, index: int, total: int) -> None:
-        """Notes how many rows of one source were late in the run so far."""
+        """Note how many rows of one source were late in the run so far."""
         self._late[index] = total
 
     def added(
@@ -64,8 +66,10 @@ class QueryFacts:
         lags: Mapping[Key, int],
         retained: Mapping[int, Retained],
     ) -> dict[int, SourceStatus]:
-        """The statuses with their facts. `rows_saved`: the query's. `lags`: of the splits'
-        producers, in ms. `retained`: by source.
+        """Return the statuses with their facts.
+
+        `rows_saved` is the query's, `lags` (ms) are those of the splits' producers, and `retained`
+        is by source.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

@@ -13,8 +13,10 @@ from lockgate_spark.logs.unread import Key, Unread
 def source_reports(
     unread: Unread, draft: Draft[Key], states: Mapping[Key, PlannedState], reach: int | None
 ) -> dict[int, SourceStatus]:
-    """The report of each source. A source is a reader of its own: it has its own watermark, and the
-    `reach` of the joint plan (None: it offers none). `states`: of the splits, by the last plan.
+    """Return the report of each source, which is a reader of its own with its own watermark.
+
+    `reach` is the joint plan's (None: none is offered), and `states` are those of the splits in the
+    last plan.
     """
     watermarks = draft.reported_watermarks()
     reports = {}

@@ -90,7 +90,9 @@ class Retention:
         self._read_early: Counter[Key] = Counter()
 
     def read_early(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
-        """The plan, with the records in danger of its paused splits. `now`: wall clock in ms."""
+        """Return the plan, with the records in danger of its paused splits. `now`: wall clock in
+        ms.
+        """
         self._planned, self._made = {}, (plan, unread)
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
@@ -133,8 +135,8 @@ class Retention:
         return found
 
     def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
-        """What `retention.ms` and `retention.bytes` say of a record. `stamped`: its event time is
-        Kafka's stamp.
+        """Return when `retention.ms` and `retention.bytes` let Kafka delete a record. `stamped`:
+        its event time is Kafka's stamp.
         """
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
         by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
@@ -187,9 +189,7 @@ class Retention:
             )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
-        """Looks when Kafka has stamped the paused records of a source whose event time is another
-        one.
-        """
+        """Look up when Kafka stamped the paused records of a source with another event time."""
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:
             kept_ms = self._configs[i].of(topic_of(split)).retention_ms if j == i else None
@@ -230,7 +230,7 @@ class Retention:
 
 
 def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Takes a time where it is sooner. A retention of MAX ms is none."""
+    """Take a time if it is sooner. A retention of MAX ms is none."""
     if until < MAX and (i not in found or until < found[i].until):
         found[i] = Retained(max(0, until), split)
 
@@ -255,7 +255,7 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
 
 
 def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """What Kafka keeps of the splits of which it keeps at `most` so many bytes."""
+    """Return what Kafka keeps of the splits of which it keeps `most` bytes."""
     if not most:
         return {}
     sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()

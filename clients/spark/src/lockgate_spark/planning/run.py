@@ -20,7 +20,7 @@ class Run(Checkpointed, Protocol):
         """How far apart its triggers are; 0 where one follows the other."""
 
     def is_active(self) -> bool:
-        """False once the query was told to stop."""
+        """Return false once the query was stopped."""
 
     def failed(self) -> bool:
         """Whether the run has ended with an error."""
@@ -34,9 +34,10 @@ class Run(Checkpointed, Protocol):
         """
 
     def memory(self, name: str = "") -> Memory:
-        """What is kept beside the checkpoint, under this name."""
+        """Return what is kept beside the checkpoint under this name."""
 
     def zone(self, name: str | None) -> Zone:
-        """The clocks of a time zone, by Spark's name for it; None: of the session's. Raises
-        `ConfigurationError` for an unknown one.
+        """Return the clocks of a time zone, by Spark's name for it; None stands for the session's.
+
+        Raises `ConfigurationError` for an unknown name.
         """

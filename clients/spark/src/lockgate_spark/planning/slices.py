@@ -51,7 +51,7 @@ class _Kept:
 
     @classmethod
     def parsed(cls, fields: Fields) -> "_Kept":
-        """Raises `ValueError`, as `Fields` does."""
+        """Parse a kept text. Raises `ValueError`, as `Fields` does."""
         fields.integer("format", low=FORMAT, high=FORMAT)
         number, cut, shown = fields.integer("number", low=1, high=2**62), fields.nested("slice"), fields.nested("shown")
         start, end = (cut.integer(name, low=-_LAST, high=_LAST) for name in ("start", "end"))
@@ -115,15 +115,14 @@ class Slices:
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Looks at what the plans that follow begin with. `disorder`: ms; `now`: wall clock in
-        ms.
-        """
+        """Look at where the next plans begin. `disorder`: ms; `now`: wall clock in ms."""
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
 
     def plan(self, draft: Draft[Key], ceiling: int, event: WatermarkAlignmentEvent | None) -> Plan[Key]:
-        """The plan under the group's ceiling that ends where a window does. `event`: the
-        coordinator's last event.
+        """Return the plan under the group's ceiling that ends where a window ends.
+
+        `event`: the coordinator's last event.
         """
         holds_group = (
             event is not None and min(draft.watermarks.values(), default=watermark.MAX) <= event.group_watermark
@@ -141,7 +140,9 @@ class Slices:
         return min(draft.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
-        """The slice of the plan's batch, kept before Spark logs the batch; None for an empty batch.
+        """Return the slice of the plan's batch, kept before Spark logs the batch; None for an empty
+        batch.
+
         `first`: event time (ms) of the first unread record.
         """
         if plan.offsets == 0:
@@ -195,7 +196,7 @@ class Slices:
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
-    """The splits of which a batch that was logged has lost records to retention."""
+    """Return the splits of which retention deleted records that a replay reads again."""
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:
         source.log.set_splits(read)

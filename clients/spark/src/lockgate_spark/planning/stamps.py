@@ -26,8 +26,9 @@ class OldestStamp:
         self._heads: Mapping[str, int] = {}
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
-        """The stamp (ms) and its split; None while it is not known well enough. `heads`: the first
-        unread offset of each split. Stamps before `since` count as `since`.
+        """Return the oldest stamp (ms) and its split; None while it is not known well enough.
+
+        `heads`: the first unread offset of each split. Stamps before `since` count as `since`.
         """
         self._meet(heads, since)
         for _ in range(LOOK_UPS):
@@ -46,8 +47,8 @@ class OldestStamp:
         return self._low, self._holder
 
     def _meet(self, heads: Offsets, since: int) -> None:
-        """What was learned of other heads: later records of the same splits are stamped no earlier,
-        and only the record that is stamped before `_high` says that one is.
+        """Take in other heads: later records of the same splits are stamped no earlier, so only the
+        record stamped before `_high` shows that one is.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0

@@ -38,17 +38,18 @@ def delay_of(run: Checkpointed) -> int | None:
 
 
 def needed_delay(bounds: Bounds, in_payload: bool) -> int:
-    """The watermark delay (ms) with which no row is late."""
+    """Return the watermark delay (ms) with which no row is late."""
     return bounds.max_drift + (bounds.disorder if in_payload else 0)
 
 
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
-    """The query's bounds. Where the user gave no `max_drift` it is what the watermark delay leaves,
-    if that is less than the default; in a group the group's value rules. Where the user gave no
-    `max_out_of_orderness` it is what was `seen`, up to half of the drift. `idle_timeout` is what
-    producers do, of which a delay says nothing.
+    """Return the query's bounds.
+
+    If the user set no `max_drift`, it is what the watermark delay leaves, if that is less than the
+    default; in a group the group's value applies. If the user set no `max_out_of_orderness`, it is
+    what was `seen`, up to half of the drift. `idle_timeout` does not depend on the delay.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -82,7 +83,7 @@ class TooShort:
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
-    """Logs a warning for each thing that loses rows whatever the planner does."""
+    """Log a warning for each thing that loses rows whatever the planner does."""
     stored = run.logged_watermark()
     lost = 0 if stored is None else rows_below(unread, stored)
     if stored is not None and lost:

@@ -47,14 +47,14 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Notes that a record came `lag` ms behind the clock, and was waited for `waited` ms."""
+        """Note that a record came `lag` ms behind the clock, and was waited for `waited` ms."""
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
             late.waited = waited
         late.lag, late.ended = max(lag, late.lag), False
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
-        """Counts the unread records at or below Spark's watermark (ms)."""
+        """Count the unread records at or below Spark's watermark (ms)."""
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
         for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:
             late.pop(key).ended = True
@@ -70,7 +70,7 @@ class TooLate:
                 self._warn(key, late[key])
 
     def sum_up(self) -> None:
-        """Logs what was counted since the last warning."""
+        """Log what was counted since the last warning."""
         for key, late in self._splits.items():
             if late.count > late.logged:
                 self._warn(key, late)

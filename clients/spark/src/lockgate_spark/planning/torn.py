@@ -54,14 +54,14 @@ class Torn:
         self._begins: dict[Key, int] = {}
 
     def look(self, seen: Seen) -> None:
-        """Looks at splits that begin elsewhere than where the last batch ended."""
+        """Look at splits that begin elsewhere than where the last batch ended."""
         for i, positions in seen.unread.positions.items():
             moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
             if moved:
                 self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
 
     def look_at_begins(self, seen: Seen) -> bool:
-        """Looks whether logs now begin after the positions. Returns whether that is new."""
+        """Look whether logs now begin after the positions, and return whether that is new."""
         news = False
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.requests.begins(), seen.unread.positions[i]
@@ -74,7 +74,7 @@ class Torn:
         return news
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Notes the batch that was planned: its ends, and the event time (ms) at which its slice
+        """Note the batch that was planned: its ends, and the event time (ms) at which its slice
         starts.
         """
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
@@ -85,7 +85,7 @@ class Torn:
         self.upto = {i: upto for i, upto in kept.items() if upto}
 
     def by(self, start: int, disorder: int) -> tuple[str, ...]:
-        """Splits of which records may be missing at or above `start` (ms)."""
+        """Return the splits of which records may be missing at or above `start` (ms)."""
         found = [
             (i, split)
             for i, upto in self.upto.items()
@@ -126,8 +126,8 @@ class Torn:
 
 
 def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int | None]:
-    """The event time (ms) of the first record at or behind each of these offsets; None where there
-    is none.
+    """Return the event time (ms) of the first record at or behind each of these offsets; None
+    without one.
     """
     heads = {split: seen.heads.get((i, split)) for split in starts}
     found = {

@@ -18,7 +18,7 @@ _ENOUGH = 4  # offsets between two records that tell how far apart records are
 
 
 def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLag]) -> dict[Key, Traces]:
-    """The traces of some splits."""
+    """Return the traces of some splits."""
     wanted = set(keys)
     newest, heads = unread.highest(), unread.heads()
     stamps: dict[Key, int] = {}

@@ -12,8 +12,10 @@ from lockgate_spark.telemetry.waits import Wait, for_coordinator, for_group, for
 def wait_of(
     plan: Plan[Key], membership: Membership | None, slices: Slices | None, holder: tuple[str, str] | None, brief: bool
 ) -> Wait | None:
-    """The wait of a plan; None where it reads, or nothing is left. `holder`: the name of the split
-    that holds the others, and why. `brief`: that split is waited for only at the start.
+    """Return the wait of a plan; None if it reads, or nothing is left.
+
+    `holder`: the name of the split that the others wait for, and why. `brief`: that split is waited
+    for only at the start.
     """
     if plan.offsets or not plan.paused:
         return None
@@ -32,7 +34,9 @@ def wait_of(
 
 
 def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
-    """The paused split whose next record is the oldest, and the event time (ms) of that record."""
+    """Return the paused split whose next record is the oldest, and the event time (ms) of that
+    record.
+    """
     heads = [(key, head.event_time) for key in plan.paused if (head := plan.splits[key].next) is not None]
     first = min(heads, key=lambda each: each[1], default=None)
     return None if first is None or first[1] == watermark.MAX else first

@@ -36,7 +36,7 @@ class Advice:
 
 
 def kept(found: Findings) -> Kept:
-    """What alignment with a fitting `max_drift` would have kept of the lost rows."""
+    """Return how many of the lost rows alignment with a fitting `max_drift` would have kept."""
     loss, delay = found.loss, found.shape.delay_ms
     if loss.most == 0:
         return Kept(0, 0)
@@ -62,7 +62,7 @@ def kept(found: Findings) -> Kept:
 
 
 def advice(found: Findings) -> tuple[Advice, ...]:
-    """The options for a run with alignment, the most important one first."""
+    """Return the options for a run with alignment, the most important one first."""
     given = [_max_drift(found), *(_budget(found, source) for source in range(len(found.sources)))]
     delay = found.shape.delay_ms
     if found.loss.most != 0 and found.lateness_ms and delay is not None:

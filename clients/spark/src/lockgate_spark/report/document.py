@@ -14,7 +14,7 @@ SCHEMA, VERSION = "lockgate-observed", 1
 
 
 def document(found: Findings) -> dict[str, object]:
-    """The findings of one run. Durations are in ms, times are ISO 8601 in UTC."""
+    """Return the findings of one run as JSON. Durations are in ms, times are ISO 8601 in UTC."""
     would = kept(found)
     return {
         "schema": SCHEMA,
@@ -75,7 +75,7 @@ def document(found: Findings) -> dict[str, object]:
 
 
 def text(found: Findings) -> str:
-    """The JSON as a file has it."""
+    """Return the JSON as text, for a file."""
     return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
 
 

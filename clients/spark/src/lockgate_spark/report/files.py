@@ -33,8 +33,8 @@ _hooked = False
 
 
 def folder_of(option: str | None) -> Path | None:
-    """The folder for reports, made if need be: the option's, else that of `LOCKGATE_REPORT`; None
-    where neither says. Raises `ConfigurationError` where it cannot be written.
+    """Return the folder for reports, and create it if needed: the option's, else that of
+    `LOCKGATE_REPORT`; None without either. Raises `ConfigurationError` if it cannot be written.
     """
     given = option or os.environ.get(VARIABLE)
     if not given:
@@ -76,12 +76,12 @@ class ReportFiles:
             _unfinished[id(self)] = lambda: self.write(RunState.CUT_OFF)
 
     def refresh(self) -> None:
-        """Writes the files if the last time is long enough ago."""
+        """Write the files if they were last written long enough ago."""
         if self._written_at is None or self._now() - self._written_at >= REFRESH_S:
             self.write(RunState.RUNNING)
 
     def write(self, state: RunState) -> None:
-        """Writes both files. Raises nothing: a report that fails is warned of once."""
+        """Write both files. Raises nothing; the first failure logs a warning."""
         with _lock:
             if self._done:
                 return
@@ -136,7 +136,7 @@ def write_at_the_end() -> None:
 
 
 def write_all() -> None:
-    """Writes the reports of all runs that have not ended, with the state `cut_off`."""
+    """Write the reports of all runs that have not ended, with the state `cut_off`."""
     for write in list(_unfinished.values()):
         write()
 

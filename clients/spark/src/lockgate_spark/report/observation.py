@@ -150,7 +150,7 @@ class Observation:
         return max((each.watermark - lowest for each in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
-        """Notes the late rows of the batch that was read last. `at`: wall clock in seconds."""
+        """Note the late rows of the batch that was read last. `at`: wall clock in seconds."""
         with self._lock:
             for split, late in batch.late.items():
                 mine = self._splits[source, split]
@@ -171,7 +171,7 @@ class Observation:
             )
 
     def done(self, at: float) -> None:
-        """The batch that was read last is done. `at`: wall clock in seconds."""
+        """Note that the batch that was read last is done. `at`: wall clock in seconds."""
         with self._lock:
             if self._reads_since is not None:
                 self._busy += max(0.0, at - self._reads_since)
@@ -188,9 +188,7 @@ class Observation:
             self._merge *= 2
 
     def operate(self, progress: object, operators: Iterable[StateOperator]) -> None:
-        """Notes the stateful operators of a progress report. `progress`: which one; the same one is
-        noted once.
-        """
+        """Note the stateful operators of a progress report; the same `progress` is noted once."""
         with self._lock:
             if progress == self._progress:
                 return
@@ -258,12 +256,13 @@ class Dropped:
 
 
 def loss_of(late: int | None, lost: int, early: int, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
-    """The rows lost. `late`: rows behind the watermark, None where not counted; `lost`: those of
-    them whose window was behind; `early`: rows before 1970; `ran`: whether a batch has run.
+    """Return the rows lost.
 
-    No more rows are lost than are late, or before 1970 (`most`). An operator may say more. It
-    counts a row once for each time that a batch was computed, and rows that the query has
-    multiplied.
+    `late` rows were behind the watermark (None: not counted), `lost` ones of them had their window
+    behind it, and `early` ones are before 1970. `ran`: whether a batch has run.
+
+    No more rows are lost than are late or before 1970 (`most`). An operator may report more: it
+    counts a row each time that a batch is computed, and rows that the query has multiplied.
     """
     operators, told = dropped.by_operator, sum(dropped.by_operator.values())
     if not operators and (ran or late == 0):

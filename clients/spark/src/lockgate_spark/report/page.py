@@ -14,7 +14,7 @@ from lockgate_spark.report.pictures import MOST_BARS, apart_over_time, lost_over
 
 
 def page(found: Findings) -> str:
-    """The page of one run."""
+    """Return the HTML page of one run."""
     template = Template(files("lockgate_spark.report").joinpath("page.html").read_text(encoding="utf-8"))
     late = found.loss.basis not in (Basis.WINDOWS, Basis.OPERATORS)
     return template.substitute(

@@ -31,7 +31,7 @@ class _Frame:
 
 
 def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
-    """A bar for each moment: rows lost, or rows that came late where `late`."""
+    """Draw a bar for each moment: rows lost, or late rows if `late`."""
     values = [moment.late if late else moment.lost for moment in moments]
     frame = _Frame(len(moments), _nice(max(values, default=0)))
     what = "late" if late else "lost"
@@ -48,7 +48,7 @@ def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
 
 
 def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
-    """The distance between the partitions, beside the delay of the watermark, in ms."""
+    """Draw the distance between the partitions, with the delay of the watermark, in ms."""
     known = [(n, moment) for n, moment in enumerate(moments) if moment.apart_ms is not None]
     most = max([moment.apart_ms or 0 for _, moment in known] + [delay_ms or 0, 1_000])
     frame = _Frame(len(moments), most * 1.08)
@@ -81,7 +81,7 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 
 
 def partition_bars(partitions: Sequence[PartitionFindings], late: bool) -> str:
-    """A bar for each partition, as the rows of a table: rows lost, or late where `late`."""
+    """Draw a bar for each partition, as the rows of a table: rows lost, or late rows if `late`."""
     most = max((partition.late if late else partition.lost for partition in partitions), default=0) or 1
     keys, rows = [(partition.source, partition.partition) for partition in partitions], []
     called = names(keys, keys)
@@ -115,7 +115,7 @@ def _times(moments: Sequence[Moment], frame: _Frame) -> str:
 
 
 def _nice(most: int) -> float:
-    """The top of an axis: an even number with few digits, at least `most`."""
+    """Return the top of an axis: an even number with few digits, at least `most`."""
     if most <= 10:
         return max(2, most + most % 2)
     step = int("1" + "0" * (len(str(most)) - 2))

@@ -38,7 +38,7 @@ class ObservedQuery(Protocol):
         """
 
     def shape(self) -> QueryShape:
-        """What the query's plan says of losses. The plan must be known."""
+        """Return which rows the query can lose, by its plan, which must be known."""
 
 
 class RunReport:
@@ -77,7 +77,7 @@ class RunReport:
             self._files.refresh()
 
     def after_batch(self, source: int, batch: BatchLoss | None) -> None:
-        """A batch of a source is done. `batch`: its late rows, where they were counted."""
+        """Take in that a batch of a source is done. `batch`: its late rows, if counted."""
         if batch is not None:
             self._observation.lose(source, batch, self._clock())
         self._observation.done(self._clock())

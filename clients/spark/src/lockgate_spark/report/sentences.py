@@ -181,13 +181,13 @@ def rows_of(found: Findings) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """A share, with as many digits as it needs."""
+    """Return a share, with as many digits as it needs."""
     share = 100 * part / whole
     return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 
 
 def clock(at: float) -> str:
-    """A wall clock in seconds, for a person, in UTC."""
+    """Return a wall clock in seconds as text for people, in UTC."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 

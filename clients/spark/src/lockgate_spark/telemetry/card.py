@@ -65,8 +65,9 @@ def bars(view: BatchAlignment) -> list[Bar]:
 
 
 def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
-    """The table as HTML without scripts. `title` and `sentence` are plain text. `max_drift_ms`: a
-    mark on the bars.
+    """Return the table as HTML without scripts.
+
+    `title` and `sentence` are plain text. `max_drift_ms` is marked on the bars.
     """
     top = _top(drawn, max_drift_ms)
     rows = "".join(_row(bar, top, max_drift_ms) for bar in drawn[:MOST_ROWS])
@@ -82,7 +83,7 @@ def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
 
 
 def text(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
-    """The same in letters."""
+    """Return the table as plain text."""
     top, wide = _top(drawn, max_drift_ms), max((len(bar.partition) for bar in drawn[:MOST_ROWS]), default=0)
     lines = [f"{title}: {sentence}"]
     for bar in drawn[:MOST_ROWS]:

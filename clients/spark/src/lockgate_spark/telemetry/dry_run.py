@@ -19,7 +19,7 @@ class DryRun:
         self.has_failed = False
 
     def compare(self, start: Offsets, native: Offsets, planned: Mapping[str, int]) -> None:
-        """Notes where Spark's batch ends, beside the plan's."""
+        """Compare the end of Spark's batch with the plan's."""
         if all(start.get(split) == end for split, end in native.items()):
             return
         ahead = sum(

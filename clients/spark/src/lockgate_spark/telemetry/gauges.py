@@ -33,7 +33,7 @@ class Gauges(Protocol):
     """Where the gauges of one run are shown. Raises nothing."""
 
     def show(self, values: Values) -> None:
-        """Sets these gauges; the others keep their values."""
+        """Set these gauges; the others keep their values."""
 
     def close(self) -> None:
         """At the end of the run."""
@@ -48,29 +48,30 @@ class RunGauges:
         self._late: dict[int, int] = {}
 
     def show(self, view: BatchAlignment) -> None:
-        """Shows the view of a plan."""
+        """Show the view of a plan."""
         self._shown = view
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Shows a plan that is not carried out, at most once a second. The records that it left out
-        were counted before.
+        """Show a plan that is not carried out, at most once a second.
+
+        The records that it left out were counted before.
         """
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 
     def show_late(self, source: int, total: int) -> None:
-        """Shows how many rows of a source were late in the run so far."""
+        """Show how many rows of a source were late in the run so far."""
         self._late[source] = total
         self._gauges.show(late_gauges(sum(self._late.values())))
 
     def close(self) -> None:
-        """Ends the gauges, at the end of the run."""
+        """End the gauges, at the end of the run."""
         self._gauges.close()
 
 
 def gauges(view: BatchAlignment) -> dict[str, int | None]:
-    """The gauges of a query, from the view of its last plan."""
+    """Return the gauges of a query, from the view of its last plan."""
     lowest = min((each.watermark for each in view.partitions), default=None)
     own, group = _finite(lowest), _finite(view.group_watermark)
     found: dict[str, int | None] = {
@@ -89,7 +90,7 @@ def gauges(view: BatchAlignment) -> dict[str, int | None]:
 
 
 def late_gauges(total: int) -> dict[str, int | None]:
-    """The gauge of a query whose late rows are counted. `total`: in the run so far."""
+    """Return the gauge of a query whose late rows are counted. `total`: in the run so far."""
     return {"lateRowsTotal": total}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def to_json(value: Any) -> Any:
-    """What `json.dumps` takes."""
+    """Return a value that `json.dumps` takes."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
@@ -19,8 +19,8 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """The inverse of `to_json`, for a value of this type. A field that only one of both sides knows
-    has its default.
+    """Return a value of this type from JSON, the inverse of `to_json`. A field that one of the two
+    sides lacks has its default.
     """
     if value is None:
         return None

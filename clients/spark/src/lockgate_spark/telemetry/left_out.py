@@ -49,7 +49,7 @@ class LeftOut:
                 )
 
     def count(self, key: Key, records: int) -> None:
-        """Notes how many left-out records of a split a batch holds."""
+        """Note how many left-out records of a split a batch holds."""
         if records:
             self._records[key] += records
 
@@ -58,7 +58,7 @@ class LeftOut:
         return self._records[key]
 
     def sum_up(self) -> None:
-        """Logs how many there were in each split."""
+        """Log how many there were in each split."""
         if self._records:
             called = names(self._records, self._known)
             log.info(
@@ -77,5 +77,5 @@ def _reason(event_time: int, latest: int, future_bound: Duration | None, past_bo
 
 
 def bound(length: Duration | None) -> str:
-    """A bound for a person; "none" where it is switched off."""
+    """Return a bound as text for people; "none" if it is switched off."""
     return "none" if length is None else spoken(milliseconds("bound", length))

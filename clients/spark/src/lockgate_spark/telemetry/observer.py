@@ -59,7 +59,7 @@ class Observer:
         self.sees_watermark = True
 
     def begin(self, run: Checkpointed) -> None:
-        """Reads from the query's plan which rows would be late. Call it once that plan is known."""
+        """Read from the query's plan which rows would be late; call it once that plan is known."""
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
         operators = Operator.all_of(run.watermarks(), in_payload)
         self.sees_watermark = operators is not None or not run.watermarks()
@@ -77,8 +77,10 @@ class Observer:
     def planned(
         self, plan: Plan[Key], unread: Unread, draft: Draft[Key], producers: ProducerLags, context: PlanContext
     ) -> BatchAlignment:
-        """The view of the plan that is carried out. `context`: the observer adds the view before
-        this one, the records left out, and whether the plan is applied.
+        """Return the view of the plan that is carried out.
+
+        The observer adds to `context` the previous view, the records left out, and whether the plan
+        is applied.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
@@ -101,8 +103,8 @@ class Observer:
         return None if self._rows_saved is None else self._rows_saved.rows
 
     def progress(self, index: int) -> dict[str, str]:
-        """The metrics of one source in Spark's progress, by name. The first source's call also logs
-        a change.
+        """Return the metrics of one source in Spark's progress, by name. The first source's call
+        also logs a change.
         """
         if self.view is None:
             return {}
@@ -121,7 +123,7 @@ class Observer:
         self.dry_run.failed(error)
 
     def sum_up(self) -> None:
-        """Logs the totals at the end of the run."""
+        """Log the totals at the end of the run."""
         self.left_out.sum_up()
         if self._rows_saved is not None:
             self._rows_saved.finish()

@@ -22,7 +22,7 @@ class OutOfOrder:
         self._logged = 0
 
     def show(self, view: BatchAlignment, sources: Mapping[int, Source]) -> BatchAlignment:
-        """The view of a plan, with the disorder that was seen in each split."""
+        """Return the view of a plan, with the out-of-orderness that was seen in each partition."""
         seen = {
             (i, split): ms
             for i, source in sources.items()
@@ -72,7 +72,7 @@ class OutOfOrder:
 
 
 def _worst(sources: Mapping[int, Source]) -> str:
-    """The split whose records are furthest out of order."""
+    """Return the partition whose records are furthest out of order."""
     seen = {
         (i, split): known.points.disorder
         for i, source in sources.items()

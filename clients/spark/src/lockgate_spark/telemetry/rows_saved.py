@@ -72,7 +72,7 @@ class EventTimes:
     _times: list[int] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
-        """Notes a record. Out of order, it speaks for the highest event time up to there."""
+        """Note a record. One out of order stands for the highest event time up to there."""
         at = bisect_left(self._offsets, head.offset)
         if at < len(self._offsets) and self._offsets[at] == head.offset:
             return
@@ -82,8 +82,8 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """The event time at an offset; that of the nearest record beyond what is known. None where
-        nothing is.
+        """Return the event time at an offset; beyond what is known, that of the nearest record.
+        None if nothing is known.
         """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
