@@ -27,7 +27,7 @@ def show(batch: DataFrame, batch_id: int) -> None:
         print(f"  paused:  {', '.join(plan.paused) or 'none'}")
         print(f"  resumed: {', '.join(plan.resumed) or 'none'}")
         for holder in plan.blocked_by:
-            print(f"  held by {holder.source}, split {holder.split}, at {watermark.instant(holder.watermark)}")
+            print(f"  blocked by {holder.source}, partition {holder.split}, at {watermark.instant(holder.watermark)}")
         if plan.group_watermark is not None:
             lockgate_spark.report_progress(batch)
     batch.groupBy("partition").count().orderBy("partition").show()

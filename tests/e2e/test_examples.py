@@ -59,7 +59,7 @@ def test_the_foreach_batch_example_prints_what_was_paused_and_resumed_and_its_ex
     text = "".join(said)
     assert "paused:" in text
     assert "resumed:" in text
-    assert "held by" in text
+    assert "blocked by" in text
 
 
 BATCH = re.compile(r"batch \d+: \d+ rows, (\S+) to (\S+); the group is at (\S+)")
@@ -104,7 +104,7 @@ def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish
         common = ["--coordinator", coordinator.url, "--checkpoint"]
         running = {"kafka": application("kafka", kafka.bootstrap, topic, *common, tmp_path / "of kafka")}
         try:
-            said = {"kafka": "".join(lines_until(running["kafka"], "held by files/0")), "files": ""}
+            said = {"kafka": "".join(lines_until(running["kafka"], "blocked by files/0")), "files": ""}
             running["files"] = application("files", files, *common, tmp_path / "of files")
             for what, child in running.items():
                 said[what] += child.communicate(timeout=400)[0]

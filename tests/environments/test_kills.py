@@ -89,7 +89,7 @@ def test_a_host_that_is_stopped_and_not_dead_is_missed_and_killed_and_no_row_is_
         told = server.log.read_text()
 
     assert job.rows == all_rows(spec.counts()), f"with LOCKGATE_KILL_SEED={SEED}"
-    assert told.count("runs, but has answered nothing for 3 s") >= STOPS
+    assert told.count("runs, but has not answered for 3 s") >= STOPS
     assert not hosts(str(tmp_path))
 
 

@@ -87,8 +87,8 @@ def test_an_old_topic_with_records_from_2099_is_read_level_and_nothing_else_is_l
     )
     assert [text for text in warnings(caplog) if "left out" in text] == [
         f"topic {topic}, partition 0: the record at offset 200 is stamped 2099-01-01T00:00:00.000Z, more than "
-        "future_bound (1 d) ahead of the clock. It and others like it are left out of the alignment. They still "
-        "move Spark's own watermark, unless the query filters them before withWatermark"
+        "future_bound (1 d) ahead of the clock. It and others like it are left out of the alignment, but still "
+        "move Spark's own watermark. Filter them before withWatermark"
     ]
 
 

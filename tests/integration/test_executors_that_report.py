@@ -237,5 +237,5 @@ def not_taken(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [
         found.getMessage()
         for found in caplog.records
-        if "was not taken" in found.getMessage() and found.levelno == logging.WARNING
+        if "progress report of" in found.getMessage() and found.levelno == logging.WARNING
     ]

@@ -202,6 +202,6 @@ def test_an_aligned_query_a_gated_one_and_a_script_of_curl_calls_hold_each_other
     assert [notes.stood for notes in everybody] == [True, True, True], "each held the two others"
     ((status, complained),) = ran
     assert status == 0, complained
-    assert "blocked by" in complained, "the event stream showed it"
+    assert "blocked by" in complained, "the stream told it"
     for one in everybody:
         assert furthest_ahead(one, [other for other in everybody if other is not one]) <= DRIFT

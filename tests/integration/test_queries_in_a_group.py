@@ -186,7 +186,7 @@ def test_max_wait_ends_a_query_that_waits_for_too_long_and_names_who_holds_it(
     held = member(spark, kafka, day, coordinator.url, budget=RECORDS, max_wait="1 second", timeout=PATIENTLY).start(
         tmp_path, name="held"
     )
-    with pytest.raises(Exception, match=r"(?s)held by never/0.*max_wait"):
+    with pytest.raises(Exception, match=r"(?s)blocked by never/0.*max_wait"):
         held.finish()
 
 

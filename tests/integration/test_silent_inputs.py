@@ -110,7 +110,7 @@ def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
         brings("a", 60)
         brings("b", 100, 95, 60)
         alone = run("b", max_wait="1 second")
-        with pytest.raises(StreamingQueryException, match=r"max_wait is 1 s; held by a/0"):
+        with pytest.raises(StreamingQueryException, match=r"max_wait is 1 s; blocked by a/0"):
             alone.finish()
         assert [row.offset for row in alone.all] == [0, 1], (
             "as far as the drift allows above where the other one stands"
@@ -167,7 +167,7 @@ def test_a_live_query_that_has_nothing_to_read_holds_its_group_to_the_clock_less
         try:
             wait_for(lambda: empty_is() in ("active", "idle"))
             full = query("full", max_wait="2 seconds").start(tmp_path / "full")
-            with pytest.raises(StreamingQueryException, match=r"max_wait is 2 s; held by empty/0"):
+            with pytest.raises(StreamingQueryException, match=r"max_wait is 2 s; blocked by empty/0"):
                 full.finish()
             assert [row.offset for row in full.all] == [*range(6)]
             assert empty_is() in ("active", "idle"), "neither finished nor lost"

@@ -46,7 +46,7 @@ def test_a_query_that_waits_for_its_group_says_for_whom_and_since_when(
             assert "The query waits for its group" in str(found)
             assert "paused" in found._repr_html_()
             assert found.max_drift == 10 * MINUTE
-            wait_for(lambda: "orders waits for its group g: it is held by slow/0" in caplog.text)
+            wait_for(lambda: "orders waits for its group g: blocked by slow/0" in caplog.text)
         finally:
             query.stop()
         assert status(query.query).state is QueryState.ENDED

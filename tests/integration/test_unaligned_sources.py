@@ -83,7 +83,7 @@ def test_a_source_that_is_not_kafka_is_warned_of_and_runs(
     WindowedCount(both).start(tmp_path / "checkpoint").finish()
     (said,) = [record.getMessage() for record in caplog.records if "is not" in record.getMessage()]
     assert "FileStreamSource" in said
-    assert "a withWatermark of its own" in said
+    assert "its own withWatermark" in said
 
 
 @pytest.mark.long

@@ -34,7 +34,7 @@ def registered(query: Query, run: AlignedRun) -> AlignedRun:
 def test_before_the_first_plan_it_waits_for_kafka(query: Query) -> None:
     run = registered(query, session(SourceInMemory({"a-0": minutes(0)})))
     assert status(query).state is QueryState.STARTING
-    assert "it needs Kafka's answers" in status(query).sentence
+    assert "it waits for Kafka's answers" in status(query).sentence
     run.close()
 
 
@@ -61,7 +61,7 @@ def test_a_wait_lasts_in_status_while_spark_asks_again_and_again(url: str, group
         time.now += 60
         found = status(query)
         assert (found.state, found.waits_for) == (QueryState.WAITING, "slow/0")
-        assert ", for 1 min now: it is held by slow/0" in found.sentence
+        assert " (for 1 min so far): blocked by slow/0" in found.sentence
         assert found.waits_since is not None
         slow.exchange(at(T0 + 60 * MINUTE))
         asked_aside(run, {"a-0": 1})[0].join(60)
@@ -80,5 +80,5 @@ def test_after_its_end_it_says_which_window_is_left_to_the_next_run(query: Query
     assert found.state is QueryState.ENDED
     assert found.sentence == (
         "The query has ended. This run has read nothing. The window that ends at 2026-01-31T01:00:00.000Z is still "
-        "open, and is left to the next run."
+        "open, and is left for the next run."
     )

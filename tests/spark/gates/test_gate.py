@@ -41,7 +41,7 @@ def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     assert (first.limited_by.value, first.target, first.read_limit) == ("end", 30_000, MINUTE)
     assert (second.limited_by.value, second.target) == ("group", 400_000)
     assert [(held.source, held.watermark) for held in second.blocked_by] == [("peer", MINUTE // 2)]
-    assert "batch 2: it holds event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
+    assert "batch 2: it has event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
 
 
 def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
@@ -129,9 +129,9 @@ def test_in_mode_observe_a_gate_tells_what_it_would_hold_and_holds_nothing(
     files = write_batches(tmp_path / "files", [[30_000], [90_000], [95_000]])
     gated = Gated(spark, files, url, group, mode="observe").start(tmp_path / "checkpoint").finish()
     assert len(gated.handed) == 3
-    assert [line for line in caplog.messages if "would be held" in line] == [
-        "mode observe: the batch from 1970-01-01T00:01:30.000Z on would be held at 1970-01-01T00:01:00.000Z;"
-        " held by peer/0 at 1970-01-01T00:00:00.000Z (1 of 2 batches so far)"
+    assert [line for line in caplog.messages if "would wait" in line] == [
+        "mode observe: the batch from 1970-01-01T00:01:30.000Z on would wait at 1970-01-01T00:01:00.000Z;"
+        " blocked by peer/0 at 1970-01-01T00:00:00.000Z (1 of 2 batches so far)"
     ]
     assert reported(url, group, "gated") == -1
 

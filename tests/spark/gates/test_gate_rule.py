@@ -114,7 +114,7 @@ def test_a_batch_below_the_report_by_more_than_the_drift_is_warned_of(
             if top >= 0 and below > max(MINUTE, 2 * warned):
                 warned = below
                 [said] = caplog.messages
-                assert said.startswith(f"batch {number}: it holds event times from {watermark.instant(lowest)}")
+                assert said.startswith(f"batch {number}: it has event times from {watermark.instant(lowest)}")
                 assert f"max_out_of_orderness to {spoken(top - lowest)} or more" in said
             else:
                 assert not caplog.messages
@@ -195,7 +195,7 @@ def test_under_available_now_it_waits_no_longer_than_max_wait(url: str, group: s
 
     with (
         gate(url, group, run=Run(available_now=True), now=now, max_wait="3 seconds") as own,
-        pytest.raises(WaitedTooLong, match=r"00:02:00.*held for 4 s.*held by peer/0"),
+        pytest.raises(WaitedTooLong, match=r"00:02:00.*has waited for 4 s.*blocked by peer/0"),
     ):
         own.admit(Span(2 * MINUTE, 2 * MINUTE), step)
 
@@ -236,8 +236,8 @@ def test_a_wait_is_told_of_once_and_its_end_once(
     with gate(url, group, now=now) as own:
         own.admit(Span(2 * MINUTE, 3 * MINUTE), waiting(own, step))
     assert [line for line in caplog.messages if "gated" in line] == [
-        f"gated/0 waits for its group {group}: it is held by peer/0 at 1970-01-01T00:00:00.000Z, 2 min below the next "
-        "record here. Nothing above the group's ceiling, 1970-01-01T00:01:00.000Z, is read meanwhile",
+        f"gated/0 waits for its group {group}: blocked by peer/0 at 1970-01-01T00:00:00.000Z, 2 min below the next "
+        "record here. Nothing above the group's read limit, 1970-01-01T00:01:00.000Z, is read meanwhile",
         f"gated/0 waited 10 s for its group {group}, and reads on to 1970-01-01T00:03:00.000Z",
     ]
 

@@ -179,7 +179,7 @@ def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_reco
         asked.append(log.look_ups - before)
     assert asked[1:] == [0, 0]
     assert len(caplog.messages) == 1
-    assert "know no look-up of the highest timestamp" in caplog.messages[0]
+    assert "do not support look-ups of the highest timestamp" in caplog.messages[0]
 
 
 def reads_as_it_grows(

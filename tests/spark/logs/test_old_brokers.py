@@ -1,4 +1,4 @@
-"""Brokers that know no look-up of the highest timestamp: a real one behind a proxy that caps the
+"""Brokers that do not support look-ups of the highest timestamp: a real one behind a proxy that caps the
 versions of ListOffsets.
 """
 
@@ -27,4 +27,4 @@ def test_where_brokers_know_no_highest_timestamp_the_last_records_are_read(
         assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
         assert log.first_after(at(5), starts(ends), ends) == heads(topic, p0=(1, 10)), "look-ups of other times go on"
     (said,) = (record.getMessage() for record in caplog.records if record.name == "lockgate")
-    assert "know no look-up of the highest timestamp" in said
+    assert "do not support look-ups of the highest timestamp" in said

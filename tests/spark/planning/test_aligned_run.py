@@ -235,7 +235,7 @@ def test_max_wait_ends_the_wait_and_names_who_holds(url: str, topic: str) -> Non
     waiting, answers = asked_aside(one, {"a-0": 0})
     waiting.join(60)
     assert isinstance(answers[0], WaitedTooLong)
-    assert "held by never/0" in str(answers[0])
+    assert "blocked by never/0" in str(answers[0])
     assert "max_wait is 0.3 s" in str(answers[0])
     one.close()
 

@@ -108,7 +108,7 @@ def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
     a.records["a-0"] += live(60)
     alone = run("b", b, max_wait="300 milliseconds")
     assert alone.latest_offset(0, {"b-0": 0}, None) == {"b-0": 1}
-    with pytest.raises(WaitedTooLong, match="held by a/0"):
+    with pytest.raises(WaitedTooLong, match="blocked by a/0"):
         alone.latest_offset(0, {"b-0": 1}, None)
     alone.close()
     again, beside = run("a", a, max_wait=PATIENCE), run("b", b, max_wait=PATIENCE)

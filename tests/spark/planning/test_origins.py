@@ -55,7 +55,7 @@ def test_a_stream_that_align_cannot_take_is_warned_of_with_what_can_be_done(capl
     ((level, text),) = said(caplog, on(ALIGNED, RATE))
     assert level == "WARNING"
     assert "RateStream" in text
-    assert "a withWatermark of its own" in text
+    assert "its own withWatermark" in text
 
 
 def test_under_a_watermark_of_its_own_it_makes_nobody_else_late_and_is_only_mentioned(

@@ -103,7 +103,7 @@ def test_the_delay_that_would_do_without_alignment_is_in_whole_minutes_above_the
         (FOUND, 350, ""),
         (replace(FOUND, too_late=20), 330, "came later than their producer was waited for"),
         (replace(FOUND, out_of_orderness_ms=11 * MINUTE), None, "out of order by 11 min"),
-        (replace(FOUND, left_out=2), None, "incredible time stamp"),
+        (replace(FOUND, left_out=2), None, "time stamp outside the bounds"),
         (replace(FOUND, shape=QueryShape(10 * MINUTE, seen=False)), None, "another event time"),
     ],
 )

@@ -127,9 +127,9 @@ def test_a_query_that_waits_for_a_silent_split_or_a_whole_window_speaks_to_peopl
     left = two.left
     two.close()
     text = lines(caplog, silent, left)
-    assert "The query waits for split a-1" in silent
+    assert "The query waits for partition a-1" in silent
     assert "its producer may be 5 min late" in silent
-    assert "is still open, and is left to the next run" in left
+    assert "is still open, and is left for the next run" in left
     assert left in text
 
 

@@ -33,7 +33,7 @@ GROUP = for_group("g", PEER, 4 * MINUTE)
 COORDINATOR = for_coordinator(PEER)
 SPLIT = for_split("a-1", "has been silent since 12:00:00 UTC, its producer may be 2 min late", MINUTE)
 WINDOW = for_window(60 * MINUTE)
-BRIEF = for_split("a-1", "has shown nothing yet, and is watched for some seconds", MIN, brief=True)
+BRIEF = for_split("a-1", "has brought nothing yet, and is watched for some seconds", MIN, brief=True)
 
 
 @dataclass
@@ -63,27 +63,27 @@ def played(
     [
         (
             GROUP,
-            "orders waits for its group g: it is held by peer/0 (split p-3) at 1970-01-01T00:00:00.000Z, "
-            "4 min below the next record here. Nothing above the group's ceiling, 1970-01-01T00:01:00.000Z, is read "
-            "meanwhile",
+            "orders waits for its group g: blocked by peer/0 (partition p-3) at 1970-01-01T00:00:00.000Z, "
+            "4 min below the next record here. Nothing above the group's read limit, 1970-01-01T00:01:00.000Z, is "
+            "read meanwhile",
             "its group g",
         ),
         (
             COORDINATOR,
-            "orders waits for the coordinator: it does not answer, and nothing above its last ceiling, "
+            "orders waits for the coordinator: it does not answer, and nothing above its last read limit, "
             "1970-01-01T00:01:00.000Z, is read meanwhile",
             "the coordinator",
         ),
         (
             SPLIT,
-            "orders waits for split a-1: a-1 has been silent since 12:00:00 UTC, its producer may be 2 min late. "
-            "Records above 1970-01-01T00:01:00.000Z are read when no older one can come from it",
-            "split a-1",
+            "orders waits for partition a-1: a-1 has been silent since 12:00:00 UTC, its producer may be 2 min late. "
+            "Records above 1970-01-01T00:01:00.000Z are read once no older one can come from it",
+            "partition a-1",
         ),
         (
             WINDOW,
             "orders waits for the next whole window: the one that ends at 1970-01-01T01:00:00.000Z is still open. It "
-            "is read as a whole, when no split can bring a record of it any more",
+            "is read as a whole, once no partition can bring another record of it",
             "the next whole window",
         ),
     ],
@@ -129,7 +129,7 @@ def test_a_wait_that_becomes_another_one_ends_and_the_other_begins(caplog: pytes
     played(caplog, *[GROUP] * 10, *[COORDINATOR] * 10, None)
     assert [message.split(":")[0] for message in caplog.messages] == [
         "orders waits for its group g",
-        "orders waited 10 s for its group g, and waits for the coordinator now",
+        "orders waited 10 s for its group g, and now waits for the coordinator",
         "orders waits for the coordinator",
         "orders waited 10 s for the coordinator, and has nothing left to read",
     ]
@@ -147,15 +147,15 @@ def test_the_status_has_the_same_words_as_the_line(caplog: pytest.LogCaptureFixt
     waits = played(caplog, *[GROUP] * 60)
     assert waits.present == (GROUP, 0.0)
     assert sentence("orders", GROUP, 0.0) == f"{caplog.messages[0]}."
-    assert sentence("The query", GROUP, 59.0).startswith("The query waits for its group g, for 59 s now: it is held by")
+    assert sentence("The query", GROUP, 59.0).startswith(
+        "The query waits for its group g (for 59 s so far): blocked by"
+    )
 
 
 def test_readers_that_have_not_reported_and_many_that_hold_are_words_too() -> None:
-    assert for_group("g", None, 0).why == "not all of its readers have reported yet"
+    assert for_group("g", None, 0).why == "not all of its queries have reported yet"
     many = tuple(Blocker(source="s", subtask=subtask, watermark=0) for subtask in range(9))
-    event = WatermarkAlignmentEvent(
-        group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, blocked_by=many
-    )
+    event = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, blocked_by=many)
     assert "and 6 more, 1 min below the next record here" in for_group("g", event, MINUTE).why
     assert not re.search(r"MIN|MAX|\d{10}", for_group("g", event, None).why + for_split("a", "x", MIN).why)
 
@@ -205,14 +205,14 @@ def test_each_logged_wait_has_one_line_at_its_beginning_and_one_at_its_end(
     [
         (
             SourcePause(source="a", at=0, by="ops", reason="the sink is away"),
-            "orders waits for an operator: operator ops has paused it since "
+            "orders waits for an operator: operator ops paused it at "
             '1970-01-01T00:00:00.000Z: "the sink is away". '
-            "It reads nothing until somebody resumes it: lockgate resume g a.",
+            "To let it read on: lockgate resume g a.",
         ),
         (
             SourcePause(source="a", at=0),
-            "orders waits for an operator: an operator has paused it since 1970-01-01T00:00:00.000Z. "
-            "It reads nothing until somebody resumes it: lockgate resume g a.",
+            "orders waits for an operator: an operator paused it at 1970-01-01T00:00:00.000Z. "
+            "To let it read on: lockgate resume g a.",
         ),
     ],
 )

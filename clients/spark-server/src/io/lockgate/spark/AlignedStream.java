@@ -86,7 +86,7 @@ final class AlignedStream {
             try {
                 return python.apply("stop", new Object[0]);
             } catch (Py4JException thrown) {
-                LOG.warn("the Python process beside the driver has not stopped {}: Spark's source is stopped without it", checkpoint, thrown);
+                LOG.warn("the Python process beside the driver did not stop {}, so only Spark's source is stopped", checkpoint, thrown);
             }
         }
         spark.stop();

@@ -19,7 +19,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public final class AlignedTable {
     private static final String CONNECTOR = "org.apache.spark.sql.connector.";
-    private static final String CONTINUOUS = "UnsupportedQuery: Trigger.Continuous reads without batches, so that there is nothing "
+    private static final String CONTINUOUS = "UnsupportedQuery: Trigger.Continuous reads without batches, so there is nothing "
         + "to plan. Use another trigger";
 
     private static final Map<Object, AlignedTable> BY_PROXY = Collections.synchronizedMap(new WeakHashMap<>());

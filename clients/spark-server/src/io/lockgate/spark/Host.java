@@ -25,7 +25,7 @@ final class Host {
             answer = Callers.call(session, () -> answer(session.sparkContext(), method, arguments));
         } catch (InterruptedException thrown) {
             Thread.currentThread().interrupt();
-            throw new StandIn.AlignmentError("interrupted while Python looked at the alignment of a stream", thrown);
+            throw new StandIn.AlignmentError("interrupted while Python checked the alignment of a stream", thrown);
         }
         if (answer instanceof String) {
             throw new StandIn.AlignmentError((String) answer, null);
@@ -44,9 +44,9 @@ final class Host {
                 }
                 if (deaths == TRIES) {
                     throw new StandIn.AlignmentError("the Python process beside the driver has died " + TRIES
-                        + " times while it looked at a stream: the driver's log has what it said last", thrown);
+                        + " times while it checked a stream; see its last output in the driver's log", thrown);
                 }
-                LOG.warn("the Python process beside the driver has died while it looked at a stream: another one is asked");
+                LOG.warn("the Python process beside the driver died while it checked a stream; starting another one");
             }
         }
     }
@@ -59,7 +59,7 @@ final class Host {
                 HostProcess before = process;
                 if (before == null || !before.isAlive() || !before.isOf(context)) {
                     if (context.isStopped()) {
-                        throw new IllegalStateException("the SparkContext of this stream was stopped, and with it the Python process that planned");
+                        throw new IllegalStateException("the SparkContext of this stream was stopped, and its Python process with it");
                     }
                     process = HostProcess.start(context);
                     if (before != null) {
@@ -87,7 +87,7 @@ final class Host {
                 if (process == null) {
                     throw thrown;
                 }
-                LOG.warn("the query holds until there is a Python process beside the driver again: {}", thrown.getMessage());
+                LOG.warn("the query waits until a Python process runs beside the driver again: {}", thrown.getMessage());
             } catch (InterruptedException thrown) {
                 throw HostProcess.stopped(thrown);
             }

@@ -71,7 +71,7 @@ public final class HostProcess {
                 if (left == 0 || !made.killed) {
                     throw thrown;
                 }
-                LOG.warn("the Python process beside the driver was killed while it started: another one is started");
+                LOG.warn("the Python process beside the driver was killed while it started; starting another one");
             }
         }
     }

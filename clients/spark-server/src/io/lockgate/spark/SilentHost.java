@@ -45,7 +45,7 @@ final class SilentHost {
                 python.apply("lives", new Object[0]);
                 answered++;
             } catch (Py4JException thrown) {
-                LOG.debug("the Python process beside the driver was asked whether it lives", thrown);
+                LOG.debug("checking whether the Python process beside the driver is alive failed", thrown);
             }
         }
     }
@@ -62,8 +62,8 @@ final class SilentHost {
                 silent = -1;
             }
         }
-        LOG.error("the Python process beside the driver (process {}) runs, but has answered nothing for {} s: it is stopped, deadlocked or swapped out. "
-            + "It is killed; its queries hold, and go on with another one", process.pid(), steps * stepMs / 1000);
+        LOG.error("the Python process beside the driver (process {}) runs, but has not answered for {} s: it is stopped, deadlocked or swapped out. "
+            + "Killing it; its queries wait, and continue with another one", process.pid(), steps * stepMs / 1000);
         process.destroyForcibly();
     }
 
@@ -71,7 +71,7 @@ final class SilentHost {
         try {
             return process.waitFor(ms, TimeUnit.MILLISECONDS);
         } catch (InterruptedException thrown) {
-            throw new IllegalStateException("nobody interrupts this thread", thrown);
+            throw new IllegalStateException("this thread must not be interrupted", thrown);
         }
     }
 }

@@ -73,7 +73,7 @@ final class StreamRun {
                 if (!now.hasEndedWith(thrown)) {
                     throw thrown;
                 }
-                LOG.warn("the Python process beside the driver has died while it planned for {}: the query holds until there is another", stream.checkpoint());
+                LOG.warn("the Python process beside the driver died while it planned for {}; the query waits until another one runs", stream.checkpoint());
             }
         }
     }
