@@ -138,7 +138,7 @@ def test_without_a_bound_a_split_stops_at_a_record_from_2099_and_the_run_says_wh
     stream = align(kafka_stream(spark, kafka.bootstrap, topic), Alignment(future_bound=None))
     query = WindowedCount(stream).start(tmp_path).finish()
     assert query.counted == 4
-    assert "left to the next run" in caplog.text
+    assert "left for the next run" in caplog.text
 
 
 @pytest.mark.long

@@ -1,5 +1,5 @@
-"""Brokers that do not support look-ups of the highest timestamp: a real one behind a proxy that caps the
-versions of ListOffsets.
+"""Brokers that do not support look-ups of the highest timestamp: a real one behind a proxy that
+caps the versions of ListOffsets.
 """
 
 import pytest

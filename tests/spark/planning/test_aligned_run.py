@@ -166,7 +166,7 @@ def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(
     assert 2 < time.now - began < 2.5
     one.close()
     assert one.left in caplog.text
-    assert "are left to the next run: a-0 has" in one.left
+    assert "are left for the next run: a-0 has" in one.left
 
 
 @pytest.mark.parametrize(("ahead_ms", "read"), [(60 * MINUTE, False), (5 * MINUTE, True)])

@@ -73,7 +73,7 @@ def test_a_transaction_that_is_open_when_a_run_begins_bounds_that_run(
 ) -> None:
     nightly = Nightly(ago(100, 90, 80, 79, 78), opened=2).run()
     assert nightly.positions == {"a-0": 31, "a-1": 2}, "below a minute above the last record that is committed"
-    assert "left to the next run" in nightly.left
+    assert "left for the next run" in nightly.left
     assert "a-1 goes on behind the end of this run, with a transaction that was open" in nightly.left
     assert nightly.left in caplog.text
     nightly.commit(commits).run()

@@ -63,7 +63,7 @@ def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anyth
     assert "a-1" in world.position
     assert world.position["a-1"] == 600
     world.batch()
-    assert "are left to the next run: a-1 has" in world.session.left
+    assert "are left for the next run: a-1 has" in world.session.left
 
 
 def test_a_producer_that_commits_every_minute_is_learned_by_its_first_commit_and_loses_nothing_after_it() -> None:

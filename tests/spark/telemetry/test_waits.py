@@ -155,7 +155,9 @@ def test_the_status_has_the_same_words_as_the_line(caplog: pytest.LogCaptureFixt
 def test_readers_that_have_not_reported_and_many_that_hold_are_words_too() -> None:
     assert for_group("g", None, 0).why == "not all of its queries have reported yet"
     many = tuple(Blocker(source="s", subtask=subtask, watermark=0) for subtask in range(9))
-    event = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, blocked_by=many)
+    event = WatermarkAlignmentEvent(
+        group="g", revision=1, group_watermark=0, max_desired_watermark=MAX, blocked_by=many
+    )
     assert "and 6 more, 1 min below the next record here" in for_group("g", event, MINUTE).why
     assert not re.search(r"MIN|MAX|\d{10}", for_group("g", event, None).why + for_split("a", "x", MIN).why)
 
