@@ -16,7 +16,7 @@ PINS     := tools/constraints
 TOOLS    := hatchling editables pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical mkdocstrings-python nbclient ipykernel
 # Plugins of detect-secrets that guess by entropy or by names: tests are full of invented tokens.
 GUESSES  := Base64HighEntropyString HexHighEntropyString KeywordDetector BasicAuthDetector IPPublicDetector IbmCloudIamDetector IbmCosHmacDetector SoftlayerDetector CloudantDetector
-SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks tools/*.py tools/constraints website)
+SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks tools/*.py tools/constraints tools/site)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist version audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
@@ -55,11 +55,11 @@ lint: $(READY) ## ruff and mypy --strict
 jar: $(READY) ## the jar for Spark Connect, Scala, Java, SQL and pipelines: build/lockgate-spark-server-VERSION.jar; needs a JDK
 	@$(BIN)/python tools/jar.py
 
-docs: $(READY) ## these pages as a site, in build/site; a broken link or any other warning fails it
-	@$(BIN)/python -m website.build
+docs: $(READY) ## these pages as a site, in build/site; any warning fails it
+	@$(BIN)/python -m zensical build --clean --strict
 
 docs-serve: $(READY) ## the site at http://localhost:8000, made anew as you write
-	@$(BIN)/python -m website.build serve
+	@$(BIN)/python -m zensical serve
 
 dist: $(READY) ## build/dist: wheels and sdists of what is released, each checked, the jar, SBOMs of the images, and SHA256SUMS
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt build twine cyclonedx-bom==7.5.0

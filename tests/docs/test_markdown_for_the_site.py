@@ -1,40 +1,43 @@
-"""A page as a forge shows it becomes a page as Zensical reads it."""
-
-from pathlib import Path
+"""The pages, written as a forge shows them, become what Python-Markdown reads."""
 
 import pytest
-from website.markdown import for_the_site
-from website.pages import between, own_pages, place
+from markdown import Markdown
+from tools.site.pages import Pages, between, place
 
 from support.imports import CHECKOUT
 
-GUIDE = CHECKOUT / "docs/guide/groups.md"
+GUIDE = "guide/groups.md"
+REPOSITORY = "https://forge.example/lockgate"
 
 
-def made(text: str, origin: Path = GUIDE) -> str:
-    return for_the_site(text, origin, lambda _: None)
+def made(text: str) -> str:
+    return "\n".join([*Pages(Markdown()).run(text.splitlines()), ""])
 
 
 @pytest.mark.parametrize(
     ("written", "on_the_site"),
     [
-        ("[why](../why.md#across-queries)", "[why](../why.md#across-queries)"),
-        ("[README](../../README.md#try-it)", "[README](../index.md#try-it)"),
-        ("[changes](../../CHANGELOG.md)", "[changes](../project/changelog.md)"),
-        ("[`a`](../../examples/two_applications.py)", "[`a`](../files/examples/two_applications.py.md)"),
-        ("[room](../../core/src/lockgate/plan/)", "[room](../files/core/src/lockgate/plan/index.md)"),
-        ("[here](#the-gate)", "[here](#the-gate)"),
-        ("[there](https://semver.org/#x)", "[there](https://semver.org/#x)"),
-        ("`[code](../why.md#x)`", "`[code](../why.md#x)`"),
+        ("../how-it-works.md#across-queries", "../how-it-works.md#across-queries"),
+        ("../../README.md#try-it", "../index.md#try-it"),
+        ("../../CHANGELOG.md", f"{REPOSITORY}/blob/main/CHANGELOG.md"),
+        ("../../examples/enricher.py", f"{REPOSITORY}/blob/main/examples/enricher.py"),
+        ("../../deploy/docker/", f"{REPOSITORY}/tree/main/deploy/docker"),
+        ("#the-gate", "#the-gate"),
+        ("https://semver.org/#x", "https://semver.org/#x"),
     ],
 )
-def test_a_link_gets_the_path_of_the_site(written: str, on_the_site: str) -> None:
-    assert made(written) == f"{on_the_site}\n"
+def test_a_link_leads_to_the_site_or_to_the_repository(written: str, on_the_site: str) -> None:
+    assert place(written, GUIDE, REPOSITORY) == on_the_site
+
+
+def test_the_first_page_is_the_readme_with_its_links() -> None:
+    assert (CHECKOUT / "docs/index.md").read_text(encoding="utf-8") == '--8<-- "README.md"\n'
+    assert place("docs/quickstart.md", "index.md", REPOSITORY) == "quickstart.md"
 
 
 def test_a_link_out_of_the_repository_is_an_error() -> None:
     with pytest.raises(ValueError, match="subpath"):
-        made("[x](../../../elsewhere.md)")
+        place("../../../elsewhere.md", GUIDE, REPOSITORY)
 
 
 def test_links_in_code_stay_as_they_are() -> None:
@@ -66,14 +69,7 @@ def test_a_paragraph_after_a_list_is_not_part_of_it() -> None:
     assert made("* one\n\nAfter it.\n  (further in)") == "* one\n\nAfter it.\n  (further in)\n"
 
 
-def test_every_page_has_a_place_of_its_own() -> None:
-    places = list(own_pages().values())
-
-    assert len(places) == len(set(places))
-    assert place(CHECKOUT / "README.md") == "index.md"
-
-
 def test_a_relative_link_goes_up_no_further_than_it_must() -> None:
     assert between("guide/a.md", "guide/b.md") == "b.md"
-    assert between("guide/a.md", "files/x/y.md") == "../files/x/y.md"
+    assert between("guide/a.md", "pictures/y.png") == "../pictures/y.png"
     assert between("index.md", "guide/b.md") == "guide/b.md"

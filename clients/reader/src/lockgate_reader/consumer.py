@@ -44,7 +44,7 @@ class AlignedConsumer:
     `max_drift`, and in a group the group's limit as well. One thread may use a consumer; only
     `stop` may be called from others.
 
-    Example:
+    Examples:
         >>> kafka = {"bootstrap.servers": "localhost:9092", "group.id": "enricher"}
         >>> with AlignedConsumer("orders", kafka=kafka, starting_offsets="earliest") as consumer:
         ...     for record in consumer:

@@ -28,7 +28,7 @@ _SAID = {
 class ReaderCollector(Collector):
     """Collect the metrics of consumers, by the value of their label `consumer`.
 
-    Example:
+    Examples:
         >>> REGISTRY.register(ReaderCollector({"enricher": consumer}))
 
     """

@@ -27,7 +27,7 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
     the source's `maxOffsetsPerTrigger`. Event time is Kafka's record timestamp, or
     `Alignment(event_time=…)`. If the coordinator is down, the query waits for it.
 
-    Example:
+    Examples:
         >>> stream = spark.readStream.format("kafka").option("subscribe", "orders")
         >>> orders = lockgate_spark.align(stream.load())
         >>> counts = orders.withWatermark("timestamp", "10 minutes").groupBy(…).count()
@@ -51,7 +51,7 @@ def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> l
     """Return the streams of one query, planned together: at each batch boundary all partitions of
     all of them are at one event time. Use it for joins and unions; arguments are as in `align`.
 
-    Example:
+    Examples:
         >>> orders, payments = lockgate_spark.align_all([orders, payments])
         >>> joined = orders.join(payments, "order_id")
 

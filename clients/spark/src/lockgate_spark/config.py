@@ -31,7 +31,7 @@ class Alignment(Named):
     their own shown lag, records no further out of order than `max_out_of_orderness`) no row is
     late.
 
-    Example:
+    Examples:
         >>> Alignment(max_drift="5 minutes", event_time="CAST(get_json_object(…) AS TIMESTAMP)")
 
     Args:

@@ -19,7 +19,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     A batch waits until the group's read limit reaches its lowest event time. This works on any
     source. The batch is persisted until `fn` has returned, since its event times are read first.
 
-    Example:
+    Examples:
         >>> group = Coordinator("http://coordinator:8080", group="checkout")
         >>> gated = lockgate_spark.gate(store, "placed_at", Alignment(coordinator=group))
         >>> query = files.writeStream.foreachBatch(gated).start()

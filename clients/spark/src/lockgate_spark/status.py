@@ -74,7 +74,7 @@ class AlignmentStatus:
 def status(query: Any) -> AlignmentStatus:
     """Return what `query` is doing and what it waits for, without asking Kafka or the coordinator.
 
-    Example:
+    Examples:
         >>> query = orders.writeStream.format("noop").queryName("orders").start()
         >>> found = lockgate_spark.status(query)
         >>> print(found.sentence)
