@@ -17,8 +17,9 @@ ceiling of MIN, all wait for the common start. Readers have reported but none co
 or gone): MAX, no reader is held.
 
 **Why joint.** With L + d alone a group advances by one drift for each round of reports, whatever a
-batch could hold: 30 s of event time at a time out of a day (FLINK-37399). Where all
-readers can reach an event time in their next batch, they may read up to it without a round between.
+batch could hold: 30 s of event time at a time out of a day, as Flink did before 2.3.0
+(FLINK-37399). Where all readers can reach an event time in their next batch, they may read up to it
+without a round between.
 
 **The guarantees**, in whatever order messages come and however late:
 
