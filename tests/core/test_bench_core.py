@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "core" / "bench_core.py"
 
 
+@pytest.mark.long
 def test_the_benchmark_measures_both_layouts_and_every_size() -> None:
     arguments = ["--events", "6400000", "--updates", "1000", "--json"]
     done = subprocess.run([sys.executable, str(BENCHMARK), *arguments], capture_output=True, text=True, check=False)

@@ -3,11 +3,12 @@ refuses is refused, what it takes taken.
 
 schemathesis makes the requests up from the document, and holds the answers against it. Half of them
 go to a reader that is there. Where the service wants tokens, they come with one of each role, and
-with none. An event stream is read up to its first event.
+with none. An event stream is read up to its first event. The long run makes up many more.
 """
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
@@ -57,22 +58,28 @@ def bearing(role: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {TOKENS[role]}"} if role else {}
 
 
-def service(guard: Settings) -> tuple[Any, int]:
-    """The schema of a service in this process, in which group g has reader 0 of source s with the
-    epoch given.
-    """
+@cache
+def service(guard: Settings) -> Any:
+    """The schema of a service in this process, one for all tests: it takes 0.15 s to make."""
     app = create_app(MemoryStore(), guard)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=bearing("read"))
     schema.config.max_stream_events = 1
-    register = schema["/v1/groups/{group}/sources/{source}/readers"]["POST"]
-    reader = register.Case(
+    return schema
+
+
+def with_a_reader(schema: Any) -> int:
+    """Make group g anew, with reader 0 of source s; its epoch."""
+    group, readers = schema["/v1/groups/{group}"], schema["/v1/groups/{group}/sources/{source}/readers"]
+    group["DELETE"].Case(path_parameters={"group": "g"}).call(headers=bearing("admin"))
+    reader = readers["POST"].Case(
         path_parameters={"group": "g", "source": "s"}, body={"subtask": 0}, media_type="application/json"
     )
-    return schema, reader.call(headers=bearing("admin")).json()["epoch"]
+    return int(reader.call(headers=bearing("admin")).json()["epoch"])
 
 
 def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: Settings = Settings()) -> None:  # noqa: B008 – frozen
-    schema, epoch = service(guard)
+    schema = service(guard)
+    epoch = with_a_reader(schema)
     operation = schema[path][method]
     roles = st.sampled_from(("", *ROLES)) if guard.guarded else st.just("admin")
 
@@ -122,14 +129,12 @@ def may(role: str, method: str, path: str, query: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
 def test_the_service_does_as_its_document_says(method: str, path: str, mode: GenerationMode) -> None:
-    fuzzed(method, path, mode, examples=30)
+    fuzzed(method, path, mode, examples=8)
 
 
-@pytest.mark.parametrize(("method", "path", "mode"), ROUTES, ids=lambda value: getattr(value, "value", value))
-def test_a_service_with_tokens_allows_each_role_what_the_protocol_says(
-    method: str, path: str, mode: GenerationMode
-) -> None:
-    fuzzed(method, path, mode, examples=20, guard=GUARDED)
+@pytest.mark.parametrize(("method", "path"), dict.fromkeys(route[:2] for route in ROUTES))
+def test_a_service_with_tokens_allows_each_role_what_the_protocol_says(method: str, path: str) -> None:
+    fuzzed(method, path, GenerationMode.POSITIVE, examples=8, guard=GUARDED)
 
 
 @pytest.mark.long

@@ -27,13 +27,13 @@ NUMBER = NOW - 5_000
 BEGAN = NOW - 200
 LISTED = NOW - 1_000
 ATTACKER: ReaderId = (0, 1)
-SPLITS = 10 * AT_ONCE
-LINES = 25 * SPLITS
+SPLITS = 4 * AT_ONCE
+LINES = 50 * SPLITS
 """Of Python that one step may run: 20 ms, on a slow machine. To work on all splits at once takes
 more.
 """
 
-FEW = 2_500 if ALL else 500
+FEW = 2_500 if ALL else 200
 
 Held = Mapping[str, OwnedSplit]
 

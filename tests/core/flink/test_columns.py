@@ -20,6 +20,7 @@ from lockgate.flink.generators import (
 from lockgate.flink.idleness import WatermarksWithIdleness
 from lockgate.flink.sql import strategies as sql
 from lockgate.watermark import MAX, MIN
+from support.examples import examples
 from support.streams import Written
 
 TIMES = st.lists(st.integers(MIN, MAX) | st.integers(-50, 50), max_size=12)
@@ -51,6 +52,7 @@ def by_arrow(generator: WatermarkGenerator, times: list[int], out: Written) -> N
 
 @pytest.mark.parametrize("kind", GENERATORS)
 @pytest.mark.parametrize("feed", [by_numpy, by_arrow])
+@examples(100, few=8)
 @given(st.lists(st.tuples(TIMES, st.integers(0, 12)), max_size=6))
 def test_a_column_gives_what_its_events_give(kind: str, feed: object, story: list[tuple[list[int], int]]) -> None:
     said = []

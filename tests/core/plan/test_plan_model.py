@@ -132,7 +132,7 @@ def slow_live_feed(late_by: int, step: int) -> list[Append]:
 
 def lost_of_slow_feed(*, late_by: int, step: int, idle_timeout: int, delay: int = 10 * MINUTE) -> int:
     feed = slow_live_feed(late_by, step)
-    polls = list(range(10 * HOUR, 16 * HOUR, 7000))
+    polls = list(range(10 * HOUR, 16 * HOUR, 21_000))
     lost, read = rows_lost(
         feed, polls, Bounds(max_drift=10 * MINUTE, idle_timeout=idle_timeout), delay, splits=("a", "b")
     )

@@ -8,7 +8,7 @@ this service alone, none of them inline, and talk to this service alone. No othe
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
@@ -57,8 +57,9 @@ class File:
     tag: str
 
     @classmethod
+    @cache
     def of(cls, name: str, plain: bytes) -> "File":
-        """The file of this name."""
+        """The file of this name, packed once in a process."""
         return cls(
             TYPES[PurePosixPath(name).suffix],
             plain,
