@@ -52,7 +52,9 @@ def commit(project: Path) -> None:
 def started(project: Path, *words: str) -> "subprocess.Popen[str]":
     command = [sys.executable, str(project / "tests/long.py"), *words]
     quick = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
-    return subprocess.Popen(command, cwd=project, env=quick, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        command, cwd=project, env=quick, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def outcome(project: Path, *words: str) -> tuple[int, str]:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from flink_replay.adapters.operating import SourceOperatorAdapter
 from flink_replay.runner import Trace, replay
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import WrongState
 from lockgate.flink.source.pausing import SplitAlignment
+from support.examples import examples
 
 SPLITS = {"0", "1", "2"}
 
@@ -78,7 +79,7 @@ def record(seed: int) -> Trace:
     return Trace("recorded", seed, content)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.integers(0, 2**32))
 def test_the_table_accounts_for_all_that_differs(seed: int) -> None:
     with pytest.MonkeyPatch.context() as flink:

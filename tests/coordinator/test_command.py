@@ -37,7 +37,9 @@ def test_port_0_takes_a_free_port_and_prints_its_url() -> None:
             process.terminate()
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", *(pytest.param(each, marks=pytest.mark.long) for each in ("::", "192.0.2.1", "example.org"))]
+)
 def test_a_host_that_others_can_reach_must_be_allowed_by_name(host: str) -> None:
     line = refused("--host", host)
     assert host in line

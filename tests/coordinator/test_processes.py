@@ -47,55 +47,59 @@ def redis(redis_server: RedisServer) -> Iterator[RedisServer]:
         yield own
 
 
-def test_two_processes_over_one_redis_are_one_coordinator(redis: RedisServer) -> None:
-    with (
-        CoordinatorProcess(redis.url) as first,
-        CoordinatorProcess(redis.url) as second,
-        ThreadPoolExecutor() as threads,
-    ):
-        httpx.put(f"{first.url}{GROUP}", json=CONFIG, timeout=60)
-        a, b = Reader(first.url, "a"), Reader(second.url, "b")
+@pytest.fixture(scope="module")
+def both(redis_server: RedisServer) -> Iterator[tuple[str, str]]:
+    with CoordinatorProcess(redis_server.url) as first, CoordinatorProcess(redis_server.url) as second:
+        yield first.url, second.url
+
+
+@pytest.fixture
+def replicas(both: tuple[str, str]) -> tuple[str, str]:
+    """Two coordinators over one Redis, without the group of the test before."""
+    httpx.delete(f"{both[0]}{GROUP}", timeout=60)
+    return both
+
+
+def test_two_processes_over_one_redis_are_one_coordinator(replicas: tuple[str, str]) -> None:
+    first, second = replicas
+    with ThreadPoolExecutor() as threads:
+        httpx.put(f"{first}{GROUP}", json=CONFIG, timeout=60)
+        a, b = Reader(first, "a"), Reader(second, "b")
         a.reports(100)
         event = b.reports(50).json()
         assert a.reports(100).json() == event
-        woken = threads.submit(Reader(first.url, "idle").polls, event["revision"], 60_000)
+        woken = threads.submit(Reader(first, "idle").polls, event["revision"], 60_000)
         moved = b.reports(60)
         assert woken.result(30).json() == moved.json()
         assert moved.json()["max_desired_watermark"] == 70
 
 
-def test_a_poll_at_one_process_learns_of_a_report_at_the_other_within_one_update_interval(redis: RedisServer) -> None:
-    with (
-        CoordinatorProcess(redis.url) as first,
-        CoordinatorProcess(redis.url) as second,
-        ThreadPoolExecutor() as threads,
-    ):
-        httpx.put(f"{first.url}{GROUP}", json=CONFIG | {"update_interval_ms": 8_000}, timeout=60)
-        a, b = Reader(first.url, "a"), Reader(second.url, "b")
+def test_a_poll_at_one_process_learns_of_a_report_at_the_other_within_one_update_interval(
+    replicas: tuple[str, str],
+) -> None:
+    first, second = replicas
+    with ThreadPoolExecutor() as threads:
+        httpx.put(f"{first}{GROUP}", json=CONFIG | {"update_interval_ms": 8_000}, timeout=60)
+        a, b = Reader(first, "a"), Reader(second, "b")
         revision = a.reports(5).json()["revision"]
         waiting = threads.submit(a.polls, revision, 60_000)
         # by then the other poll is waiting
-        assert Reader(first.url, "idle").polls(revision, 100).status_code == 204
+        assert Reader(first, "idle").polls(revision, 100).status_code == 204
         reported, reported_at = b.reports(3), time.monotonic()
         assert waiting.result(30).json() == reported.json()
         assert time.monotonic() - reported_at < 8
 
 
-def test_reports_at_two_processes_at_once_are_all_kept(redis: RedisServer) -> None:
-    with (
-        CoordinatorProcess(redis.url) as first,
-        CoordinatorProcess(redis.url) as second,
-        ThreadPoolExecutor(8) as threads,
-    ):
-        readers = [
-            Reader(url, f"s{index}-{side}") for index in range(4) for side, url in enumerate((first.url, second.url))
-        ]
+def test_reports_at_two_processes_at_once_are_all_kept(replicas: tuple[str, str]) -> None:
+    first, second = replicas
+    with ThreadPoolExecutor(8) as threads:
+        readers = [Reader(url, f"s{index}-{side}") for index in range(4) for side, url in enumerate((first, second))]
 
         def report_ten_times(reader: Reader) -> set[int]:
             return {reader.reports(1_000 + turn).status_code for turn in range(10)}
 
         assert set.union(*threads.map(report_ten_times, readers)) == {200}
-        sources = httpx.get(f"{first.url}{GROUP}", timeout=60).json()["sources"]
+        sources = httpx.get(f"{first}{GROUP}", timeout=60).json()["sources"]
         assert [source["readers"][0]["watermark"] for source in sources] == [1_009] * 8
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-from redis import Redis
 
 from lockgate.watermark import MAX
 from lockgate_coordinator.server import GRACE_S, SEND_BUFFER
@@ -175,43 +174,44 @@ def all_of(raw: socket.socket, until: str) -> str:
     return received
 
 
+@pytest.fixture(scope="module")
+def replicas(redis_server: RedisServer) -> Iterator[tuple[str, str]]:
+    """Two coordinators over one Redis."""
+    with CoordinatorProcess(redis_server.url) as here, CoordinatorProcess(redis_server.url) as there:
+        yield here.url, there.url
+
+
 @pytest.mark.redis
 def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update_interval(
-    redis_server: RedisServer,
+    replicas: tuple[str, str],
 ) -> None:
-    with Redis.from_url(redis_server.url) as client:
-        client.flushall()
-    with CoordinatorProcess(redis_server.url) as here, CoordinatorProcess(redis_server.url) as there:
-        group = made(f"{here.url}/v1/groups/two", update_interval_ms=8_000)
-        reader = Reader(group)
-        reader.report(0)
-        with stream(group.replace(here.url, there.url)) as events:
-            events.next()
-            for watermark in range(1, 4):
-                event = reader.report(watermark)
-                answered = time.monotonic()
-                assert events.next() == event
-                assert time.monotonic() - answered < 8
+    group = made(f"{replicas[0]}/v1/groups/two", update_interval_ms=8_000)
+    reader = Reader(group)
+    reader.report(0)
+    with stream(group.replace(*replicas)) as events:
+        events.next()
+        for watermark in range(1, 4):
+            event = reader.report(watermark)
+            answered = time.monotonic()
+            assert events.next() == event
+            assert time.monotonic() - answered < 8
 
 
 @pytest.mark.redis
 def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_within_an_update_interval(
-    redis_server: RedisServer,
+    replicas: tuple[str, str],
 ) -> None:
     lease_ms, interval_ms = 500, 8_000
-    with Redis.from_url(redis_server.url) as client:
-        client.flushall()
-    with CoordinatorProcess(redis_server.url) as here, CoordinatorProcess(redis_server.url) as there:
-        group = made(f"{here.url}/v1/groups/two", lease_ms=lease_ms, update_interval_ms=interval_ms)
-        with stream(group.replace(here.url, there.url)) as events:
-            events.next()
-            event = Reader(group).report(5)  # the last word of it; nobody asks anything any more
-            while (lost := events.next())["revision"] <= event["revision"]:
-                pass
-        assert lost["max_desired_watermark"] == MAX
-        assert (
-            lease_ms - CACHED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
-        )  # by Redis's clock
+    group = made(f"{replicas[0]}/v1/groups/lost", lease_ms=lease_ms, update_interval_ms=interval_ms)
+    with stream(group.replace(*replicas)) as events:
+        events.next()
+        event = Reader(group).report(5)  # the last word of it; nobody asks anything any more
+        while (lost := events.next())["revision"] <= event["revision"]:
+            pass
+    assert lost["max_desired_watermark"] == MAX
+    assert (
+        lease_ms - CACHED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
+    )  # by Redis's clock
 
 
 def test_a_stream_ends_in_order_when_the_service_does_and_the_service_within_five_seconds() -> None:

@@ -171,6 +171,7 @@ def test_each_coordinator_is_scraped_by_itself_and_no_reader_is_counted_twice(pr
     wait_for(lambda: [each["value"][1] for each in prometheus.query(waiting)] == ["1"], 60)
 
 
+@pytest.mark.long
 def test_a_coordinator_that_wants_a_token_is_scraped_with_one(promtool: str, tmp_path: Path) -> None:
     token = "a-token-that-may-read-all-groups-00000000000"
     with CoordinatorProcess(env={"LOCKGATE_TOKENS": f"read={token}"}) as coordinator:

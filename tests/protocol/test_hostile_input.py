@@ -28,7 +28,7 @@ GROWTH_KB = 24 * 1024
 of 8 MiB, its pieces, its JSON.
 """
 
-BOUNDED = settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+BOUNDED = settings(max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 LONG = settings(BOUNDED, max_examples=2_000)
 
 HOST = b"Host: x\r\n"

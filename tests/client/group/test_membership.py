@@ -99,7 +99,7 @@ def test_over_an_outage_the_ceiling_holds(topic: str) -> None:
         assert orders.exchange(at(60_000)) == told
 
 
-@pytest.mark.parametrize("store", ["memory", "redis"])
+@pytest.mark.parametrize("store", ["memory", pytest.param("redis", marks=pytest.mark.long)])
 def test_after_an_outage_the_group_goes_on_with_its_configuration_and_below_its_ceiling(
     redis_server: RedisServer, topic: str, store: str
 ) -> None:

@@ -113,7 +113,7 @@ def test_a_query_that_is_to_fail_says_for_how_long_it_has_waited_and_for_whom() 
             orders.exchange(at(1_000))
 
 
-@pytest.mark.parametrize("away", ["coordinator", "redis"])
+@pytest.mark.parametrize("away", ["coordinator", pytest.param("redis", marks=pytest.mark.long)])
 def test_a_query_in_a_long_batch_is_back_within_two_update_intervals(topic: str, away: str) -> None:
     with RedisServer() as redis, CoordinatorProcess("memory://" if away == "coordinator" else redis.url) as coordinator:
         create(coordinator.url, topic, update_interval_ms=3_000, lease_ms=9_000)

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from fastapi import FastAPI
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
@@ -37,6 +37,7 @@ from lockgate_coordinator.api import (
 )
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
+from support.examples import examples
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
@@ -206,7 +207,7 @@ def called(scope: Scope) -> tuple[str, str | None]:
     return "", None
 
 
-@settings(max_examples=2_000, deadline=None)
+@examples(2_000, few=200)
 @given(REQUESTS, st.sampled_from([*SECRETS, ""]))
 def test_nothing_gets_past_the_guard_that_its_token_may_not_do(request_: tuple[str, str, bytes], name: str) -> None:
     method, raw, query = request_

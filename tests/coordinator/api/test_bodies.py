@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.steps import at_once
@@ -17,6 +17,7 @@ from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import BodyLimit, Limits
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
+from support.examples import examples
 
 GROUP = "/v1/groups/g"
 values = st.recursive(
@@ -34,7 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(values, st.sampled_from([None, 1, "\t"]))
 def test_a_body_in_parts_has_the_values_that_it_has_as_a_whole(value: Any, indent: int | str | None) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=False)
@@ -158,7 +159,7 @@ def test_parts_have_at_most_so_many_bytes_and_items() -> None:
     assert max(map(len, bodies._parts(raws))) == 2
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(values)
 def test_an_answer_in_parts_is_the_answer_as_a_whole(value: Any) -> None:
     assert json.loads(at_once(bodies.written(value))) == value

@@ -70,6 +70,7 @@ def test_a_hostile_owner_is_a_text_like_any_other(browser: Browser, url: str) ->
         expect(page.get_by_role("group", name="Readers and leases").locator("tbody tr")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_hostile_address_shows_what_the_service_says_of_it(browser: Browser, url: str) -> None:
     name = "%3Cscript%3Ewindow.harmed%3Dtrue%3C%2Fscript%3E"
     with watched(browser, f"{url}/#/groups/{name}", SECRETS["reader"]) as page:

@@ -20,6 +20,7 @@ MINUTE = 60_000
 expect.set_options(timeout=UNHURRIED_MS)
 
 
+@pytest.mark.long
 @pytest.mark.redis
 @pytest.mark.skipif(HAPROXY is None, reason=MISSING)
 def test_the_page_lives_on_whichever_of_two_coordinators_dies(

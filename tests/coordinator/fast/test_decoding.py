@@ -15,6 +15,7 @@ from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, r
 from lockgate.wire.events import NAME, ReaderFacts, ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate_coordinator.fast import decoding
 from lockgate_coordinator.fast.decoding import report_from_bytes
+from support.examples import examples
 
 
 def reports_from_bytes(body: bytes) -> list[tuple[str, ReportedWatermarkEvent]] | None:
@@ -142,7 +143,7 @@ def test_a_number_outside_its_bounds_is_left_to_the_codec_which_refuses_it(name:
     assert by_the_codec(body) is None
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(bodies, st.booleans())
 def test_a_decoded_report_equals_the_codec_s(body: Any, ascii_only: bool) -> None:
     text = json.dumps(body, ensure_ascii=ascii_only)
@@ -187,7 +188,7 @@ def test_a_report_that_the_codec_refuses_is_left_to_it(text: str) -> None:
 sources = st.sampled_from(["a", "b:1", "", "a/b", "é", None, 7])
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.tuples(sources, bodies), max_size=3))
 def test_a_decoded_batch_equals_the_codec_s_and_has_no_fault(items: list[Any]) -> None:
     text = json.dumps({"reports": [{"source": source, **body} for source, body in items]})

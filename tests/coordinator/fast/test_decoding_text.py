@@ -2,12 +2,13 @@
 
 import json
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire import codec
 from lockgate_coordinator.fast.decoding import report_from_bytes
+from support.examples import examples
 
 ODD = st.sampled_from(
     ["1.0", "1e3", "-0", "true", "null", '"1"', "NaN", "[]", "{}", str(MAX + 1), str(MIN - 1), "01", "1E400"]
@@ -58,7 +59,7 @@ def agrees(body: bytes) -> None:
         assert event == codec.report_from_json(json.loads(body))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300, derandomize=True)
 @given(REPORTS.map(lambda text: text.replace(",}", "}").encode("utf-8", "surrogatepass")))
 @example(b'{"subtask":0,"epoch":1,"watermark":1,"splits":{"p":{"watermark":1,"state":"active","position":null}}}')
 @example(b'{"subtask":0,"epoch":1,"watermark":1.0}')
@@ -70,7 +71,7 @@ def test_a_text_that_the_decoder_accepts_is_decoded_alike_by_the_codec(body: byt
     agrees(body)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300, derandomize=True)
 @given(at=st.integers(0, 120), until=st.integers(0, 8), piece=st.binary(max_size=8))
 def test_a_report_with_bytes_changed_is_read_alike(at: int, until: int, piece: bytes) -> None:
     splits = b'{"a":{"watermark":1,"state":"active","end":9}}'

@@ -24,12 +24,19 @@ CONFIGS = {
 ADMIN, READER = "admin-token-of-the-transfer-tests", "reader-token-of-the-transfer-tests"
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=[pytest.mark.redis, pytest.mark.long])])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """An empty coordinator of each store."""
+@pytest.fixture(scope="module", params=["memory", pytest.param("redis", marks=[pytest.mark.redis, pytest.mark.long])])
+def target(request: pytest.FixtureRequest) -> Iterator[str]:
     with ExitStack() as stack:
         store = "memory://" if request.param == "memory" else stack.enter_context(RedisServer()).url
         yield stack.enter_context(CoordinatorProcess(store)).url
+
+
+@pytest.fixture
+def url(target: str) -> str:
+    """An empty coordinator of each store."""
+    for group in configs(target):
+        httpx.delete(f"{target}/v1/groups/{group}", timeout=60).raise_for_status()
+    return target
 
 
 @pytest.fixture(scope="module")

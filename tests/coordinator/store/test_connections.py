@@ -88,6 +88,7 @@ async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(
         assert await refusal(f"redis://127.0.0.1:{server.port}")
 
 
+@pytest.mark.long
 async def test_a_cluster_behind_tls_is_reached_on_all_its_nodes(
     redis_server: RedisServer, certificates: Certificates
 ) -> None:
@@ -104,6 +105,7 @@ async def test_a_cluster_behind_tls_is_reached_on_all_its_nodes(
         assert await refusal(cluster.url.partition("?")[0].replace("rediss", "redis"))
 
 
+@pytest.mark.long
 async def test_a_master_behind_tls_is_named_by_its_sentinel_over_tls(
     redis_server: RedisServer, certificates: Certificates
 ) -> None:
@@ -207,6 +209,7 @@ async def test_a_node_of_a_cluster_that_is_new_is_given_the_scripts(redis_cluste
         await live_through_all(store)
 
 
+@pytest.mark.long
 async def test_the_replica_goes_on_where_the_master_died_by_itself(redis_server: RedisServer) -> None:
     with SentinelledRedis() as redis:
         async with opened(redis.url) as store:

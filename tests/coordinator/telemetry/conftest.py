@@ -5,27 +5,29 @@ from functools import partial
 
 import httpx
 import pytest
+from redis import Redis
 
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store
 from lockgate_testbed.coordinator import CoordinatorProcess
-from lockgate_testbed.redis import RedisServer
 from support.scraped import Clock, Service
 
 JSON_LINES = ("--log-format", "json")
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+@pytest.fixture(scope="module", params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
 def replicas(request: pytest.FixtureRequest) -> Iterator[list[CoordinatorProcess]]:
     """One over memory, and two over one Redis."""
     if request.param == "memory":
         with CoordinatorProcess(options=JSON_LINES) as alone:
             yield [alone, alone]
     else:
-        request.getfixturevalue("redis_server")
-        replica = partial(CoordinatorProcess, options=JSON_LINES)
-        with RedisServer() as redis, replica(redis.url) as one, replica(redis.url) as other:
+        store = request.getfixturevalue("redis_server").url
+        with Redis.from_url(store) as client:
+            client.flushall()
+        replica = partial(CoordinatorProcess, store, options=JSON_LINES)
+        with replica() as one, replica() as other:
             yield [one, other]
 
 

@@ -10,7 +10,6 @@ import httpx
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 
-GROUP = "/v1/groups/g"
 CONFIG = {
     "lease_ms": 2_000,
     "update_interval_ms": 60_000,
@@ -23,22 +22,28 @@ def lines(*coordinators: CoordinatorProcess) -> list[dict[str, Any]]:
     return [json.loads(line) for each in coordinators for line in each.log.read_text().split("\n")[:-1]]
 
 
-def told(*coordinators: CoordinatorProcess) -> list[str]:
-    """The changes of state, without their order."""
-    changes = [line for line in lines(*coordinators) if line["logger"] == "lockgate.changes"]
+def changes_of(group: str, *coordinators: CoordinatorProcess) -> list[dict[str, Any]]:
+    """The lines of a group's changes."""
+    return [line for line in lines(*coordinators) if line["logger"] == "lockgate.changes" and line["group"] == group]
+
+
+def told(group: str, *coordinators: CoordinatorProcess) -> list[str]:
+    """The changes of its state, without their order."""
+    changes = changes_of(group, *coordinators)
     return sorted(" ".join(str(line[key]) for key in ("event", "source", "subtask") if key in line) for line in changes)
 
 
 class Readers:
     """Readers that speak to one replica and then to the other."""
 
-    def __init__(self, replicas: list[CoordinatorProcess]) -> None:
+    def __init__(self, replicas: list[CoordinatorProcess], group: str) -> None:
+        self._group = group
         self._clients = [httpx.Client(base_url=each.url, timeout=30) for each in replicas]
         self._epochs: dict[str, int] = {}
 
     def asks(self, method: str, path: str, **more: Any) -> httpx.Response:
         self._clients.reverse()
-        answer = self._clients[0].request(method, f"{GROUP}{path}", **more)
+        answer = self._clients[0].request(method, f"/v1/groups/{self._group}{path}", **more)
         assert answer.is_success, answer.text
         return answer
 
@@ -54,8 +59,8 @@ class Readers:
         self.asks("DELETE", f"/sources/{source}/readers/0", params={"epoch": self._epochs[source]})
 
 
-def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorProcess]) -> None:
-    readers, logs = Readers(replicas), set(replicas)
+def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorProcess], topic: str) -> None:
+    readers, logs = Readers(replicas, topic), set(replicas)
     readers.asks("PUT", "", json=CONFIG)
     for source in ("dies", "lives"):
         readers.registers(source, owner=f"the {source}\none")
@@ -63,7 +68,7 @@ def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorPro
 
     def lost() -> bool:
         readers.reports("lives", 1_001)
-        return "reader_lost dies 0" in told(*logs)
+        return "reader_lost dies 0" in told(topic, *logs)
 
     wait_for(lost)
     readers.reports("dies", 1_002)
@@ -88,40 +93,42 @@ def test_each_change_is_one_line_over_all_replicas(replicas: list[CoordinatorPro
         "group_configured",
     ]
     expected += ["reader_left dies 0", "reader_evicted lives 0", "group_deleted"]
-    assert told(*logs) == sorted(expected)
+    assert told(topic, *logs) == sorted(expected)
 
 
-def test_changes_that_many_ask_for_at_once_are_told_once_each(replicas: list[CoordinatorProcess]) -> None:
+def test_changes_that_many_ask_for_at_once_are_told_once_each(replicas: list[CoordinatorProcess], topic: str) -> None:
     def lives(source: str) -> None:
-        reader = Readers(replicas)
+        reader = Readers(replicas, topic)
         reader.registers(source)
         reader.reports(source, 1_000)
         reader.reports(source, 1_001, idle=True)
         reader.leaves(source)
 
-    Readers(replicas).asks("PUT", "", json={**CONFIG, "lease_ms": 60_000})
+    Readers(replicas, topic).asks("PUT", "", json={**CONFIG, "lease_ms": 60_000})
     sources = [f"s{number}" for number in range(40)]
     with ThreadPoolExecutor(len(sources)) as threads:
         assert len(list(threads.map(lives, sources))) == len(sources)
     events = ("reader_registered", "reader_started", "reader_idle", "reader_left")
-    assert told(*set(replicas)) == sorted(
+    assert told(topic, *set(replicas)) == sorted(
         ["group_created", *(f"{event} {source} 0" for event in events for source in sources)]
     )
 
 
-def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(replicas: list[CoordinatorProcess]) -> None:
-    readers, logs = Readers(replicas), set(replicas)
+def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(
+    replicas: list[CoordinatorProcess], topic: str
+) -> None:
+    readers, logs = Readers(replicas, topic), set(replicas)
     readers.asks("PUT", "", json=CONFIG)
     readers.registers("a", owner="query")
     readers.reports("a", 1_000)
 
     def lost() -> bool:
         readers.asks("GET", "")
-        return "reader_lost a 0" in told(*logs)
+        return "reader_lost a 0" in told(topic, *logs)
 
     wait_for(lost)
-    changes = [line for line in lines(*logs) if line["logger"] == "lockgate.changes"]
-    assert all(line["group"] == "g" and line["reason"] for line in changes)
+    changes = changes_of(topic, *logs)
+    assert all(line["reason"] for line in changes)
     (line,) = [line for line in changes if line["event"] == "reader_lost"]
     assert line["level"] == "warning"
     assert line["silent_ms"] >= CONFIG["lease_ms"]

@@ -52,6 +52,7 @@ def test_a_reader_holds_at_its_last_ceiling_and_goes_on_when_the_coordinator_is_
     assert service.seen == [(0, offset) for offset in range(RECORDS)]
 
 
+@pytest.mark.long
 def test_a_reader_that_proceeds_goes_beyond_the_ceiling_while_its_lease_runs(kafka: KafkaBroker, topic: str) -> None:
     with cut_off(kafka, topic, "proceed") as (service, _):
         wait_for(lambda: len(service.seen) == RECORDS)

@@ -36,7 +36,7 @@ def slowly(pause_s: float, until: Event) -> Callable[[object], object]:
 def test_a_reader_waits_for_alignment_with_one_that_comes_from_far_behind(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
-    filled(kafka, topic, [3_000] * 2, step_ms=100)
+    filled(kafka, topic, [1_500] * 2, step_ms=100)
     make_group(url, topic)
     in_haste = Event()
     with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
@@ -45,11 +45,11 @@ def test_a_reader_waits_for_alignment_with_one_that_comes_from_far_behind(
         behind.report(T0 - 3_600_000)
         wait_for(lambda: service.status.mode is ReaderMode.WAITING_FOR_ALIGNMENT)
         assert service.status.waits_for == "reader behind/0"
-        assert len(service.seen) < 6_000
+        assert len(service.seen) < 3_000
         in_haste.set()
         behind.report(T0 + 86_400_000)
-        wait_for(lambda: len(service.seen) == 6_000)
-    assert sorted(service.seen) == everything(2, 3_000)
+        wait_for(lambda: len(service.seen) == 3_000)
+    assert sorted(service.seen) == everything(2, 1_500)
 
 
 SERVICE = """
@@ -98,7 +98,7 @@ def test_a_split_that_its_new_reader_has_not_opened_yet_holds_the_group(
     """The new reader's program is slow in `on_assigned`. No report has the split meanwhile,
     and it is the one furthest behind.
     """
-    filled(kafka, topic, [3_000] * 2)
+    filled(kafka, topic, [1_000] * 2)
     make_group(url, topic, max_drift_ms=100_000)
     opens, reads = Event(), Event()
     assigned: list[str] = []
@@ -125,14 +125,14 @@ def test_a_split_that_its_new_reader_has_not_opened_yet_holds_the_group(
             (ahead,) = paused()
             assert ahead <= stood + 100_000
             opens.set()
-            wait_for(lambda: len(old.seen) + len(new.seen) == 6_000)
-    assert sorted(old.seen + new.seen) == everything(2, 3_000)
+            wait_for(lambda: len(old.seen) + len(new.seen) == 2_000)
+    assert sorted(old.seen + new.seen) == everything(2, 1_000)
 
 
 def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its_program(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
-    filled(kafka, topic, [2_000] * 2)
+    filled(kafka, topic, [600] * 2)
     make_group(url, topic, lease_ms=3_000)
     in_haste = Event()
     with Service(kafka, topic, url, topic, work=slowly(0.01, in_haste)) as service:
@@ -141,7 +141,7 @@ def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its
         wait_for(lambda: [each["subtask"] for each in splits_of(url, topic)["readers"] if not each["fenced"]] == [1])
         in_haste.set()
         httpx.delete(f"{url}/v1/groups/{topic}/sources/enrich/readers/0?force=true", timeout=60).raise_for_status()
-        wait_for(lambda: set(service.seen) == set(everything(2, 2_000)))
+        wait_for(lambda: set(service.seen) == set(everything(2, 600)))
     assert service.failed is None
 
 
