@@ -30,7 +30,7 @@ def main() -> None:
         raise SystemExit(f"no wheels in {DIST}: call `make dist` first")
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
     install = next(text for language, text in blocks if language == "bash" and "build/dist" in text)
-    job = [text for language, text in blocks if language == "python"][-1]
+    job = next(text for language, text in blocks if language == "python" and "TOPIC" in text)
     with tempfile.TemporaryDirectory() as folder, KafkaBroker() as kafka:
         fill(kafka.bootstrap)
         conf = Path(folder, "conf")

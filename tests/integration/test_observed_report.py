@@ -18,10 +18,13 @@ from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
 from support.answers import wait_for
+from support.code_of_pages import blocks, setup_of
+from support.imports import CHECKOUT
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 from support.rows import Rows
 
 RECORDS, BUDGET = 8_000, 1_200
+GUIDE = CHECKOUT / "docs/guide/measure.md"
 
 
 @pytest.fixture(scope="module")
@@ -320,8 +323,8 @@ def test_a_session_in_which_the_count_would_break_queries_observes_them_without_
 def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
-    text = (Path(__file__).parents[2] / "docs/guide/measure.md").read_text(encoding="utf-8")
-    code = text.split("```python\n")[1].split("```")[0]
+    example = next(block for block in blocks(GUIDE) if block.language == "python")
+    code = "\n".join(block.text for block in [*setup_of(GUIDE), example])
     paste = {'"observed': f'"{tmp_path}', '"orders"': f'"{skewed.name}"', "localhost:9092": kafka.bootstrap}
     for page, here in paste.items():
         code = code.replace(page, here)
