@@ -29,7 +29,7 @@ def check_spark(spark: Any) -> None:
 def packages(spark_version: str | None = None) -> str:
     """Return the connector's Maven coordinates, for `spark.jars.packages` or `--packages`.
 
-    Example:
+    Examples:
         >>> builder.config("spark.jars.packages", lockgate_spark.packages())
 
     Args:

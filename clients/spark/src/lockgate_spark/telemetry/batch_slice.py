@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 class BatchSlice:
     """Show which windows a batch holds: event times `start` to `end` (exclusive), in ms.
 
-    Example, in a foreachBatch function:
+    Examples:
+        In a foreachBatch function:
+
         >>> hours = lockgate_spark.slice_of(batch)
         >>> if hours.complete:
         ...     hours.rows(batch).write.mode("overwrite").parquet(f"{folder}/{hours.start}")

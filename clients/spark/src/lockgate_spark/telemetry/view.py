@@ -63,7 +63,9 @@ class PartitionAlignment:
 class BatchAlignment:
     """Show the plan that made a batch. Event times are in ms since the epoch.
 
-    Example, in a foreachBatch function:
+    Examples:
+        In a foreachBatch function:
+
         >>> plan = lockgate_spark.alignment_of(batch)
         >>> if plan is not None and plan.paused:
         ...     print(plan.limited_by.value, plan.blocker, plan.paused)
