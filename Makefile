@@ -19,7 +19,7 @@ GUESSES  := Base64HighEntropyString HexHighEntropyString KeywordDetector BasicAu
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks tools/*.py tools/constraints tools/site)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist version audit lint-workflows helm-test long demo observed bench-quickstart bench-read bench-reader bench-plan bench-align bench-session bench-host bench-rebalance bench-idle bench-live bench-skew bench-join bench-group bench-core bench-simulate bench-coordinator bench-dashboard scenarios clean
+.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist version audit lint-workflows helm-test long demo observed bench scenarios clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -105,67 +105,12 @@ observed: $(READY) ## a sample of what mode observe reports, in build/observed
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m examples.observed_report build/observed
 
-bench-read: $(READY) ## records per second: native, aligned
+bench: $(READY) ## the benchmarks by name; bench-NAME runs one: bench-read, bench-plan, bench-live, bench-coordinator, bench-skew
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-%: $(READY)
 	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_read.py $(ARGS)
-
-bench-quickstart: $(READY) ## minutes from pip install to the first aligned query, by docs/quickstart.md; call make dist first
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_quickstart.py $(ARGS)
-
-bench-reader: $(READY) ## records per second of the Python reader: a bare confluent-kafka loop, records, Arrow batches
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_reader.py $(ARGS)
-
-bench-plan: $(READY) ## the time that one plan takes, by the number of partitions
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_plan.py $(ARGS)
-
-bench-align: $(READY) ## the time that align takes over plans of 50 to 1,000 nodes
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_align.py $(ARGS)
-
-bench-idle: $(READY) ## what a query costs that has nothing to read, native and aligned: CPU, requests, latency
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_idle.py $(ARGS)
-
-bench-live: $(READY) ## seconds from a record's making to foreachBatch, native beside aligned: producers that are silent, lag, commit rarely; a table and a plot
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python -m benchmarks.live $(ARGS)
-
-bench-skew: $(READY) ## shapes of skew on which native Spark loses rows, native and aligned: rows lost, drift, look-ups; a table and a plot
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python -m benchmarks.skew $(ARGS)
-
-bench-join: $(READY) ## rows in the state of a stream-stream join: native, native with a delay that loses nothing, aligned, the least possible
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python -m benchmarks.bench_join_state $(ARGS)
-
-bench-group: $(READY) ## a day of backlog in 2 and 8 queries without a group, strict, joint: drift over time, drain rates, plans above the ceiling
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python -m benchmarks.group $(ARGS)
-
-bench-session: $(READY) ## what a query's place in a group costs: CPU and requests a second, by the number of splits
-	@$(BIN)/python benchmarks/bench_session.py $(ARGS)
-
-bench-rebalance: $(READY) ## 1,000 splits on 20 readers: how long until all have their share, when one joins or leaves
-	@$(BIN)/python benchmarks/bench_rebalance.py $(ARGS)
-
-bench-host: $(READY) ## the Python process beside a driver of Connect: seconds to its first answer, memory
-	@$(BIN)/python -m lockgate_testbed
-	@$(BIN)/python benchmarks/bench_host.py $(ARGS)
-
-bench-core: $(READY) ## the core's columns, and one update of valve, multiplexer and aggregator
-	@$(BIN)/python benchmarks/core/bench_core.py $(ARGS)
-
-bench-simulate: $(READY) ## the advisor: 10,000 splits and 24 hours under native Spark and seven drifts
-	@$(BIN)/python benchmarks/core/bench_simulate.py $(ARGS)
-
-bench-coordinator: $(READY) ## the service beside a bare app, a bare loop over sockets, a parser alone; Redis beside memory
-	@$(BIN)/python benchmarks/coordinator/bench_coordinator.py $(ARGS)
-
-bench-dashboard: $(READY) ## the coordinator's page in Chromium: bytes, first paint, 5,000 splits, what an open page costs the service
-	@$(BIN)/python -m benchmarks.dashboard.bench_dashboard $(ARGS)
+	@$(BIN)/python -m benchmarks $* $(ARGS)
 
 scenarios: $(READY) ## seeded scenarios, native beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
 	@$(BIN)/python -m lockgate_testbed

@@ -1,4 +1,4 @@
-"""The kind `connect` of `bench_read.py`: native and aligned streams in one Spark Connect server,
+"""The kind `connect` of `read.py`: native and aligned streams in one Spark Connect server,
 asked for by a client without a JVM.
 
 A run writes a running count, sum and maximum to Spark's `noop` sink. So all of its work is in the

@@ -7,9 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bench_coordinator import medians, ratio
-from served import CONNECTIONS, rates, serving
-
+from benchmarks.coordinator.__main__ import medians, ratio
+from benchmarks.coordinator.served import CONNECTIONS, rates, serving
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 

@@ -3,8 +3,7 @@
 from contextlib import ExitStack
 from typing import Any
 
-from bench_coordinator import CONNECTIONS, Found, rates, ratio, serving
-
+from benchmarks.coordinator.__main__ import CONNECTIONS, Found, rates, ratio, serving
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 

@@ -36,7 +36,6 @@ from benchmarks.live.feed import Feed, now_ms
 from benchmarks.live.shapes import SHAPES, Case, cases
 from benchmarks.live.table import chart, markdown, seconds
 from benchmarks.skew.table import picture
-
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.process import Child

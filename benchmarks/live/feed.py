@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.live.shapes import Shape
 from confluent_kafka import KafkaException, Producer
 
+from benchmarks.live.shapes import Shape
 from lockgate_testbed import topics
 
 ROUND_S = 0.01

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
 from benchmarks.live.account import TOLERANCE_S, Outcome, Way, more_at
 from benchmarks.skew.table import ALIGNED, NATIVE, WIDTH
-from plotly.subplots import make_subplots
 
 COLUMNS = (
     "producers and trigger",

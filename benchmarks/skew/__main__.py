@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from benchmarks.skew.queries import Outcome, Run
 from benchmarks.skew.shapes import Shape, shapes
 from benchmarks.skew.table import chart, duration, markdown, picture
-from pyspark.sql import SparkSession
-
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark.sql.functions as F
-from benchmarks.skew.history import drift_ms, ends, logs_hold, rows_lost
-from benchmarks.skew.shapes import JOIN_WITHIN_MS, Shape, Topic
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.skew.history import drift_ms, ends, logs_hold, rows_lost
+from benchmarks.skew.shapes import JOIN_WITHIN_MS, Shape, Topic
 from lockgate_spark import Alignment, align_all, alignment_of
 from lockgate_testbed.skew import HOUR_MS, T0_MS
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import plotly.graph_objects as go
-from benchmarks.skew.queries import Outcome
 from plotly.subplots import make_subplots
+
+from benchmarks.skew.queries import Outcome
 
 NATIVE, ALIGNED = "#d6403a", "#3f8ae0"
 WIDTH, HEIGHT = 1180, 520

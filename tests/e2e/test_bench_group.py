@@ -18,7 +18,7 @@ def test_a_small_run_drains_two_applications_and_eight_queries_without_a_plan_ab
     kafka: KafkaBroker, tmp_path: Path
 ) -> None:
     arguments = ["--records", "4000", "--seconds", "3", "--ways", "joint", "--limit", "20", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "benchmarks.group", *arguments]
+    command = [sys.executable, "-m", "benchmarks.more.group", *arguments]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         pytest.fail(f"{done.stdout}\n{done.stderr}", pytrace=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from benchmarks.group.announced import Announced
+from benchmarks.more.group.announced import Announced
 
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess

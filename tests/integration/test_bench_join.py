@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.bench_join_state import Join, broken, delay_that_loses_nothing, join, least, load, markdown, measure
+from benchmarks.more.join import Join, broken, delay_that_loses_nothing, join, least, load, markdown, measure
 from benchmarks.skew.history import Ends
 from benchmarks.skew.shapes import Topic
 from pyspark.sql import SparkSession

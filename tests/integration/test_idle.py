@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from benchmarks.bench_idle import Meter
+from benchmarks.more.idle import Meter
 from pyspark.sql import SparkSession
 
 from lockgate_spark import Alignment, Coordinator, align

@@ -31,9 +31,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import read_over_connect
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks import read_over_connect
 from lockgate_spark import Alignment, Coordinator, align
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess

@@ -1,6 +1,6 @@
 """Processor time of one report step by step, without sockets and Redis: of one process, in µs.
 
-    python bench_steps.py              commits of 32 reports, and of 10,000
+    python -m benchmarks.more.steps              commits of 32 reports, and of 10,000
 
 `decode` reads the body. `report_all` and `evaluate` are the core's rules. `journal` lists what has
 changed, and `write` makes the records for Redis. Another process does `read` and `apply` with those

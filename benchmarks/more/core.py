@@ -2,7 +2,7 @@
 and multiplexer.
 
     make bench-core
-    python benchmarks/core/bench_core.py [--events 200000000] [--json]
+    python -m benchmarks.more.core [--events 200000000] [--json]
 
 Columns: bounded out-of-orderness over 8 splits in batches of 100,000 rows, a watermark every 200 ms
 of arrival time. Rows arrive at `--rate` a second, so that a watermark falls due within most

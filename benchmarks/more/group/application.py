@@ -1,5 +1,5 @@
-"""A Spark application of the benchmark. `python -m benchmarks.group.application ORDER.json` runs
-its queries, and writes what they did.
+"""Run the queries of one Spark application, and write what they did:
+`python -m benchmarks.more.group.application ORDER.json`.
 
 The order is a JSON object:
 

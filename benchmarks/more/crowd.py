@@ -1,7 +1,7 @@
 """The cost of one moment that changes every reader of a large group: all are lost, or excused after
 an outage, at once.
 
-    python benchmarks/core/bench_crowd.py [--readers 100000] [--rounds 5]
+    python -m benchmarks.more.crowd [--readers 100000] [--rounds 5]
 
 In processor seconds, medians and (spread); nobody else in the process gets on meanwhile. "One by
 one" is the same moment with each reader put in its place by itself, in place of all of them at

@@ -1,11 +1,11 @@
-"""Take README's pictures from the report of `make demo`: `python -m benchmarks.demo_pictures`.
+"""Take README's pictures from the report of `make demo`: `python -m benchmarks.more.demo_pictures`.
 
 Writes docs/pictures/drift.png and drift-dark.png, and a narrow one of each for phones.
 """
 
 from pathlib import Path
 
-from benchmarks.dashboard.browser import browser
+from benchmarks.more.dashboard.browser import browser
 
 REPORT = Path("build/demo/report.html")
 PICTURES = Path("docs/pictures")

@@ -1,7 +1,7 @@
 """How long the advisor takes over a large workload: 10,000 splits and 24 hours of event time.
 
     make bench-simulate
-    python benchmarks/core/bench_simulate.py [--splits 10000] [--rounds 3]
+    python -m benchmarks.more.simulate [--splits 10000] [--rounds 3]
 
 Two workloads, each under native Spark and seven drifts: a backlog that is all there, whose splits
 begin and end at different times; and a live day, whose producers lag by up to ten minutes, with a

@@ -16,7 +16,7 @@ from pathlib import Path
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 DIST = CHECKOUT / "build/dist"
 PAGE = CHECKOUT / "docs/quickstart.md"
 BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)

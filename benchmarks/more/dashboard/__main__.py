@@ -1,4 +1,4 @@
-"""What the dashboard weighs and costs: `python -m benchmarks.dashboard.bench_dashboard`.
+"""What the dashboard weighs and costs: `python -m benchmarks.more.dashboard`.
 
 * Bytes of all files, packed; first paint; the time until the page of a group with 5,000 splits
   shows them all.
@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
-from benchmarks.dashboard.browser import browser
-from benchmarks.dashboard.lively import Running, fleet, one, others, shop
 from playwright.sync_api import Browser, Page
 
+from benchmarks.more.dashboard.browser import browser
+from benchmarks.more.dashboard.lively import Running, fleet, one, others, shop
 from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_testbed.coordinator import CoordinatorProcess
 

@@ -1,6 +1,6 @@
 """How long the split enumerator takes: 100,000 splits assigned, rebalanced, taken back.
 
-    python benchmarks/core/bench_enumerator.py [--splits 100000] [--readers 100] [--rounds 5]
+    python -m benchmarks.more.enumerator [--splits 100000] [--readers 100] [--rounds 5]
 
 Each figure is of one exchange of one reader, by processor time in ms: the list of all splits and
 their assignment at once; one more reader, for whom all others give back; an exchange that only

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.group.fleet import Reading
-
+from benchmarks.more.group.fleet import Reading
 from lockgate_testbed.skew import HOUR_MS
 
 Batches = Sequence[Mapping[str, Any]]

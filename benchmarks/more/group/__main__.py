@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from benchmarks.group.account import Outcome, outcome
-from benchmarks.group.announced import Announced
-from benchmarks.group.fleet import Reading, fleet
-from benchmarks.group.table import FLINK, chart, markdown, ratios
-from benchmarks.skew.table import picture
 
+from benchmarks.more.group.account import Outcome, outcome
+from benchmarks.more.group.announced import Announced
+from benchmarks.more.group.fleet import Reading, fleet
+from benchmarks.more.group.table import FLINK, chart, markdown, ratios
+from benchmarks.skew.table import picture
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -101,7 +101,7 @@ def _play(folder: Path, orders: Sequence[dict[str, Any]], title: str, limit_s: f
     children = []
     try:
         for n in range(len(orders)):
-            command = [sys.executable, "-m", "benchmarks.group.application", str(folder / f"{n}.order")]
+            command = [sys.executable, "-m", "benchmarks.more.group.application", str(folder / f"{n}.order")]
             children.append(Child(f"application {n}", command, folder / f"{n}.log", {"PYTHONUNBUFFERED": "1"}))
         for child in children:
             child.await_ready(lambda child=child: "ready" in child.output(), READY_WITHIN_S)

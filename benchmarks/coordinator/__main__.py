@@ -31,7 +31,8 @@ from typing import Any
 
 import httpx
 import msgspec
-from served import (
+
+from benchmarks.coordinator.served import (
     BATCH,
     CONNECTIONS,
     OUT,
@@ -44,7 +45,6 @@ from served import (
     registered,
     serving,
 )
-
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 
@@ -248,8 +248,8 @@ IF_NAMED = ("fast", "beside")
 
 
 def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
-    from beside import bench_beside  # which take their tools from here
-    from fast_parts import bench_fast
+    from benchmarks.coordinator.beside import bench_beside  # which take their tools from here
+    from benchmarks.coordinator.fast_parts import bench_fast
 
     if part == "beside":
         return bench_beside(chosen.rounds, chosen.seconds, chosen.beside.resolve())
@@ -295,7 +295,7 @@ def main() -> None:
         print(part, flush=True)
         found[part] = bench(part, chosen)
         show(found[part])
-    OUT.write_text(json.dumps({"command": " ".join(["bench_coordinator.py", *sys.argv[1:]]), **found}, indent=2) + "\n")
+    OUT.write_text(json.dumps({"command": " ".join(["bench-coordinator", *sys.argv[1:]]), **found}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pyspark.sql.functions as F
+from pyspark.sql import DataFrame, SparkSession
+
 from benchmarks.skew.history import Ends, ends
 from benchmarks.skew.shapes import Times, Topic
 from benchmarks.skew.table import HEIGHT, WIDTH, duration, picture
-from pyspark.sql import DataFrame, SparkSession
-
 from lockgate_spark import Alignment, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker

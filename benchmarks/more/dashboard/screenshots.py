@@ -1,4 +1,4 @@
-"""Pictures of the dashboard: `python -m benchmarks.dashboard.screenshots [FOLDER]`.
+"""Pictures of the dashboard: `python -m benchmarks.more.dashboard.screenshots [FOLDER]`.
 
 Each page at three widths, light and dark, with 1, 20 and 5,000 splits, from a live coordinator.
 `--for-docs` writes docs/pictures/dashboard.png alone.
@@ -7,10 +7,10 @@ Each page at three widths, light and dark, with 1, 20 and 5,000 splits, from a l
 import argparse
 from pathlib import Path
 
-from benchmarks.dashboard.browser import browser
-from benchmarks.dashboard.lively import Lively, Running, fleet, one, others, shop
 from playwright.sync_api import Browser, Page
 
+from benchmarks.more.dashboard.browser import browser
+from benchmarks.more.dashboard.lively import Lively, Running, fleet, one, others, shop
 from lockgate_testbed.coordinator import CoordinatorProcess
 
 WIDTHS = {"wide": 1440, "tablet": 820, "phone": 390}

@@ -1,5 +1,5 @@
 """The longest step of the event loop while one large or faulty request is answered: for so long no
-other request is served (`python benchmarks/coordinator/bench_longest_steps.py`).
+other request is served (`python -m benchmarks.more.longest_steps`).
 
 The service runs in this process, and a thread sends the requests: bodies of all kinds, and what a
 source of 10,000 splits and 1,000 readers goes through. A probe in the event loop takes the

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
-from benchmarks.group.account import Outcome
-from benchmarks.skew.table import HEIGHT, WIDTH
 from plotly.subplots import make_subplots
+
+from benchmarks.more.group.account import Outcome
+from benchmarks.skew.table import HEIGHT, WIDTH
 
 COLOURS = {"unaligned": "#d6403a", "strict": "#59a14f", "joint": "#3f8ae0"}
 COLUMNS = (

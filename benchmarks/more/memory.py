@@ -1,5 +1,5 @@
 """What a tenant can fill the memory of a coordinator with, on memory:
-`python benchmarks/coordinator/bench_memory.py`. Bytes of the process for a reader with all the
+`python -m benchmarks.more.memory`. Bytes of the process for a reader with all the
 attributes that it may have, for a split of a report under the longest name, and for a split that
 the coordinator assigns. Each kind is put into a process of its own. Linux only.
 

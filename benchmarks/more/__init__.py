@@ -1,0 +1,1 @@
+"""Benchmarks of single parts: `make bench-NAME` runs one."""
