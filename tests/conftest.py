@@ -59,6 +59,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: -seconds(item.path))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """With `--dist loadfile`, give whole files to a process, and what shares a server as one."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from support.side_by_side import Files
+
+    return Files(config, log)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """`Flink: n traces replayed: …`, from the reports of all processes."""
     from flink_replay.runner import REPORTED, Outcome, summary

@@ -43,12 +43,12 @@ def topic_of_ways(kafka: KafkaBroker) -> SkewedTopic:
 
 
 @pytest.fixture
-def ways(extension: Path, tmp_path: Path) -> dict[str, Conf]:
+def ways(server_jar: Path, tmp_path: Path) -> dict[str, Conf]:
     """The conf of each way, and nothing else that brings the jar."""
     return {
-        "spark.jars": by_jars(extension),
-        "spark.jars.packages": by_packages(extension, tmp_path / "maven"),
-        "spark.sql.extensions": by_name(extension, tmp_path / "without-a-service.jar"),
+        "spark.jars": by_jars(server_jar),
+        "spark.jars.packages": by_packages(server_jar, tmp_path / "maven"),
+        "spark.sql.extensions": by_name(server_jar, tmp_path / "without-a-service.jar"),
     }
 
 

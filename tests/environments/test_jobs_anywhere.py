@@ -35,7 +35,7 @@ def worst(batches: list[dict[int, int]], spec: SkewedTopic) -> int:
 def test_an_aligned_job_loses_no_row_and_its_partitions_are_level_after_each_batch(
     environment: Environment, kafka: KafkaBroker, day: SkewedTopic, tmp_path: Path
 ) -> None:
-    job = StreamJob("aligned", kafka.bootstrap, day.name, tmp_path, BUDGET, windows=True).aligned()
+    job = StreamJob("aligned", kafka.bootstrap, day.name, tmp_path, 2 * BUDGET, windows=True).aligned()
 
     told = finished(environment.start(job))
 

@@ -37,8 +37,8 @@ GROUP = {"max_drift_ms": 6 * HOUR_MS, "catch_up": "joint", "lease_ms": 600_000, 
 
 
 @pytest.fixture
-def marked(extension: Path, tmp_path: Path) -> Iterator[ConnectServer]:
-    with ConnectServer(jars=[extension], env={MARK: str(tmp_path)}) as server:
+def marked(server_jar: Path, tmp_path: Path) -> Iterator[ConnectServer]:
+    with ConnectServer(jars=[server_jar], env={MARK: str(tmp_path)}) as server:
         yield server
 
 
@@ -76,12 +76,12 @@ def test_a_host_that_is_killed_twenty_times_loses_and_doubles_no_row(
 
 
 def test_a_host_that_is_stopped_and_not_dead_is_missed_and_killed_and_no_row_is_lost_or_doubled(
-    extension: Path, kafka: KafkaBroker, topic: str, tmp_path: Path
+    server_jar: Path, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     print(f"LOCKGATE_KILL_SEED={SEED}")
     chance, spec = random.Random(SEED), skewed(kafka, topic)
     budget = spec.records // (BATCHES_A_KILL * STOPS)
-    with ConnectServer(jars=[extension], env={MARK: str(tmp_path), **HASTY}) as server:
+    with ConnectServer(jars=[server_jar], env={MARK: str(tmp_path), **HASTY}) as server:
         job = StreamJob("stopped", kafka.bootstrap, topic, tmp_path / "job", budget).aligned()
         running = OverConnect(server).start(job)
         kill_hosts(running, job, str(tmp_path), chance, STOPS, signal.SIGSTOP)

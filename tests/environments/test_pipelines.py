@@ -42,7 +42,7 @@ DOUBLED = "CREATE STREAMING TABLE doubled AS SELECT begin, count * 2 AS twice FR
 
 
 def test_a_pipeline_in_python_and_sql_loses_no_row_and_reads_level(
-    extension: Path, kafka: KafkaBroker, topic: str, tmp_path: Path
+    server_jar: Path, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     spec = SkewedTopic(topic, weights=(1, 2, 4, 4), records=4_000, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
@@ -55,7 +55,7 @@ def test_a_pipeline_in_python_and_sql_loses_no_row_and_reads_level(
     warehouse = tmp_path / "warehouse"
     run = ("run", "--spec", tmp_path / "spark-pipeline.yml")
     conf = {"spark.sql.warehouse.dir": str(warehouse)}
-    running = pipelines("a pipeline", tmp_path / "log", *run, jars=[extension], conf=conf)
+    running = pipelines("a pipeline", tmp_path / "log", *run, jars=[server_jar], conf=conf)
 
     assert "Run is COMPLETED" in running.wait(PATIENCE_S)
 

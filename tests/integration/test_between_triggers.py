@@ -20,7 +20,7 @@ RECORDS = 2_000
 def test_a_plan_that_is_held_goes_on_with_the_news_and_not_an_hour_later_with_its_next_trigger(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topics.load(kafka.bootstrap, SkewedTopic(topic, records=RECORDS))
+    topics.load(kafka.bootstrap, SkewedTopic(topic, weights=(1, 3), records=RECORDS))
     with CoordinatorProcess() as coordinator:
         group = f"{coordinator.url}/v1/groups/g"
         httpx.put(group, json={"max_drift_ms": 30_000, "expected_sources": ["late"]}).raise_for_status()

@@ -112,20 +112,31 @@ TURNS: dict[str, Turn] = {
 RECORDS = 30  # new ones, each turn
 
 
-@pytest.mark.parametrize("version", ["1", "2"])
+SHORT = ("native", "aligned", "slices again, over a failure", "native again")
+
+
+@pytest.mark.parametrize(
+    ("version", "turns"),
+    [
+        ("2", SHORT),
+        pytest.param("1", tuple(TURNS), marks=pytest.mark.long),
+        pytest.param("2", tuple(TURNS), marks=pytest.mark.long),
+    ],
+    ids=["2-short", "1", "2"],
+)
 def test_every_feature_restarts_on_a_checkpoint_of_each_format(
-    conf: SparkSession, kafka: KafkaBroker, tmp_path: Path, version: str
+    conf: SparkSession, kafka: KafkaBroker, tmp_path: Path, version: str, turns: Sequence[str]
 ) -> None:
     conf.conf.set(FORMAT, version)
     exact, wanted = Exact(tmp_path / "checkpoint"), Counter[Row]()
     with CoordinatorProcess() as coordinator:
-        group = Coordinator(coordinator.url, group=f"format-{version}", source="shop", park="1 hour")
-        for number, (turn, run) in enumerate(TURNS.items()):
-            a, b = (f"format-{version}{which}" for which in "ab")
+        group = Coordinator(coordinator.url, group="formats", source="shop", park="1 hour")
+        for number, turn in enumerate(turns):
+            a, b = (f"format-{version}-{len(turns)}{which}" for which in "ab")
             wanted.update([*2 * load(kafka, a, 10, 10 * number), *load(kafka, b, 10, 10 * number)])
             twice, once = (kafka_stream(conf, kafka.bootstrap, name, maxOffsetsPerTrigger=3) for name in (a, b))
             # in the log the one that is used twice has two places
-            run(exact, twice.union(twice).union(once), group, tmp_path / "reports")
+            TURNS[turn](exact, twice.union(twice).union(once), group, tmp_path / "reports")
             assert exact.rows == wanted, turn
 
 

@@ -3,6 +3,7 @@ that it lost before.
 """
 
 import logging
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,13 +20,18 @@ from support.queries import WindowedCount, kafka_stream
 from support.rows import Row, Rows
 
 
-def test_a_driver_killed_as_a_batch_begins_and_after_another_was_written_loses_and_doubles_no_row(
-    kafka: KafkaBroker, topic: str, tmp_path: Path
+@pytest.mark.parametrize(
+    "moments",
+    [("wrote 3",), pytest.param(("begins 2", "wrote 3"), marks=pytest.mark.long)],
+    ids=["once", "twice"],
+)
+def test_a_killed_driver_loses_and_doubles_no_row(
+    kafka: KafkaBroker, topic: str, tmp_path: Path, moments: Sequence[str]
 ) -> None:
-    spec = SkewedTopic(topic, records=5_000, late_start_hours=6)
+    spec = SkewedTopic(topic, weights=(1, 2, 4), records=5_000, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
     order = Order("killed", kafka.bootstrap, topic, budget=800, folder=str(tmp_path))
-    for moment in ("begins 2", "wrote 3"):
+    for moment in moments:
         killed = Driver(order)
         killed.read_until(moment)
         killed.kill()

@@ -18,12 +18,12 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 
-RECORDS, BUDGET = 20_000, 3_000
+RECORDS, BUDGET = 8_000, 1_200
 
 
 @pytest.fixture(scope="module")
 def skewed(kafka: KafkaBroker) -> SkewedTopic:
-    spec = SkewedTopic("dry-run", records=RECORDS, late_start_hours=6)
+    spec = SkewedTopic("dry-run", weights=(1, 2, 4, 16), records=RECORDS, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
     return spec
 
@@ -79,7 +79,7 @@ def test_mode_observe_by_code_joins_no_group_and_waits_for_none(
 ) -> None:
     with CoordinatorProcess() as coordinator:
         alignment = Alignment(mode="observe", coordinator=Coordinator(coordinator.url, group="nobody"))
-        stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=10_000)
+        stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=RECORDS // 2)
         one, other = align_all([stream, kafka_stream(spark, kafka.bootstrap, skewed.name)], alignment)
         query = WindowedCount(one.union(other)).start(tmp_path).finish()
         assert {split.source for plan in query.plans for split in plan.partitions} == {0, 1}
@@ -87,7 +87,10 @@ def test_mode_observe_by_code_joins_no_group_and_waits_for_none(
         assert httpx.get(f"{coordinator.url}/v1/groups/nobody").status_code == 404
 
 
-@pytest.mark.parametrize("switch", [{"enabled": "false"}, {"mode": "observe"}])
+OFF, DRY = {"enabled": "false"}, {"mode": "observe"}
+
+
+@pytest.mark.parametrize("switch", [OFF, pytest.param(DRY, marks=pytest.mark.long)])
 def test_a_job_that_reports_progress_runs_on_as_it_is_when_it_is_switched_off(
     spark: SparkSession,
     kafka: KafkaBroker,
@@ -126,6 +129,8 @@ def test_by_conf_alone_a_query_joins_a_group(
             conf,
             **{"coordinator.url": coordinator.url, "coordinator.group": "by-conf", "coordinator.source": "orders"},
         )
-        query = WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=10_000)))
+        query = WindowedCount(
+            align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=RECORDS // 2))
+        )
         assert query.start(tmp_path).finish().counted == RECORDS
         assert query.plans[0].group_watermark is not None

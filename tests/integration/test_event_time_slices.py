@@ -66,7 +66,7 @@ class Sliced:
 def test_each_hour_of_a_backfill_is_whole_in_one_batch(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    spec = SkewedTopic(topic, records=6_000, late_start_hours=6)
+    spec = SkewedTopic(topic, weights=(1, 2, 4, 16), records=6_000, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
     found = Sliced().run(align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=1_200), HOUR), tmp_path)
     assert len(found.slices) > 4

@@ -64,11 +64,12 @@ def test_an_idle_query_asks_broker_and_coordinator_less_than_twenty_times_a_seco
     began, (_, _, before), asked_before = time.monotonic(), meter.read(), len(asked)
     assert asked_before, "nobody counts"
     assert idle.query is not None
-    assert not idle.query.awaitTermination(5)
+    assert not idle.query.awaitTermination(3)
     of_the_broker, of_the_coordinator = meter.read()[2] - before, len(asked) - asked_before
     assert (of_the_broker + of_the_coordinator) / (time.monotonic() - began) < 20, (of_the_broker, of_the_coordinator)
 
 
+@pytest.mark.long
 def test_an_idle_query_sees_what_comes_in_any_split_and_in_new_ones(
     kafka: KafkaBroker, idle: WindowedCount, topic: str
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from lockgate_testbed.skew import SkewedTopic
 from support.answers import wait_for
 from support.code_of_pages import blocks, setup_of
 from support.imports import CHECKOUT
+from support.logged import logged
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 from support.rows import Rows
 
@@ -45,6 +47,31 @@ def report(folder: Path, name: str = "lockgate-observed") -> dict[str, Any]:
     assert (found["schema"], found["version"]) == ("lockgate-observed", 1)
     assert found["state"] == "ended"
     return dict(found)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A query over windows that has ended, and the folder of its report."""
+
+    query: WindowedCount
+    folder: Path
+    logged: list[str]
+
+
+def counted(df: DataFrame, folder: Path, window: str) -> Observed:
+    """`df` reports into `folder`."""
+    with logged() as lines:
+        query = WindowedCount(df, window=window).start(folder / "checkpoint").finish()
+    return Observed(query, folder, lines)
+
+
+@pytest.fixture(scope="module")
+def ten_minutes(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path_factory: pytest.TempPathFactory
+) -> Observed:
+    """The run that several tests look at. A partition is read by several tasks."""
+    folder = tmp_path_factory.mktemp("observed")
+    return counted(observed(spark, kafka, skewed, folder, minPartitions=20), folder, "10 minutes")
 
 
 def dropped(query: StreamingQuery | None) -> int:
@@ -81,47 +108,40 @@ def test_the_rows_lost_by_instants_are_all_that_are_late(
     assert kept.total() + waiting == RECORDS - found["rows"]["late"]
 
 
-@pytest.mark.parametrize(
-    ("window", "options"),
-    [
-        ("10 minutes", {"minPartitions": 20}),
-        pytest.param("10 minutes", {"maxRecordsPerPartition": 100}, marks=pytest.mark.long),
-        pytest.param("1 hour", {}, marks=pytest.mark.long),
-    ],
-)
-def test_the_rows_lost_to_windows_are_exactly_those_that_no_window_has_counted(
-    spark: SparkSession,
-    kafka: KafkaBroker,
-    skewed: SkewedTopic,
-    tmp_path: Path,
-    window: str,
-    options: dict[str, int],
-    caplog: pytest.LogCaptureFixture,
+def test_rows_lost_to_windows_are_exactly_those_that_none_has_counted(ten_minutes: Observed) -> None:
+    check_exact(ten_minutes, "10 minutes")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("window", "options"), [("10 minutes", {"maxRecordsPerPartition": 100}), ("1 hour", {})])
+def test_rows_lost_to_windows_are_exact_in_other_shapes(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, window: str, options: dict[str, int]
 ) -> None:
-    df = observed(spark, kafka, skewed, tmp_path / "report", **options)
-    native = WindowedCount(df, window=window).start(tmp_path / "native").finish()
-    truth = RECORDS - native.counted
-    found = report(tmp_path / "report")
-    assert 0 < dropped(native.query) < truth
+    check_exact(counted(observed(spark, kafka, skewed, tmp_path, **options), tmp_path, window), window)
+
+
+def check_exact(ended: Observed, window: str) -> None:
+    truth = RECORDS - ended.query.counted
+    found = report(ended.folder)
+    by_spark = dropped(ended.query.query)
+    assert 0 < by_spark < truth
     assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
     assert found["rows"]["read"] == RECORDS
-    assert sum(found["rows"]["dropped_by_operator"].values()) == dropped(native.query)
+    assert sum(found["rows"]["dropped_by_operator"].values()) == by_spark
     assert sum(split["lost"] for split in found["partitions"]) == sum(m["lost"] for m in found["timeline"]) == truth
-    assert f"{truth:,} of {RECORDS:,} rows" in caplog.text
+    assert any(f"{truth:,} of {RECORDS:,} rows" in line for line in ended.logged)
     # The simulation knows of the run what the report tells, and comes to the same loss.
-    simulated = ["simulate", str(tmp_path / "report/lockgate-observed.json"), "--observed", "--window", window]
+    simulated = ["simulate", str(ended.folder / "lockgate-observed.json"), "--observed", "--window", window]
     told = json.loads(CliRunner().invoke(cli, [*simulated, "--output", "json"]).stdout)
     assert told["native"]["rows"] == RECORDS
     assert told["native"]["lost"] == pytest.approx(truth, rel=0.1)
     assert [outcome["lost"] for outcome in told["aligned"] if outcome["max_drift_ms"] <= 600_000] == [0] * 6
 
 
-def test_what_the_report_says_alignment_would_keep_an_aligned_run_does_keep(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+def test_an_aligned_run_keeps_what_the_report_says_it_would(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, ten_minutes: Observed, tmp_path: Path
 ) -> None:
-    df = observed(spark, kafka, skewed, tmp_path / "report")
-    WindowedCount(df).start(tmp_path / "native").finish()
-    found = report(tmp_path / "report")
+    found = report(ten_minutes.folder)
     lost = found["rows"]["lost"]["most"]
     assert found["kept_by_alignment"] == {"least": lost, "most": lost, "why": ""}
     said = {each["option"]: each["value"] for each in found["advice"]}
@@ -267,13 +287,12 @@ def test_a_source_that_a_query_reads_twice_is_counted_twice(
     assert lost["least"] == lost["most"] == 2 * RECORDS - native.counted > 0
 
 
-def test_the_distance_between_the_partitions_is_that_of_their_first_unread_records(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+def test_distance_between_partitions_is_that_of_their_first_unread_records(
+    skewed: SkewedTopic, ten_minutes: Observed
 ) -> None:
-    native = WindowedCount(observed(spark, kafka, skewed, tmp_path / "report")).start(tmp_path / "native").finish()
-    assert native.query is not None
+    assert ten_minutes.query.query is not None
     apart = []
-    for progress in native.query.recentProgress:
+    for progress in ten_minutes.query.query.recentProgress:
         if not progress["numInputRows"]:
             continue
         start = (json.loads(progress["sources"][0]["startOffset"] or "null") or {}).get(skewed.name, {})
@@ -283,7 +302,7 @@ def test_the_distance_between_the_partitions_is_that_of_their_first_unread_recor
             if start.get(str(partition), 0) < skewed.counts()[partition]
         ]
         apart.append(max(heads) - min(heads))
-    assert [moment["apart_ms"] for moment in report(tmp_path / "report")["timeline"]] == apart
+    assert [moment["apart_ms"] for moment in report(ten_minutes.folder)["timeline"]] == apart
 
 
 @pytest.mark.long
@@ -332,11 +351,8 @@ def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(
     assert report(tmp_path)["rows"]["read"] == RECORDS
 
 
-def test_the_page_is_one_file_that_asks_no_other_host_for_anything(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
-) -> None:
-    WindowedCount(observed(spark, kafka, skewed, tmp_path)).start(tmp_path / "native").finish()
-    page = (tmp_path / "lockgate-observed.html").read_text(encoding="utf-8")
+def test_the_page_is_one_file_that_asks_no_other_host(ten_minutes: Observed) -> None:
+    page = (ten_minutes.folder / "lockgate-observed.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "http://" not in page
     assert "https://" not in page

@@ -30,21 +30,28 @@ def skewed(kafka: KafkaBroker) -> SkewedTopic:
     return spec
 
 
+@pytest.fixture(scope="module")
+def stream(spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic) -> DataFrame:
+    return kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+
+
+@pytest.fixture(scope="module")
+def aligned(stream: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> WindowedCount:
+    """A query that has ended."""
+    return WindowedCount(align(stream, TEN_MINUTES)).start(tmp_path_factory.mktemp("aligned")).finish()
+
+
 def test_native_spark_loses_rows_where_alignment_loses_none(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+    stream: DataFrame, aligned: WindowedCount, tmp_path: Path
 ) -> None:
-    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
-    native = WindowedCount(stream).start(tmp_path / "native").finish()
-    aligned = WindowedCount(align(stream, TEN_MINUTES)).start(tmp_path / "aligned").finish()
-    assert native.counted < 0.9 * RECORDS
+    assert WindowedCount(stream).start(tmp_path).finish().counted < 0.9 * RECORDS
     assert aligned.counted == RECORDS
 
 
-def test_at_every_batch_boundary_all_splits_stand_at_one_event_time_as_far_on_as_the_budget_gets(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+def test_at_every_batch_end_all_partitions_stand_as_far_as_the_budget_gets(
+    skewed: SkewedTopic, aligned: WindowedCount
 ) -> None:
-    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
-    plans = WindowedCount(align(stream, TEN_MINUTES)).start(tmp_path).finish().plans
+    plans = aligned.plans
     assert len(plans) >= RECORDS // BUDGET
     for plan in plans:
         for split in plan.partitions:

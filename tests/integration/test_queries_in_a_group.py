@@ -37,7 +37,7 @@ GROUP = {"max_drift_ms": HOUR_MS, "lease_ms": 6_000, "update_interval_ms": 200, 
 
 @pytest.fixture(scope="module")
 def day(kafka: KafkaBroker) -> SkewedTopic:
-    spec = SkewedTopic("a-day", records=RECORDS)
+    spec = SkewedTopic("a-day", weights=(1, 2, 4, 8), records=RECORDS)
     topics.load(kafka.bootstrap, spec)
     return spec
 
@@ -97,7 +97,7 @@ def test_two_queries_never_plan_further_apart_than_the_drift(
         create(coordinator.url, group, max_drift_ms=drift, expected_sources=expected)
         means: dict[str, Any] = {"group": group, "timeout": PATIENTLY}
         fast = member(spark, kafka, day, coordinator.url, budget=RECORDS, late_rows="count", **means)
-        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 10, **means)
+        slow = member(spark, kafka, day, coordinator.url, budget=RECORDS // 7, **means)
         for query, name in ((fast, "fast"), (slow, "slow")):
             query.start(tmp_path / name, name=f"{store} {name}")
         for query in (slow, fast):
@@ -132,7 +132,7 @@ def test_a_query_that_an_operator_has_paused_reads_nothing_says_who_and_loses_no
     create(coordinator.url, "g", expected_sources=["orders"])
     pause = f"{coordinator.url}/v1/groups/g/sources/orders/pause"
     httpx.put(pause, json={"reason": "the sink is away"}).raise_for_status()
-    query = member(spark, kafka, day, coordinator.url, budget=RECORDS // 4).start(tmp_path, name="orders")
+    query = member(spark, kafka, day, coordinator.url, budget=RECORDS).start(tmp_path, name="orders")
     wait_for(lambda: query.query is not None and "has paused it" in status(query.query).sentence)
     assert query.query is not None
     assert "waits for an operator" in status(query.query).sentence
@@ -207,7 +207,7 @@ def test_over_the_coordinator_s_death_nobody_runs_free_and_both_queries_finish(
 ) -> None:
     drift = 3 * HOUR_MS
     create(coordinator.url, "g", expected_sources=["fast", "slow"], max_drift_ms=drift)
-    pair = [member(spark, kafka, day, coordinator.url, budget=budget) for budget in (RECORDS, RECORDS // 12)]
+    pair = [member(spark, kafka, day, coordinator.url, budget=budget) for budget in (RECORDS, RECORDS // 9)]
     for query, name in zip(pair, ("fast", "slow"), strict=True):
         query.start(tmp_path / name, name=name)
     fast, slow = pair

@@ -31,7 +31,7 @@ GROUP = {
 
 @pytest.fixture
 def day(kafka: KafkaBroker, topic: str) -> SkewedTopic:
-    spec = SkewedTopic(topic, records=RECORDS)
+    spec = SkewedTopic(topic, weights=(1, 2, 4), records=RECORDS)
     topics.load(kafka.bootstrap, spec)
     return spec
 

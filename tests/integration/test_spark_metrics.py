@@ -48,6 +48,7 @@ def told(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return {moment: json.loads(found) for moment, _, found in lines if moment in ("held", "batch", "ended")}
 
 
+@pytest.mark.long
 def test_a_query_that_the_group_stops_says_so_and_for_how_long(told: dict[str, Any]) -> None:
     held = told["held"]["csv"]["orders"]
     assert [held[name] for name in ("blockedByGroup", "pausedPartitions", "coordinatorAway", "watermarkMs")] == [
@@ -59,6 +60,7 @@ def test_a_query_that_the_group_stops_says_so_and_for_how_long(told: dict[str, A
     assert int(held["pausedMs"]) > 0
 
 
+@pytest.mark.long
 def test_an_unknown_value_is_no_gauge(told: dict[str, Any]) -> None:
     assert not {"groupWatermarkMs", "driftMs", "readLimitMs"} & told["held"]["csv"]["orders"].keys(), (
         "nobody has reported to the group"
@@ -66,6 +68,7 @@ def test_an_unknown_value_is_no_gauge(told: dict[str, Any]) -> None:
     assert {"groupWatermarkMs", "driftMs", "readLimitMs"} <= told["batch"]["csv"]["orders"].keys()
 
 
+@pytest.mark.long
 def test_in_a_batch_the_gauges_are_those_of_its_plan(told: dict[str, Any]) -> None:
     batch = told["batch"]
     assert batch["target"] >= LAST
@@ -81,6 +84,7 @@ def test_in_a_batch_the_gauges_are_those_of_its_plan(told: dict[str, Any]) -> No
     assert int(found["lookUps"]) >= 0
 
 
+@pytest.mark.long
 def test_prometheus_has_the_same_as_numbers_that_it_can_read(told: dict[str, Any]) -> None:
     of_orders = {name: value for name, value in told["batch"]["prometheus"].items() if "_orders_alignment_" in name}
     assert of_orders["metrics_app_driver_lockgate_orders_alignment_targetMs_Value"] == str(told["batch"]["target"])
@@ -88,6 +92,7 @@ def test_prometheus_has_the_same_as_numbers_that_it_can_read(told: dict[str, Any
     assert all(math.isnan(float(value)) or float(value) == int(value) for value in of_orders.values())
 
 
+@pytest.mark.long
 def test_the_end_of_a_query_takes_its_gauges_away_and_no_other_one_s(told: dict[str, Any]) -> None:
     assert told["ended"]["csv"].keys() == {"orders-2"}
     assert told["ended"]["csv"]["orders-2"]["lateRowsTotal"] == "0"
@@ -128,7 +133,6 @@ def registered(spark: SparkSession) -> Callable[[str], dict[str, str]]:
     return values
 
 
-@pytest.mark.long
 def test_a_value_that_is_no_longer_known_is_nan(
     spark: SparkSession, registered: Callable[[str], dict[str, str]]
 ) -> None:
@@ -141,7 +145,6 @@ def test_a_value_that_is_no_longer_known_is_nan(
     assert registered("lockgate.nan.alignment") == {}
 
 
-@pytest.mark.long
 def test_a_query_without_a_name_goes_by_its_id(
     spark: SparkSession, registered: Callable[[str], dict[str, str]]
 ) -> None:
@@ -151,7 +154,6 @@ def test_a_query_without_a_name_goes_by_its_id(
     shown.close()
 
 
-@pytest.mark.long
 def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:

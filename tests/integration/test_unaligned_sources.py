@@ -23,8 +23,8 @@ RECORDS = 1_200
 def two_topics(spark: SparkSession, kafka: KafkaBroker) -> tuple[DataFrame, DataFrame]:
     """The second one's records are 12 hours older."""
     specs = (
-        SkewedTopic("beside-orders", records=RECORDS, t0_ms=T0_MS + 12 * HOUR_MS),
-        SkewedTopic("beside-payments", records=RECORDS),
+        SkewedTopic("beside-orders", weights=(1, 2, 4), records=RECORDS, t0_ms=T0_MS + 12 * HOUR_MS),
+        SkewedTopic("beside-payments", weights=(1, 2, 4), records=RECORDS),
     )
     for spec in specs:
         topics.load(kafka.bootstrap, spec)
@@ -59,7 +59,7 @@ def test_an_unaligned_stream_that_is_only_warned_of_loses_rows_and_the_log_has_s
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    orders, every = two_topics[0], json.dumps({"beside-payments": [*range(8)]})
+    orders, every = two_topics[0], json.dumps({"beside-payments": [*range(3)]})
     payments = (
         spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("assign", every)
     )

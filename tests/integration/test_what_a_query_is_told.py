@@ -3,9 +3,10 @@ progress, the policy for several watermarks.
 """
 
 import json
-import logging
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import EVENT_TIME_SQL, HOUR_MS, T0_MS, SkewedTopic
 from support.answers import wait_for
+from support.logged import logged
 from support.queries import PATIENCE_S, WindowedCount, kafka_stream
 from support.rows import Rows
 
@@ -33,6 +35,39 @@ def skewed(kafka: KafkaBroker) -> SkewedTopic:
     spec = SkewedTopic("told", records=RECORDS, late_start_hours=6)
     topics.load(kafka.bootstrap, spec)
     return spec
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A query that has ended, over windows of ten minutes, and what was logged meanwhile."""
+
+    df: DataFrame
+    checkpoint: Path
+    query: WindowedCount
+    logged: list[str]
+
+
+def finished(df: DataFrame, checkpoint: Path) -> Finished:
+    with logged() as lines:
+        query = WindowedCount(df, window="10 minutes").start(checkpoint).finish()
+    return Finished(df, checkpoint, query, lines)
+
+
+@pytest.fixture(scope="module")
+def stream(spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic) -> DataFrame:
+    return kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
+
+
+@pytest.fixture(scope="module")
+def observed(stream: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Reads as native Spark does."""
+    df = align(stream, Alignment(mode="observe", late_rows="count"))
+    return finished(df, tmp_path_factory.mktemp("observed"))
+
+
+@pytest.fixture(scope="module")
+def aligned(stream: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    return finished(align(stream, Alignment(late_rows="count")), tmp_path_factory.mktemp("aligned"))
 
 
 def run(df: DataFrame, checkpoint: Path, batches: list[Any] | None = None, mode: str = "append") -> StreamingQuery:
@@ -87,22 +122,16 @@ def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
     with pytest.raises(StreamingQueryException, match=r'withWatermark\("ts", …\) is on date_trunc'):
         run(counted(Alignment()), tmp_path / "refused")
     run(counted(Alignment(other_event_time="warn")), tmp_path / "warned")
-    assert any(
-        "what is aligned is Kafka's record timestamp" in r.getMessage()
-        for r in caplog.records
-        if r.levelname == "WARNING"
-    )
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert any("what is aligned is Kafka's record timestamp" in text for text in warned)
 
 
 @pytest.mark.long
 def test_without_a_drift_of_its_own_a_query_keeps_within_its_delay(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    query = (
-        WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name)), delay="30 seconds")
-        .start(tmp_path)
-        .finish()
-    )
+    df = align(kafka_stream(spark, kafka.bootstrap, skewed.name))
+    query = WindowedCount(df, delay="30 seconds").start(tmp_path).finish()
     assert query.counted == RECORDS
     assert not [record for record in caplog.records if "delay" in record.getMessage()]
 
@@ -147,28 +176,21 @@ def told_late(query: WindowedCount | StreamingQuery, index: int = 0) -> list[Cou
     return [Counter(json.loads(p["sources"][index]["metrics"]["lateRowsByPartition"])) for p in progress_of(query)]
 
 
-def test_late_rows_are_counted_right_by_split_where_spark_reports_next_to_none(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_late_rows_are_counted_by_partition_where_spark_reports_next_to_none(
+    skewed: SkewedTopic, observed: Finished, aligned: Finished
 ) -> None:
-    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
-    observed = align(stream, Alignment(mode="observe", late_rows="count"))
-    native = WindowedCount(observed, window="10 minutes").start(tmp_path / "native").finish(timeout_s=300)
-    expected = behind(native, skewed)
-    assert [+late for late in told_late(native)] == expected
-    late = sum(sum(batch.values()) for batch in expected)
-    # What a window of ten minutes drops is behind with all of its window: some of what is behind is
-    # not.
-    assert 0 < RECORDS - native.counted <= late
-    assert native.query is not None
-    reported = sum(
-        op["numRowsDroppedByWatermark"] for progress in native.query.recentProgress for op in progress["stateOperators"]
-    )
-    assert reported < late
-    counted = align(stream, Alignment(late_rows="count"))
-    aligned = WindowedCount(counted, window="10 minutes").start(tmp_path / "aligned").finish(timeout_s=300)
-    assert sum(map(Counter.total, told_late(aligned))) == sum(map(Counter.total, behind(aligned, skewed))) == 0
-    assert aligned.counted == RECORDS
-    assert f"{RECORDS - native.counted:,} of {RECORDS:,} rows" in caplog.text
+    expected = behind(observed.query, skewed)
+    assert [+late for late in told_late(observed.query)] == expected
+    late = sum(map(Counter.total, expected))
+    # A window drops what is behind with all of its ten minutes, and some of what is behind is not.
+    lost = RECORDS - observed.query.counted
+    assert 0 < lost <= late
+    operators = [operator for progress in progress_of(observed.query) for operator in progress["stateOperators"]]
+    assert sum(operator["numRowsDroppedByWatermark"] for operator in operators) < late
+    assert any(f"{lost:,} of {RECORDS:,} rows" in line for line in observed.logged)
+    assert sum(map(Counter.total, told_late(aligned.query))) == 0
+    assert sum(map(Counter.total, behind(aligned.query, skewed))) == 0
+    assert aligned.query.counted == RECORDS
 
 
 @pytest.mark.long
@@ -243,30 +265,23 @@ def test_late_rows_are_counted_by_the_event_time_in_the_payload(
     an_hour_before = f"{EVENT_TIME_SQL} - {HOUR_MS}"
     stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
     observed = align(stream, Alignment(mode="observe", late_rows="count", event_time=an_hour_before))
-    native = (
-        WindowedCount(observed.selectExpr(f"timestamp_millis({an_hour_before}) AS timestamp"))
-        .start(tmp_path)
-        .finish(timeout_s=300)
-    )
+    df = observed.selectExpr(f"timestamp_millis({an_hour_before}) AS timestamp")
+    native = WindowedCount(df).start(tmp_path).finish()
     told = told_late(native)
     assert [+late for late in told] == behind(native, skewed, HOUR_MS)
     assert sum(map(Counter.total, told)) > 0
 
 
-def test_a_batch_that_is_replayed_is_counted_with_the_watermark_of_the_batch_before_it(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
-) -> None:
-    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
-    df = align(stream, Alignment(mode="observe", late_rows="count"))
-    whole = WindowedCount(df).start(tmp_path).finish()
-    told = told_late(whole)
+def test_a_replayed_batch_is_counted_with_the_watermark_of_the_one_before(observed: Finished, tmp_path: Path) -> None:
+    checkpoint = shutil.copytree(observed.checkpoint, tmp_path / "checkpoint")
+    told = told_late(observed.query)
     batch = max(range(len(told)), key=lambda n: told[n].total())
     for log in ("offsets", "commits"):
-        for file in (tmp_path / log).iterdir():
+        for file in (checkpoint / log).iterdir():
             number = int(file.name.lstrip(".").split(".")[0])
             if number > batch or (number == batch and log == "commits"):
                 file.unlink()
-    again = WindowedCount(df).start(tmp_path).finish()
+    again = WindowedCount(observed.df, window="10 minutes").start(checkpoint).finish()
     assert told_late(again)[0] == told[batch]
     assert told[batch].total() > 0
 
@@ -287,46 +302,29 @@ def test_a_dataframe_that_counts_late_rows_serves_one_query_at_a_time(
 # -- the rows that alignment saves --
 
 
-def test_the_rows_saved_are_what_native_spark_finds_behind_its_watermark_within_ten_percent(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_rows_saved_are_within_ten_percent_of_those_behind_native_watermarks(
+    skewed: SkewedTopic, observed: Finished, aligned: Finished
 ) -> None:
-    caplog.set_level(logging.INFO, "lockgate")
-    stream = kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)
-    native = WindowedCount(stream).start(tmp_path / "native").finish(timeout_s=300)
-    late = sum(batch.total() for batch in behind(native, skewed))
+    late = sum(batch.total() for batch in behind(observed.query, skewed))
     assert late > 300
-    aligned = WindowedCount(align(stream)).start(tmp_path / "aligned").finish(timeout_s=300)
-    assert aligned.query is not None
-    saved = [
-        int(progress["sources"][0]["metrics"]["alignmentRowsSavedEstimate"])
-        for progress in aligned.query.recentProgress
-    ]
+    saved = [int(each["sources"][0]["metrics"]["alignmentRowsSavedEstimate"]) for each in progress_of(aligned.query)]
     assert saved[-1] == pytest.approx(late, rel=0.1)
-    assert saved == sorted(saved) == [plan.rows_saved for plan in aligned.plans]
-    assert f"an estimate: {saved[-1]} rows would have been behind" in caplog.text
+    assert saved == sorted(saved) == [plan.rows_saved for plan in aligned.query.plans]
+    assert any(f"an estimate: {saved[-1]} rows would have been behind" in line for line in aligned.logged)
 
 
 # -- what lastProgress says --
 
 
-def test_last_progress_and_the_log_tell_of_the_alignment(
-    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "lockgate")
-    query = (
-        WindowedCount(align(kafka_stream(spark, kafka.bootstrap, skewed.name, maxOffsetsPerTrigger=BUDGET)))
-        .start(tmp_path)
-        .finish()
-    )
-    assert query.query is not None
-    for plan, progress in zip(query.plans, query.query.recentProgress, strict=True):
+def test_last_progress_and_the_log_show_the_alignment(aligned: Finished) -> None:
+    for plan, progress in zip(aligned.query.plans, progress_of(aligned.query), strict=True):
         metrics = progress["sources"][0]["metrics"]
         assert metrics["alignmentTarget"] == watermark.iso(plan.target)
         assert metrics["alignmentLimitedBy"] == plan.limited_by.value
         assert int(metrics["alignmentSpreadMs"]) == plan.spread
         assert int(metrics["alignmentLookUps"]) == plan.look_ups
         assert "maxOffsetsBehindLatest" in metrics, "Spark's own stay"
-    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("aligned to")]
+    lines = [line for line in aligned.logged if line.startswith("aligned to")]
     assert "limited by budget; 0 of 8 partitions paused" in lines[0]
 
 

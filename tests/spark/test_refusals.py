@@ -203,6 +203,7 @@ def test_a_real_time_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> No
         writer.trigger(realTime="5 seconds").start().awaitTermination(120)
 
 
+@pytest.mark.long
 def test_a_spark_connect_server_without_the_extension_is_refused_with_what_it_lacks() -> None:
     """In a process of its own: one process has either a classic session or a Connect one."""
     script = """

@@ -67,7 +67,8 @@ def wait_for(fulfilled: Callable[[], object], timeout_s: float = 120.0) -> None:
     """Looks again and again: the condition lies in another thread or process, and nothing there
     calls back.
     """
-    never, ends = Event(), time.monotonic() + timeout_s
+    never, ends, pause_s = Event(), time.monotonic() + timeout_s, 0.02
     while not fulfilled():
         assert time.monotonic() < ends, f"it did not come about within {timeout_s:g} s"
-        never.wait(0.02)
+        never.wait(pause_s)
+        pause_s = min(0.1, 1.2 * pause_s)  # a look takes time from what is waited for

@@ -10,6 +10,7 @@ they fail instead: a build that tests less than it should is not green.
 import importlib.metadata
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.process import PORTS_OF, share_of_ports
 from lockgate_testbed.prometheus import prometheus_binary
 from lockgate_testbed.redis import RedisServer
+from lockgate_testbed.server_jar import server_jar as built_jar
 from lockgate_testbed.spark import session
 from lockgate_testbed.spark_connect import ConnectServer, client_python
 from support.authorities import read_once
@@ -68,6 +70,12 @@ def connect_server() -> Iterator[ConnectServer]:
     or_left_out(client_python)
     with or_left_out(ConnectServer) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def server_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The jar for Spark's server, built once for each test process as `make jar` makes it."""
+    return or_left_out(lambda: built_jar(tmp_path_factory.mktemp("jar")))
 
 
 @pytest.fixture(scope="session")
