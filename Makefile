@@ -39,7 +39,7 @@ test-versions: $(READY) ## the Spark client on every line of Spark that it knows
 long: $(READY) machine ## the fault, soak and scale suites, one after the other; resumes, and writes build/long/summary.md
 	@$(BIN)/python tests/long.py $(ARGS)
 
-properties: $(READY) ## all property tests with all their examples; `make test` draws a fifth
+properties: $(READY) ## all property tests with all their examples; `make test` draws a tenth
 	@EXAMPLES=all $(BIN)/python -m pytest -m "hypothesis and not long and not compose" -n $(WORKERS) $(ARGS)
 	@EXAMPLES=all $(BIN)/python -m pytest tests/core
 

@@ -3,7 +3,6 @@
 from importlib.util import find_spec
 
 NEEDS = {
-    "test_bench_core.py": "numpy",
     "flink/test_columns.py": "pyarrow",
     "flink/test_split_columns.py": "numpy",
     "simulate/test_virtual_fleet.py": "lockgate_testbed",

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import settings
 
 ALL = os.environ.get("EXAMPLES") == "all"
-MOST = 100 if ALL else 20
+MOST = 100 if ALL else 10
 
 
 def examples(most: int, few: int = 0, **others: Any) -> settings:
-    """`most` examples in `make properties`; otherwise `few`, or a fifth of them, ten at least."""
-    return settings(max_examples=most if ALL else few or max(10, most // 5), deadline=None, **others)
+    """`most` examples in `make properties`; otherwise `few`, or a tenth of them, ten at least."""
+    return settings(max_examples=most if ALL else few or max(10, most // 10), deadline=None, **others)

@@ -94,7 +94,7 @@ def test_a_drift_within_the_delay_loses_no_row_and_reads_all(load: QueryLoad, sh
 
 
 @given(loads("a"), loads("b"))
-@examples(12)
+@examples(12, few=4)
 def test_a_group_without_a_bound_takes_as_long_as_its_queries_alone(one: QueryLoad, other: QueryLoad) -> None:
     begin = 20 * HOUR
     alone = [aligned(Workload(queries=(each,), start_ms=begin), 1_000 * HOUR).seconds for each in (one, other)]
@@ -105,7 +105,7 @@ def test_a_group_without_a_bound_takes_as_long_as_its_queries_alone(one: QueryLo
 
 
 @given(loads("a"), loads("b"), st.integers(10, 60))
-@examples(12)
+@examples(12, few=4)
 def test_in_a_strict_group_no_query_reads_further_ahead_of_another_than_the_drift(
     one: QueryLoad, other: QueryLoad, minutes: int
 ) -> None:
@@ -150,7 +150,7 @@ def test_drifts_are_tried_by_the_delay_and_above_the_disorder() -> None:
     )
     workload = Workload(queries=(load,))
     assert default_drifts(workload) == (12 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR)
-    with pytest.raises(InvalidValue, match="must be greater than the disorder of query q"):
+    with pytest.raises(InvalidValue, match="must be greater than the out-of-orderness of query q"):
         aligned(workload, 10 * MINUTE)
     with pytest.raises(InvalidValue, match="at least one"):
         sweep(workload, [])
