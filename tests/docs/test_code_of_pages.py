@@ -45,6 +45,7 @@ NOT_RUN = {
     "docs/operations.md": [
         "needs Docker; tests/compose breaks the same stack",
         "needs a cluster; tests/deploy has the chart",
+        "needs a Redis of your own; tests/coordinator/store/test_connections.py makes this user",
     ],
     "docs/compatibility.md": [
         "needs a cluster; tests/integration/test_cluster.py ships and submits so",

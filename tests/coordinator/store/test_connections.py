@@ -3,6 +3,7 @@ said when it does not let us in.
 """
 
 import re
+import shlex
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -72,8 +73,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 @pytest.fixture
 def guarded(redis_server: RedisServer) -> Iterator[RedisServer]:
     """A Redis of our own whose default user is off, with the user of docs/operations.md."""
-    (rule,) = re.findall(r"^ACL SETUSER lockgate (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    user = ["--user", "lockgate", *rule.replace(">PASSWORD", ">hunter2").split()]
+    text = PAGE.read_text(encoding="utf-8").replace("\\\n", " ")
+    (rule,) = re.findall(r"^redis-cli ACL SETUSER lockgate (.*)$", text, re.MULTILINE)
+    user = ["--user", "lockgate", *shlex.split(rule.replace(">PASSWORD", ">hunter2"))]
     with RedisServer(options=(*NO_PERSISTENCE, *user, "--user", "default", "off")) as server:
         yield server
 
