@@ -19,7 +19,7 @@ from lockgate_coordinator.telemetry.logs import LONGEST_TEXT
 PAGE = (Path(__file__).resolve().parents[2] / "docs/security.md").read_text(encoding="utf-8")
 ROWS = {
     cells[0]: cells[1:]
-    for line in PAGE.split("## Limits")[1].split("## ")[0].splitlines()
+    for line in PAGE.split("## Limits of a coordinator")[1].split("## ")[0].splitlines()
     if line.startswith("| ") and (cells := [cell.strip() for cell in line.strip("| ").split(" | ")])
 }
 
