@@ -80,8 +80,13 @@ def test_the_guide_s_table_by_local_days_has_each_day_whole(
     fill(kafka, topic, at("2026-01-05T18:00", NEW_YORK), hours=12)
     block = re.search(r"## A table by local days\n.*?```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
-    code = block[1].replace("2_000_000", "5_000")
-    exec(code, {"spark": spark.newSession(), "brokers": kafka.bootstrap, "topic": topic, "folder": str(tmp_path)})
+    code = block[1].replace('"by-day"', repr(str(tmp_path)))
+    own = spark.newSession()
+
+    def read(_: str, batch: int) -> DataFrame:
+        return kafka_stream(own, kafka.bootstrap, topic, maxOffsetsPerTrigger=batch // 400)
+
+    exec(code, {"spark": own, "read": read, "align": align, "Alignment": Alignment})
     assert rows(in_zone(spark, NEW_YORK), f"{tmp_path}/days", "day") == {
         "2026-01-05": 6 * AN_HOUR,
         "2026-01-06": 6 * AN_HOUR,
